@@ -1,8 +1,8 @@
 // How much longer a chat takes while a training job runs: the same chats alone and beside a job, turn about on one server.
-import { systemClock } from "../src/domain/clock.ts";
-import { seededRandom } from "../src/domain/random.ts";
-import { Hone } from "../src/client/hone.ts";
-import type { TrajectoryGroup } from "../src/client/api.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { seededRandom } from "../src/base/domain/random.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import type { TrajectoryGroup } from "../src/apps/client/api.ts";
 import { llama135m } from "./llama-135m.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";

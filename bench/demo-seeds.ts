@@ -1,13 +1,13 @@
 // Runs the demo for many seeds of one task, and reports every curve: whether learning does it, or luck.
 // Ends with status 1 when a run has not learned or took longer than the limit.
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/domain/clock.ts";
-import { Hone } from "../src/client/hone.ts";
-import { demoModel } from "../src/cli/demo/demo-model.ts";
-import { runDemo, type DemoResult } from "../src/cli/demo/run-demo.ts";
-import type { DemoTask } from "../src/cli/demo/tasks/task.ts";
-import { taskOf } from "../src/cli/demo/tasks/tasks.ts";
-import { withTemporaryServer } from "../src/cli/temporary-server.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { demoModel } from "../src/apps/cli/demo/demo-model.ts";
+import { runDemo, type DemoResult } from "../src/apps/cli/demo/run-demo.ts";
+import type { DemoTask } from "../src/apps/cli/demo/tasks/task.ts";
+import { taskOf } from "../src/apps/cli/demo/tasks/tasks.ts";
+import { withTemporaryServer } from "../src/apps/cli/temporary-server.ts";
 
 const help = `Usage: node dist/bench/demo-seeds.js [--model path] [--task name] [--seeds 10] [--from 1] [--teach maybe,yes] [--jobs count]
   [--learning-rate x] [--quantize as-stored] [--base-precision float32] [--limit-seconds 90] [--json]

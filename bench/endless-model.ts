@@ -3,10 +3,10 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { seededRandom } from "../src/domain/random.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { isNormWeight, modelParameters } from "../src/model/parameters.ts";
-import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
+import { seededRandom } from "../src/base/domain/random.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { isNormWeight, modelParameters } from "../src/inference/model/parameters.ts";
+import { writeSafetensors } from "../src/lib/model-files/write-safetensors.ts";
 import { llama135m, llama135mFile } from "./llama-135m.ts";
 import { ownFolder } from "./run-bench.ts";
 

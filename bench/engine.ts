@@ -1,10 +1,10 @@
 // How fast the engine's model runner is, beside what the machine can do. Limits and subjects are measured in one run on the
 // same threads, turn about, and the best of each counts, so that a busy machine disturbs the ratios little.
 // Leaves out the process, the scheduler and the sampler.
-import { projectionNames } from "../src/domain/model.ts";
-import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import type { ModelConfig } from "../src/model/config.ts";
-import { loraProjections } from "../src/model/parameters.ts";
+import { projectionNames } from "../src/base/domain/model.ts";
+import { createGraphRunner } from "../src/inference/engine/graph-runner.ts";
+import type { ModelConfig } from "../src/inference/model/config.ts";
+import { loraProjections } from "../src/inference/model/parameters.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
 import { productsAlone } from "./products-alone.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";

@@ -1,13 +1,13 @@
 // Runs the demo on simulated thumbs for many seeds, and reports every curve: whether a model learns from feedback alone that is
 // wrong now and then, or by luck. Ends with status 1 when a run has not learned or took longer than the limit.
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/domain/clock.ts";
-import { Hone } from "../src/client/hone.ts";
-import { simulatedRater } from "../src/cli/demo/feedback/rater.ts";
-import { feedbackTask, runFeedbackDemo } from "../src/cli/demo/feedback/run-feedback-demo.ts";
-import type { DemoResult } from "../src/cli/demo/run-demo.ts";
-import { taskOf } from "../src/cli/demo/tasks/tasks.ts";
-import { withTemporaryServer } from "../src/cli/temporary-server.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { simulatedRater } from "../src/apps/cli/demo/feedback/rater.ts";
+import { feedbackTask, runFeedbackDemo } from "../src/apps/cli/demo/feedback/run-feedback-demo.ts";
+import type { DemoResult } from "../src/apps/cli/demo/run-demo.ts";
+import { taskOf } from "../src/apps/cli/demo/tasks/tasks.ts";
+import { withTemporaryServer } from "../src/apps/cli/temporary-server.ts";
 
 const help = `Usage: node dist/bench/feedback-seeds.js [--seeds 10] [--from 1] [--teach maybe] [--noise 0.1] [--jobs 15]
   [--learning-rate x] [--limit-seconds 120] [--json]

@@ -1,7 +1,7 @@
 // Sends mutated requests to a server of its own and reports what it answered: `node dist/bench/fuzz.js --count 50000 --seed 1`.
 // Ends with status 1 when one was not answered as it must be.
 import { parseArgs } from "node:util";
-import { freshSeed } from "../src/domain/random.ts";
+import { freshSeed } from "../src/base/domain/random.ts";
 import { fuzz } from "../test/fuzz/run-fuzz.ts";
 
 const help = `Sends mutated requests to a server of its own and reports what it answered.

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { present } from "../src/domain/assert.ts";
+import { present } from "../src/base/domain/assert.ts";
 import { residentBytes } from "../test/process-tree.ts";
 import type { Load, LoadReport, LoadTarget } from "./gateway/load.ts";
 import { ownFolder } from "./run-bench.ts";

@@ -1,10 +1,10 @@
 // Times gradients of the embedded trainer: LoRA of rank 8 on all seven projections. The best time of each counts.
-import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
-import { projectionNames } from "../src/domain/model.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import { resolveTrainingConfig } from "../src/domain/training-config.ts";
-import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
-import type { TrainingSequence } from "../src/training/trainer.ts";
+import { dataFolderAt } from "../src/store/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../src/base/domain/model.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { resolveTrainingConfig } from "../src/base/domain/training-config.ts";
+import { EmbeddedTrainers } from "../src/train/training/embedded/embedded-trainer.ts";
+import type { TrainingSequence } from "../src/train/training/trainer.ts";
 import type { BenchOptions } from "./run-bench.ts";
 import type { Subject } from "./subjects.ts";
 

@@ -1,11 +1,11 @@
 // Hone's own times in bench/grammar.ts: compiles a schema, and writes its valid values token by token.
-import { present } from "../src/domain/assert.ts";
-import { readLanguage } from "../src/grammar/language.ts";
-import { CompiledConstraint } from "../src/grammar/matcher.ts";
-import { jsonSchema } from "../src/grammar/testing/make-constraints.ts";
-import { longestTokens } from "../src/grammar/trie/longest-tokens.ts";
-import type { TokenTrie } from "../src/grammar/trie/token-trie.ts";
-import { defaultGrammarLimits } from "../src/regex/limits.ts";
+import { present } from "../src/base/domain/assert.ts";
+import { readLanguage } from "../src/lib/constraints/grammar/language.ts";
+import { CompiledConstraint } from "../src/lib/constraints/grammar/matcher.ts";
+import { jsonSchema } from "../src/lib/constraints/grammar/testing/make-constraints.ts";
+import { longestTokens } from "../src/lib/constraints/grammar/trie/longest-tokens.ts";
+import type { TokenTrie } from "../src/lib/constraints/grammar/trie/token-trie.ts";
+import { defaultGrammarLimits } from "../src/lib/constraints/regex/limits.ts";
 import type { Subject } from "./grammar-subjects.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { Times, TokenText } from "./grammar-times.ts";

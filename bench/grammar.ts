@@ -3,10 +3,10 @@
 // engine, web-xgrammar, for the schemas that both serve. Needs neither a model nor a server. Times are the processor's.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { byteLevelTokens, tokensOfFile } from "../src/grammar/testing/vocabularies.ts";
-import type { Tokens } from "../src/grammar/testing/vocabularies.ts";
-import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";
-import { ConstraintRefusal } from "../src/regex/limits.ts";
+import { byteLevelTokens, tokensOfFile } from "../src/lib/constraints/grammar/testing/vocabularies.ts";
+import type { Tokens } from "../src/lib/constraints/grammar/testing/vocabularies.ts";
+import { buildTokenTrie } from "../src/lib/constraints/grammar/trie/token-trie.ts";
+import { ConstraintRefusal } from "../src/lib/constraints/regex/limits.ts";
 import { subjects } from "./grammar-subjects.ts";
 import type { Subject } from "./grammar-subjects.ts";
 import { quantileNames, quantiles } from "./grammar-times.ts";
@@ -20,7 +20,7 @@ const help = `Usage: node dist/bench/grammar.js [flags]
   --alone               leave the other engine out
   --deadline <seconds>  how long the other engine has for a schema        (10)
   --json                print the report as JSON
-How the large vocabulary is made: src/grammar/trie/grown-vocabulary.ts.`;
+How the large vocabulary is made: src/lib/constraints/grammar/trie/grown-vocabulary.ts.`;
 
 interface EngineReport {
   readonly engine: string;

@@ -1,11 +1,11 @@
 // How fast a server streams over HTTP, beside what it streams of: a real one on the loopback address, two models, and
 // clients in this process, which share the machine with it. What a client spends is in the figures.
-import { plainSampling } from "../src/domain/sampling.ts";
-import type { GenerationRequest } from "../src/domain/generation.ts";
-import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { readModelWeights } from "../src/model/weights.ts";
+import { plainSampling } from "../src/base/domain/sampling.ts";
+import type { GenerationRequest } from "../src/base/domain/generation.ts";
+import { createGraphRunner } from "../src/inference/engine/graph-runner.ts";
+import type { ModelRunner } from "../src/inference/engine/model-runner.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { readModelWeights } from "../src/inference/model/weights.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";

@@ -4,12 +4,12 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectionNames } from "../src/domain/model.ts";
-import { seededRandom } from "../src/domain/random.ts";
-import { tarOfMany, zippedTarAndMore, zippedTarOfOne } from "../src/archives/testing/hostile-archives.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { loraParameters } from "../src/model/parameters.ts";
-import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
+import { projectionNames } from "../src/base/domain/model.ts";
+import { seededRandom } from "../src/base/domain/random.ts";
+import { tarOfMany, zippedTarAndMore, zippedTarOfOne } from "../src/lib/archives/testing/hostile-archives.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { loraParameters } from "../src/inference/model/parameters.ts";
+import { writeSafetensors } from "../src/lib/model-files/write-safetensors.ts";
 import type { Case } from "./standstill-case.ts";
 
 const rank = 256;

@@ -2,7 +2,7 @@
 // `node dist/bench/kill-feedback.js --rounds 200 --seed 1`. Ends with status 1 when anything that was acknowledged is not there
 // as it was, or is there in part or twice, was not told, or did not train, or twice.
 import { parseArgs } from "node:util";
-import { freshSeed } from "../src/domain/random.ts";
+import { freshSeed } from "../src/base/domain/random.ts";
 import { killWhileWriting } from "../test/kills/kill-while-writing.ts";
 
 const help = `Usage: node dist/bench/kill-feedback.js [flags]

@@ -4,7 +4,7 @@
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
-import { freshSeed } from "../src/domain/random.ts";
+import { freshSeed } from "../src/base/domain/random.ts";
 import { killMany, type MortalDatabase } from "../test/kills/kill-many.ts";
 
 const help = `Kills servers that share one PostgreSQL at random, and that too, and reports, as JSON, what became of the work.
@@ -42,7 +42,7 @@ async function run(seed: number): Promise<void> {
     databaseKills: Number(values["database-kills"]),
     ...(values.older === undefined
       ? {}
-      : { otherEntry: relative(".", join(values.older, "dist/src/cli/main.js")) }),
+      : { otherEntry: relative(".", join(values.older, "dist/src/apps/cli/main.js")) }),
     log,
   });
   process.stdout.write(`${JSON.stringify({ seed, ...report }, null, 2)}\n`);

@@ -4,7 +4,7 @@
 // `node dist/bench/kill.js --seconds 600 --pause 0.2-2 --usual`. Ends with status 1 when anything was lost, doubled, failed,
 // left over, or came out different.
 import { parseArgs } from "node:util";
-import { freshSeed } from "../src/domain/random.ts";
+import { freshSeed } from "../src/base/domain/random.ts";
 import { killAtRandom } from "../test/kills/kill-at-random.ts";
 
 const help = `Kills a server and its processes at random and reports, as JSON, what became of the work.

@@ -1,10 +1,10 @@
 // What rows of other lengths, and of other adapters, cost a step of the model runner, turn about in one process.
-import { systemClock } from "../src/domain/clock.ts";
-import { feedsOf } from "../src/engine/adapters/read-adapter.ts";
-import { KvLane } from "../src/engine/cache/kv-lane.ts";
-import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import type { DecodingRows, LoadedAdapter, ModelRunner } from "../src/engine/model-runner.ts";
-import { createLoraAdapter } from "../src/model/lora.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { feedsOf } from "../src/inference/engine/adapters/read-adapter.ts";
+import { KvLane } from "../src/inference/engine/cache/kv-lane.ts";
+import { createGraphRunner } from "../src/inference/engine/graph-runner.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner } from "../src/inference/engine/model-runner.ts";
+import { createLoraAdapter } from "../src/inference/model/lora.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { subjects, type Subject } from "./subjects.ts";
 

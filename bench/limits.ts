@@ -1,10 +1,10 @@
 // What this machine can do at best through the same runtime: the yardstick of the other benchmarks.
 // Every figure is the best of several rounds of several honest candidates; it measures no code of ours.
-import { GraphBuilder } from "../src/graph/builder.ts";
-import type { Value } from "../src/graph/graph.ts";
-import { elementCount, float32Tensor } from "../src/graph/tensor.ts";
-import type { Tensor } from "../src/graph/tensor.ts";
-import { createSession } from "../src/runtime/session.ts";
+import { GraphBuilder } from "../src/lib/graph/builder.ts";
+import type { Value } from "../src/lib/graph/graph.ts";
+import { elementCount, float32Tensor } from "../src/lib/graph/tensor.ts";
+import type { Tensor } from "../src/lib/graph/tensor.ts";
+import { createSession } from "../src/inference/runtime/session.ts";
 
 /** The first run of a program is always slow. */
 const ROUNDS_MIN = 3;

@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { plainSampling } from "../src/domain/sampling.ts";
-import type { AdapterReference, GenerationRequest } from "../src/domain/generation.ts";
-import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import { createLoraAdapter } from "../src/model/lora.ts";
-import { writeLoraAdapter } from "../src/model/peft-folder.ts";
+import { plainSampling } from "../src/base/domain/sampling.ts";
+import type { AdapterReference, GenerationRequest } from "../src/base/domain/generation.ts";
+import { createGraphRunner } from "../src/inference/engine/graph-runner.ts";
+import { createLoraAdapter } from "../src/inference/model/lora.ts";
+import { writeLoraAdapter } from "../src/inference/model/peft-folder.ts";
 import { median } from "./median.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";

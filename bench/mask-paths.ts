@@ -4,16 +4,16 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { present } from "../src/domain/assert.ts";
-import { exactJsonText, isExactObject, parseExactJson } from "../src/domain/text/exact-json.ts";
-import type { ExactJson } from "../src/domain/text/exact-json.ts";
-import { readLanguage } from "../src/grammar/language.ts";
-import { CompiledConstraint } from "../src/grammar/matcher.ts";
-import { jsonSchema } from "../src/grammar/testing/make-constraints.ts";
-import { byteLevelTokens } from "../src/grammar/testing/vocabularies.ts";
-import { longestTokens } from "../src/grammar/trie/longest-tokens.ts";
-import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../src/regex/limits.ts";
+import { present } from "../src/base/domain/assert.ts";
+import { exactJsonText, isExactObject, parseExactJson } from "../src/base/domain/text/exact-json.ts";
+import type { ExactJson } from "../src/base/domain/text/exact-json.ts";
+import { readLanguage } from "../src/lib/constraints/grammar/language.ts";
+import { CompiledConstraint } from "../src/lib/constraints/grammar/matcher.ts";
+import { jsonSchema } from "../src/lib/constraints/grammar/testing/make-constraints.ts";
+import { byteLevelTokens } from "../src/lib/constraints/grammar/testing/vocabularies.ts";
+import { longestTokens } from "../src/lib/constraints/grammar/trie/longest-tokens.ts";
+import { buildTokenTrie } from "../src/lib/constraints/grammar/trie/token-trie.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../src/lib/constraints/regex/limits.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { TokenText } from "./grammar-times.ts";
 

@@ -5,24 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { systemClock } from "../src/domain/clock.ts";
-import type { AdapterReference, GenerationRequest } from "../src/domain/generation.ts";
-import { plainSampling } from "../src/domain/sampling.ts";
-import { packVocabulary } from "../src/domain/vocabulary.ts";
-import type { ProcessEngine } from "../src/engine/carrier/process-engine.ts";
-import type { createEmbeddedEngine } from "../src/engine/embedded-engine.ts";
-import { engineMemory } from "../src/engine/on-demand/memory-need.ts";
-import { engineSettingsWith, type EngineSettings } from "../src/engine/settings.ts";
-import { constraintSettingsWith } from "../src/engine/token-masks/settings.ts";
-import { createLoraAdapter } from "../src/model/lora.ts";
-import { writeLoraAdapter } from "../src/model/peft-folder.ts";
-import { addToChildEnvironment } from "../src/server/config.ts";
-import { computeEnvironment } from "../src/runtime/environment.ts";
-import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { AdapterReference, GenerationRequest } from "../src/base/domain/generation.ts";
+import { plainSampling } from "../src/base/domain/sampling.ts";
+import { packVocabulary } from "../src/base/domain/vocabulary.ts";
+import type { ProcessEngine } from "../src/inference/engine/carrier/process-engine.ts";
+import type { createEmbeddedEngine } from "../src/inference/engine/embedded-engine.ts";
+import { engineMemory } from "../src/inference/engine/on-demand/memory-need.ts";
+import { engineSettingsWith, type EngineSettings } from "../src/inference/engine/settings.ts";
+import { constraintSettingsWith } from "../src/inference/engine/token-masks/settings.ts";
+import { createLoraAdapter } from "../src/inference/model/lora.ts";
+import { writeLoraAdapter } from "../src/inference/model/peft-folder.ts";
+import { addToChildEnvironment } from "../src/apps/server/config.ts";
+import { computeEnvironment } from "../src/inference/runtime/environment.ts";
+import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { endlessLlama135m, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
 import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
-import { integerKernels } from "../src/runtime/integer-kernels.ts";
+import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
 
 const help = `Usage: node dist/bench/memory.js [flags]
 Starts the engine of a Llama of 135 M random weights in a process of its own, the second time over what the first start left
@@ -81,7 +81,7 @@ async function measureBuild(
   name: string,
   { folder, ...model }: Omit<EngineOptions, "cacheFolder"> & { readonly folder: string },
 ): Promise<MemoryReport> {
-  const module = join(folder, "dist", "src", "engine", "embedded-engine.js");
+  const module = join(folder, "dist", "src", "inference", "engine", "embedded-engine.js");
   // Another build's has the same name.
   const build = (await import(pathToFileURL(module).href)) as {
     readonly createEmbeddedEngine: typeof createEmbeddedEngine;

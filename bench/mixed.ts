@@ -1,7 +1,7 @@
 // What running streams and short prompts feel of long prompts: a server on the loopback address, eight streams, and prompts
 // that arrive meanwhile, by the times at which a client sees tokens.
 import { request } from "node:http";
-import { systemClock } from "../src/domain/clock.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";

@@ -2,9 +2,9 @@
 // that is ended where a schema takes too long, and begun anew where one ends it: its compiler can do both.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { packVocabulary } from "../src/domain/vocabulary.ts";
-import type { Json } from "../src/domain/trajectory.ts";
-import type { TokenVocabulary } from "../src/domain/vocabulary.ts";
+import { packVocabulary } from "../src/base/domain/vocabulary.ts";
+import type { Json } from "../src/base/domain/trajectory.ts";
+import type { TokenVocabulary } from "../src/base/domain/vocabulary.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 
 /** What the thread is asked: a schema, and texts that it allows. */

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import type * as Library from "@mlc-ai/web-xgrammar";
-import { present } from "../src/domain/assert.ts";
-import { unpackVocabulary } from "../src/domain/vocabulary.ts";
-import type { TokenVocabulary } from "../src/domain/vocabulary.ts";
-import { createTokenDecoder } from "../src/tokenizer/token-bytes.ts";
+import { present } from "../src/base/domain/assert.ts";
+import { unpackVocabulary } from "../src/base/domain/vocabulary.ts";
+import type { TokenVocabulary } from "../src/base/domain/vocabulary.ts";
+import { createTokenDecoder } from "../src/lib/tokenizer/token-bytes.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { ThreadAnswer, WritingRequest } from "./other-grammar-engine.ts";
 

@@ -2,7 +2,7 @@
 // timed in the browser from the key or click to the frame that shows what it leads to.
 import { parseArgs } from "node:util";
 import { chromium, type Page } from "playwright-core";
-import { Hone } from "../src/client/hone.ts";
+import { Hone } from "../src/apps/client/hone.ts";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
 import { fillModel } from "./filled-model.ts";
 import { median } from "./median.ts";

@@ -1,6 +1,6 @@
 // What fetching a prompt of another server costs beside computing it, and what streams that run meanwhile notice of either:
 // two real servers over the loopback address, and a prompt of about 1,900 tokens.
-import { systemClock } from "../src/domain/clock.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";

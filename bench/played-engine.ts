@@ -5,7 +5,7 @@ import type {
   Generation,
   GenerationEvent,
   GenerationRequest,
-} from "../src/domain/generation.ts";
+} from "../src/base/domain/generation.ts";
 
 /** @param play the events of a request's answer, which nothing stops */
 export function playedEngine(

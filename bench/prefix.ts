@@ -1,11 +1,11 @@
 // What prompts that begin alike cost: many requests of one prompt beside one request of many choices, and the second turn of
 // a chat beside the same prompt from nothing. Of the engine's loop in this process, and of a real server over HTTP.
-import { systemClock } from "../src/domain/clock.ts";
-import type { GenerationRequest } from "../src/domain/generation.ts";
-import { plainSampling } from "../src/domain/sampling.ts";
-import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { GenerationRequest } from "../src/base/domain/generation.ts";
+import { plainSampling } from "../src/base/domain/sampling.ts";
+import { createGraphRunner } from "../src/inference/engine/graph-runner.ts";
+import { EngineLoop } from "../src/inference/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../src/inference/engine/model-runner.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";

@@ -1,12 +1,12 @@
 // The products of a step with all weights, and nothing else of it: what a step would take if all between them cost nothing.
-import { projectionNames } from "../src/domain/model.ts";
-import { GraphBuilder } from "../src/graph/builder.ts";
-import type { Graph, Value } from "../src/graph/graph.ts";
-import { float32Tensor } from "../src/graph/tensor.ts";
-import { declareWeights } from "../src/model/decoder.ts";
-import { storedLinear } from "../src/model/linear.ts";
-import { loraProjections, outputProjection } from "../src/model/parameters.ts";
-import { createSession } from "../src/runtime/session.ts";
+import { projectionNames } from "../src/base/domain/model.ts";
+import { GraphBuilder } from "../src/lib/graph/builder.ts";
+import type { Graph, Value } from "../src/lib/graph/graph.ts";
+import { float32Tensor } from "../src/lib/graph/tensor.ts";
+import { declareWeights } from "../src/inference/model/decoder.ts";
+import { storedLinear } from "../src/inference/model/linear.ts";
+import { loraProjections, outputProjection } from "../src/inference/model/parameters.ts";
+import { createSession } from "../src/inference/runtime/session.ts";
 import type { Subject } from "./subjects.ts";
 
 export interface ProductsAlone {

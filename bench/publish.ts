@@ -2,8 +2,8 @@
 // archive's first byte to the answer, the longest gap between two tokens of the streams meanwhile over their median gap
 // before, and how much longer the version's first chat waits for its first token than its tenth.
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../src/domain/clock.ts";
-import { Hone } from "../src/client/hone.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { Hone } from "../src/apps/client/hone.ts";
 import { adapterArchive } from "./adapter-archive.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";

@@ -1,14 +1,14 @@
 // What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
 import { join } from "node:path";
-import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
-import { projectionNames } from "../src/domain/model.ts";
-import type { BasePrecision } from "../src/domain/trainer/base-precision.ts";
-import { seededRandom } from "../src/domain/random.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../src/model/weights.ts";
-import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
-import type { TrainingSequence } from "../src/training/trainer.ts";
-import { integerKernels } from "../src/runtime/integer-kernels.ts";
+import { dataFolderAt } from "../src/store/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../src/base/domain/model.ts";
+import type { BasePrecision } from "../src/base/domain/trainer/base-precision.ts";
+import { seededRandom } from "../src/base/domain/random.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../src/inference/model/weights.ts";
+import { EmbeddedTrainers } from "../src/train/training/embedded/embedded-trainer.ts";
+import type { TrainingSequence } from "../src/train/training/trainer.ts";
+import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
 
 export interface RandomRows {
   readonly rows: number;

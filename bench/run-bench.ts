@@ -109,7 +109,7 @@ function readOptions(): BenchOptions | null {
     if (!Number.isInteger(count) || count < 1)
       refuse("--rounds and --threads are whole numbers of at least 1.");
   }
-  if (against !== null && !existsSync(join(against, "dist", "src", "cli", "main.js")))
+  if (against !== null && !existsSync(join(against, "dist", "src", "apps", "cli", "main.js")))
     refuse(`--against is ${against}; there is no built checkout. Run npm run build there.`);
   return { json, rounds, threads, only, against, pytorch, quantize, model };
 }

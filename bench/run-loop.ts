@@ -1,10 +1,10 @@
 // The engine's loop under a load, for benchmarks: in this process, without a child process, text or HTTP.
 import { availableParallelism } from "node:os";
-import { systemClock } from "../src/domain/clock.ts";
-import type { GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
-import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
-import { BlockSession } from "../src/engine/logits/blocks/block-session.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { GenerationEvent, GenerationRequest } from "../src/base/domain/generation.ts";
+import { EngineLoop } from "../src/inference/engine/loop/engine-loop.ts";
+import { BlockSession } from "../src/inference/engine/logits/blocks/block-session.ts";
+import type { ModelRunner } from "../src/inference/engine/model-runner.ts";
 
 /** Tokens of the answers over the time of all; so many requests at once, the next when one has ended. */
 export async function loopTokensPerSecond(

@@ -1,7 +1,7 @@
 // How long a model runner takes for a step and for a prompt, without process, scheduler and sampler.
-import { systemClock } from "../src/domain/clock.ts";
-import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { KvLane, roundUpPositions } from "../src/inference/engine/cache/kv-lane.ts";
+import type { ModelRunner } from "../src/inference/engine/model-runner.ts";
 
 /** Tokens in the cache of each row that decodes. */
 export const contextCount = 256;

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { childrenOf } from "../test/running-server.ts";
-import { present } from "../src/domain/assert.ts";
+import { present } from "../src/base/domain/assert.ts";
 
 export interface ServedBuild {
   readonly url: string;
@@ -24,7 +24,8 @@ export interface LocalBuild extends ServedBuild {
   readonly dataFolder: string;
 }
 
-const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+const launch =
+  'const { main } = await import("./dist/src/apps/cli/main.js"); await main(process.argv.slice(1));';
 
 /** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
 export async function serveBuild(

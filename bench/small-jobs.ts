@@ -1,11 +1,11 @@
 // What a small training job costs beside its gradient steps: from its request to the first answer of the version that it
 // made, over HTTP, and the same steps by themselves in this process with programs that are loaded already. Both are taken
 // turn about, and the best of each counts; the first job of a server is told apart.
-import { systemClock } from "../src/domain/clock.ts";
-import { seededRandom } from "../src/domain/random.ts";
-import { Hone } from "../src/client/hone.ts";
-import type { ExperimentalTrainingConfig, TrajectoryGroup } from "../src/client/api.ts";
-import type { TrainingSequence } from "../src/training/trainer.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { seededRandom } from "../src/base/domain/random.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import type { ExperimentalTrainingConfig, TrajectoryGroup } from "../src/apps/client/api.ts";
+import type { TrainingSequence } from "../src/train/training/trainer.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
 import { type BenchOptions, measureEach, ownFolder, runComparingBench, type Report } from "./run-bench.ts";

@@ -1,8 +1,8 @@
 // Keeps a server of its own under random load for as long as it is told, and says what became of its memory and of its slots:
 // `node dist/bench/soak.js --minutes 60`. Ends with status 1 where something failed, is still held at the end, or grew.
 import { parseArgs } from "node:util";
-import { systemClock } from "../src/domain/clock.ts";
-import { freshSeed } from "../src/domain/random.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { freshSeed } from "../src/base/domain/random.ts";
 import { busyGauges } from "../test/idle-gauges.ts";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
 import { unexpectedLines } from "../test/unexpected-lines.ts";

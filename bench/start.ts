@@ -151,7 +151,7 @@ async function startOnce(
 /** As `npm start` does once all is set up: the bundle, which older builds do not have. */
 function launch(folder: string): string {
   const bundled = "dist/bundle/main.js";
-  const entry = existsSync(join(folder, bundled)) ? bundled : "dist/src/cli/main.js";
+  const entry = existsSync(join(folder, bundled)) ? bundled : "dist/src/apps/cli/main.js";
   return `const { main } = await import("./${entry}"); await main(process.argv.slice(1));`;
 }
 

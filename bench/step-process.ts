@@ -1,7 +1,7 @@
 // One side of `train-step`: a process that takes training steps when it is told to.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BasePrecision } from "../src/domain/trainer/base-precision.ts";
+import type { BasePrecision } from "../src/base/domain/trainer/base-precision.ts";
 import { LineProcess } from "./line-process.ts";
 
 /** What of a `config.json` is read here; the other side reads all of it. */

@@ -1,13 +1,13 @@
 // The gradient steps of a job and nothing else, in this process.
-import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import { projectionNames } from "../src/domain/model.ts";
-import { resolveTrainingConfig } from "../src/domain/training-config.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { readModelWeights } from "../src/model/weights.ts";
-import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
-import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
-import type { TrainerCall, TrainingSequence } from "../src/training/trainer.ts";
+import { dataFolderAt } from "../src/store/artifacts/testing/data-folder.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { projectionNames } from "../src/base/domain/model.ts";
+import { resolveTrainingConfig } from "../src/base/domain/training-config.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { readModelWeights } from "../src/inference/model/weights.ts";
+import { reinforcementLearningAdamW } from "../src/train/training/adamw.ts";
+import { EmbeddedTrainers } from "../src/train/training/embedded/embedded-trainer.ts";
+import type { TrainerCall, TrainingSequence } from "../src/train/training/trainer.ts";
 
 /** Keeps its programs, which the first steps load. */
 export class StepsAlone {

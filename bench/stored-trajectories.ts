@@ -1,7 +1,7 @@
 // How long lists of many stored trajectories take over HTTP, and one of them whole: a server as a process of its own, asked
 // one request after the other, with what it stores logged over HTTP before.
 import { parseArgs } from "node:util";
-import { Hone } from "../src/client/hone.ts";
+import { Hone } from "../src/apps/client/hone.ts";
 import { median } from "./median.ts";
 import { ownFolder } from "./run-bench.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";

@@ -1,7 +1,7 @@
 // Chats that are streamed from a server over HTTP, for benchmarks: so many at once, each stream asking for its next one
 // when the last has ended, and the tokens of all over the time of all. What the client spends is in the figures.
 import { request } from "node:http";
-import { systemClock } from "../src/domain/clock.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
 import { median } from "./median.ts";
 

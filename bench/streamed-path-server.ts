@@ -3,16 +3,16 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type * as Chat from "../src/chat/complete-chat.ts";
-import type * as Prompts from "../src/chat/testing/direct-prompts.ts";
-import type * as Defaults from "../src/chat/testing/no-defaults.ts";
-import type * as Replies from "../src/chat/testing/plain-replies.ts";
-import type * as Http from "../src/http/testing/fake-server.ts";
-import type * as Logs from "../src/telemetry/testing/silent-logger.ts";
-import type * as MetricsModule from "../src/telemetry/metrics.ts";
-import type * as Tokenizers from "../src/tokenizer/load-tokenizer.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import type { GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
+import type * as Chat from "../src/inference/chat/complete-chat.ts";
+import type * as Prompts from "../src/inference/chat/testing/direct-prompts.ts";
+import type * as Defaults from "../src/inference/chat/testing/no-defaults.ts";
+import type * as Replies from "../src/inference/chat/testing/plain-replies.ts";
+import type * as Http from "../src/api/http/testing/fake-server.ts";
+import type * as Logs from "../src/base/telemetry/testing/silent-logger.ts";
+import type * as MetricsModule from "../src/base/telemetry/metrics.ts";
+import type * as Tokenizers from "../src/lib/tokenizer/load-tokenizer.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { GenerationEvent, GenerationRequest } from "../src/base/domain/generation.ts";
 import { playedEngine } from "./played-engine.ts";
 
 const [folder, streams] = [process.argv[2], Number(process.argv[3])];
@@ -47,14 +47,14 @@ async function* play({ stopping }: GenerationRequest): AsyncGenerator<readonly G
 const engine = playedEngine(limits, play);
 
 const modelFolder = "test/fixtures/goldens/models/qwen3";
-const { createChatService } = await load<typeof Chat>("chat/complete-chat.js");
-const { directPrompts } = await load<typeof Prompts>("chat/testing/direct-prompts.js");
-const { noDefaults } = await load<typeof Defaults>("chat/testing/no-defaults.js");
-const { plainReplies } = await load<typeof Replies>("chat/testing/plain-replies.js");
-const { bearer, fakeServer } = await load<typeof Http>("http/testing/fake-server.js");
-const { silentLogger } = await load<typeof Logs>("telemetry/testing/silent-logger.js");
-const { createMetrics } = await load<typeof MetricsModule>("telemetry/metrics.js");
-const { loadTokenizer } = await load<typeof Tokenizers>("tokenizer/load-tokenizer.js");
+const { createChatService } = await load<typeof Chat>("inference/chat/complete-chat.js");
+const { directPrompts } = await load<typeof Prompts>("inference/chat/testing/direct-prompts.js");
+const { noDefaults } = await load<typeof Defaults>("inference/chat/testing/no-defaults.js");
+const { plainReplies } = await load<typeof Replies>("inference/chat/testing/plain-replies.js");
+const { bearer, fakeServer } = await load<typeof Http>("api/http/testing/fake-server.js");
+const { silentLogger } = await load<typeof Logs>("base/telemetry/testing/silent-logger.js");
+const { createMetrics } = await load<typeof MetricsModule>("base/telemetry/metrics.js");
+const { loadTokenizer } = await load<typeof Tokenizers>("lib/tokenizer/load-tokenizer.js");
 const model = { base: "tiny", name: "tiny", fullName: "tiny", fingerprint: "f", adapter: null };
 const base = {
   model: { name: "tiny", folder: modelFolder },

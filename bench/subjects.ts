@@ -2,16 +2,16 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { ensureGgufFolder } from "../src/model-files/gguf/gguf-model.ts";
-import type { ModelConfig } from "../src/model/config.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { createRandomWeights, writeModelWeights } from "../src/model/testing/random-weights.ts";
-import type { WeightSource } from "../src/graph/weight-source.ts";
-import type { FormChoice } from "../src/model/quantized/choose-forms.ts";
-import type { WeightForms } from "../src/model/quantized/weight-forms.ts";
-import { type ModelWeights, readModelWeights, readQuantizedWeights } from "../src/model/weights.ts";
-import { weightsInMemory } from "../src/model/testing/weights-in-memory.ts";
-import { integerKernels } from "../src/runtime/integer-kernels.ts";
+import { ensureGgufFolder } from "../src/lib/model-files/gguf/gguf-model.ts";
+import type { ModelConfig } from "../src/inference/model/config.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { createRandomWeights, writeModelWeights } from "../src/inference/model/testing/random-weights.ts";
+import type { WeightSource } from "../src/lib/graph/weight-source.ts";
+import type { FormChoice } from "../src/inference/model/quantized/choose-forms.ts";
+import type { WeightForms } from "../src/inference/model/quantized/weight-forms.ts";
+import { type ModelWeights, readModelWeights, readQuantizedWeights } from "../src/inference/model/weights.ts";
+import { weightsInMemory } from "../src/inference/model/testing/weights-in-memory.ts";
+import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
 import { llama135m } from "./llama-135m.ts";
 import { type BenchOptions, ownFolder } from "./run-bench.ts";
 

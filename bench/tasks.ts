@@ -2,10 +2,10 @@
 // demo's, several seeds each, on a real server over HTTP. Ends with status 1 if fewer than five of six tasks reach 0.8 of what
 // the model can reach on four seeds of five.
 import { parseArgs } from "node:util";
-import { demoModel } from "../src/cli/demo/demo-model.ts";
-import { withTemporaryServer } from "../src/cli/temporary-server.ts";
-import { Hone } from "../src/client/hone.ts";
-import type { TrainingConfig } from "../src/client/training/train-options.ts";
+import { demoModel } from "../src/apps/cli/demo/demo-model.ts";
+import { withTemporaryServer } from "../src/apps/cli/temporary-server.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import type { TrainingConfig } from "../src/apps/client/training/train-options.ts";
 import type { LearningTask } from "./tasks/learning-task.ts";
 import { oneTurnTasks } from "./tasks/one-turn-tasks.ts";
 import { pretrainedTasks } from "./tasks/pretrained-tasks.ts";

@@ -1,10 +1,15 @@
 // A model runner that counts what the calls of another one take, by the clock and in processor time of this process: what
 // goes on around the model is the rest.
-import type { AdapterReference } from "../src/domain/generation.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import type { KvLane } from "../src/engine/cache/kv-lane.ts";
-import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "../src/engine/model-runner.ts";
-import type { ModelShape } from "../src/engine/model-shape.ts";
+import type { AdapterReference } from "../src/base/domain/generation.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { KvLane } from "../src/inference/engine/cache/kv-lane.ts";
+import type {
+  DecodingRows,
+  LoadedAdapter,
+  ModelRunner,
+  PromptPart,
+} from "../src/inference/engine/model-runner.ts";
+import type { ModelShape } from "../src/inference/engine/model-shape.ts";
 
 export class TimedRunner implements ModelRunner {
   readonly shape: ModelShape;

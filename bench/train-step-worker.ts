@@ -2,10 +2,10 @@
 // Reads one JSON line that says what to train, answers every line "step" with the time of one, and "end" with the most
 // memory that the process has held. The other side, with the same lines, is `conformance/python/train_step.py`.
 import { createInterface } from "node:readline";
-import { systemClock } from "../src/domain/clock.ts";
-import { resolveTrainingConfig } from "../src/domain/training-config.ts";
-import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
-import type { Trainer, TrainerCall, TrainingSequence } from "../src/training/trainer.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { resolveTrainingConfig } from "../src/base/domain/training-config.ts";
+import { reinforcementLearningAdamW } from "../src/train/training/adamw.ts";
+import type { Trainer, TrainerCall, TrainingSequence } from "../src/train/training/trainer.ts";
 import { benchTrainers, randomRows } from "./random-training.ts";
 import type { StepJob } from "./step-process.ts";
 

@@ -39,7 +39,9 @@ const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
 /** How the sources spell a `require` of their own; without it what they ask for is taken into the bundle. */
 const requireOfSource = /^const require = createRequire\(import\.meta\.url\);$/m;
 
-const entries = [...new Set(["cli/main.js", ...startedModules()])].map((name) => join(builtFolder, name));
+const entries = [...new Set(["apps/cli/main.js", ...startedModules()])].map((name) =>
+  join(builtFolder, name),
+);
 const names = entries.map((entry) => basename(entry));
 if (new Set(names).size < names.length) throw new Error(`two of these have one name: ${names.join(", ")}`);
 rmSync(bundleFolder, { recursive: true, force: true });

@@ -19,7 +19,7 @@ async function buildClient() {
   rmSync(clientFolder, { recursive: true, force: true });
   await build({
     absWorkingDir: root,
-    entryPoints: [join("src", "client", "index.ts")],
+    entryPoints: [join("src", "apps", "client", "index.ts")],
     outfile: join(clientFolder, "index.js"),
     bundle: true,
     format: "esm",

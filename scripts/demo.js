@@ -4,5 +4,5 @@ import { join } from "node:path";
 import { root, setUp } from "./setup.js";
 
 setUp();
-const { main } = await import(pathToFileURL(join(root, "dist", "src", "cli", "main.js")).href);
+const { main } = await import(pathToFileURL(join(root, "dist", "src", "apps", "cli", "main.js")).href);
 await main(["demo", ...process.argv.slice(2)]);

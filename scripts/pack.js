@@ -42,7 +42,7 @@ const parts = [
   "dist/onnxruntime/LICENSE",
   ...packed.map((platform) => `dist/onnxruntime/${platform}`),
   // The page is there once its sources are; a build that has lost it makes no package.
-  ...(existsSync(join(root, "src", "dashboard")) ? ["dist/dashboard"] : []),
+  ...(existsSync(join(root, "src", "apps", "dashboard")) ? ["dist/dashboard"] : []),
   "examples/starter",
   "models/hone-tiny",
 ];

@@ -1,4 +1,4 @@
-// Builds the page that a server has at `/`: script and style of src/dashboard, each with its libraries in one file whose name
+// Builds the page that a server has at `/`: script and style of src/apps/dashboard, each with its libraries in one file whose name
 // says what is in it, and all compressed beforehand.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { pageFolder, root } from "./setup.js";
 
-const source = join(root, "src", "dashboard");
+const source = join(root, "src", "apps", "dashboard");
 const { outputFiles } = await build({
   absWorkingDir: root,
   entryPoints: [join(source, "main.tsx"), join(source, "style.css")],

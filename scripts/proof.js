@@ -1,5 +1,5 @@
 // `npm run proof`: the tests that search, on and on with other seeds, until the time is over. They are the files that read
-// domain/testing/search.ts: `npm test` runs a sample of each, always the same; here every round of a file tries several
+// base/domain/testing/search.ts: `npm test` runs a sample of each, always the same; here every round of a file tries several
 // times as much, from a seed of its own that is said. The order is drawn from the seed too, so that a short proof is each
 // time a proof of something else. It ends at the first failure, unless
 // told to go on, and says how to have that again.
@@ -50,7 +50,7 @@ if (values.help) {
   process.exit();
 }
 /** All but one of its tests are the same with every seed, and take long. */
-const hardlySearches = join("src", "storage", "stores.test.ts");
+const hardlySearches = join("src", "store", "storage", "stores.test.ts");
 const files = testFiles(positionals).filter(
   (file) => file !== hardlySearches && /testing\/search\.ts"/.test(readFileSync(join(root, file), "utf8")),
 );
@@ -68,7 +68,7 @@ const roundCount = values.rounds === undefined ? Infinity : numberOf("rounds", 1
 if (values.seed !== undefined) numberOf("seed", 1, seedMax);
 setUp();
 const { freshSeed, seededRandom, shuffled } = await import(
-  pathToFileURL(join(root, "dist", "src", "domain", "random.js")).href
+  pathToFileURL(join(root, "dist", "src", "base", "domain", "random.js")).href
 );
 const firstSeed = values.seed === undefined ? 1 + (freshSeed() % seedMax) : Number(values.seed);
 /** What rounds leave behind that are ended lies here. */

@@ -45,7 +45,7 @@ function installAndBuild() {
   }
   if (!isBuilt()) {
     say("building (tsc)");
-    for (const project of [root, join(root, "src", "dashboard")])
+    for (const project of [root, join(root, "src", "apps", "dashboard")])
       run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project], {});
     writeFileSync(buildStamp, "");
   }

@@ -1,6 +1,6 @@
 // `npm test`: sets up what is missing, then runs every test. Names after `--` choose the files whose path holds one of them.
-// The files of one folder of src/, and of one below test/, run in one process, one after the other: to start a process for each,
-// and to load what they import, takes longer than most of their tests. So do those that ask a server of the same flags, which
+// The files of one room of src/, and of one folder below test/, run in one process, one after the other: to start a process for
+// each, and to load what they import, takes longer than most of their tests. So do those that ask a server of the same flags, which
 // they share where these have a name. All others have a process of their own: they start servers, or are about their process.
 // A test in a process of several files that does not end within its limit ends that process (scripts/test-limit.js).
 // The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
@@ -26,7 +26,7 @@ if (files.length === 0) {
 const wantsRealModel = files.includes(join("test", "real-model.test.ts"));
 if (wantsRealModel) takeRealModel(say);
 say(`running ${files.length} test files`);
-/** Rooms within a folder of src/ whose files take as long as all others of it. */
+/** Folders within a room of src/ whose files take as long as all others of it. */
 const apart = new Set([join("training", "tinker")]);
 const [together, alone] = [new Map(), []];
 for (const file of files) {
@@ -84,7 +84,10 @@ function groupOf(file) {
   // It measures its process, or says what is done before every test in it.
   if (/^before(Each)?\(|memoryUsage\(/m.test(text)) return null;
   const [top, folder, ...below] = file.split(sep);
-  if (top === "src") return apart.has(join(folder, below[0] ?? "")) ? `${folder}-${below[0]}` : folder;
+  if (top === "src") {
+    const [room, part = ""] = below;
+    return apart.has(join(room, part)) ? `${room}-${part}` : room;
+  }
   const server = /\bserverOfFile\((?:\{\s*)?(?:flags: (\w+),?\s*)?(?:onStart|\}?\))/.exec(text);
   if (server) return `served-${server[1] ?? "usual"}`;
   return top === "test" && below.length > 0 ? `test-${folder}` : null;

@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { commandProcess, type Ended } from "../src/cli/testing/command-process.ts";
-import { loopbackHub } from "../src/library/testing/loopback-hub.ts";
+import { commandProcess, type Ended } from "../src/apps/cli/testing/command-process.ts";
+import { loopbackHub } from "../src/inference/models/library/testing/loopback-hub.ts";
 import {
   call,
   eventually,
@@ -22,7 +22,7 @@ const files = Object.fromEntries(readdirSync(small).map((name) => [name, readFil
 const data = newDataFolder();
 after(() => removeDataFolder(data));
 const runOne = commandProcess();
-const commandModule = new URL("../src/cli/main.js", import.meta.url).href;
+const commandModule = new URL("../src/apps/cli/main.js", import.meta.url).href;
 
 function hone(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return runOne([...words, "--data", data], { environment });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { families } from "./answers/schema-families.ts";
 import { judgeAnswer } from "./answers/judge-answers.ts";
 import { serverOfFile } from "./running-server.ts";
-import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
+import { searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 const server = serverOfFile();
 

@@ -6,10 +6,10 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
-import { readSafetensorsFolder } from "../src/model-files/safetensors.ts";
-import { readFloats } from "../src/model-files/stored-tensor.ts";
-import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { readSafetensorsFolder } from "../src/lib/model-files/safetensors.ts";
+import { readFloats } from "../src/lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../src/lib/model-files/write-safetensors.ts";
 import {
   call,
   eventually,

@@ -5,10 +5,10 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { commandProcess } from "../src/cli/testing/command-process.ts";
-import { readSafetensorsFolder, readSafetensorsHeader } from "../src/model-files/safetensors.ts";
-import { readFloats, type StoredTensor } from "../src/model-files/stored-tensor.ts";
-import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
+import { readSafetensorsFolder, readSafetensorsHeader } from "../src/lib/model-files/safetensors.ts";
+import { readFloats, type StoredTensor } from "../src/lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../src/lib/model-files/write-safetensors.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { goldenModel } from "./served-jobs.ts";
 

@@ -34,7 +34,7 @@ test("the stack trace of an error that nobody foresaw names lines of the sources
   );
   assert.equal(status, 1);
   const [, file = "", line = ""] = /at writeStarter \((.+):(\d+):\d+\)/.exec(stderr) ?? [];
-  assert.ok(file.endsWith(join("src", "cli", "commands", "init.ts")), stderr);
+  assert.ok(file.endsWith(join("src", "apps", "cli", "commands", "init.ts")), stderr);
   assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /writeFileSync\(join\(folder/);
 });
 

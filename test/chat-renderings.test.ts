@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { plainConversation, type Conversation } from "../src/domain/chat.ts";
-import { ServiceError } from "../src/domain/service-error.ts";
-import type { Json, JsonObject, MessageRecord } from "../src/domain/trajectory.ts";
-import { createChatTemplate, type ChatTemplate } from "../src/tokenizer/chat-template.ts";
+import { plainConversation, type Conversation } from "../src/base/domain/chat.ts";
+import { ServiceError } from "../src/base/domain/service-error.ts";
+import type { Json, JsonObject, MessageRecord } from "../src/base/domain/trajectory.ts";
+import { createChatTemplate, type ChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
 
 const folder = "test/fixtures/chat-renderings";
 

@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { basic, bearer, fakeServer, playJob, registeredModel } from "../src/http/testing/fake-server.ts";
-import { HeldCalls } from "../src/http/testing/held-calls.ts";
+import { basic, bearer, fakeServer, playJob, registeredModel } from "../src/api/http/testing/fake-server.ts";
+import { HeldCalls } from "../src/api/http/testing/held-calls.ts";
 import { validRequests, type ValidRequest } from "./fuzz/valid-requests.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;

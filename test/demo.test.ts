@@ -3,13 +3,13 @@
 // sample. `bench/demo-seeds.ts` and `bench/feedback-seeds.ts` do the same for many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulatedRater } from "../src/cli/demo/feedback/rater.ts";
-import { feedbackTask, runFeedbackDemo } from "../src/cli/demo/feedback/run-feedback-demo.ts";
-import { runDemo, type DemoResult } from "../src/cli/demo/run-demo.ts";
-import { wordTask, type Word } from "../src/cli/demo/tasks/word-task.ts";
-import { Hone } from "../src/client/hone.ts";
-import { searchedOf } from "../src/domain/testing/search.ts";
-import { systemClock } from "../src/domain/clock.ts";
+import { simulatedRater } from "../src/apps/cli/demo/feedback/rater.ts";
+import { feedbackTask, runFeedbackDemo } from "../src/apps/cli/demo/feedback/run-feedback-demo.ts";
+import { runDemo, type DemoResult } from "../src/apps/cli/demo/run-demo.ts";
+import { wordTask, type Word } from "../src/apps/cli/demo/tasks/word-task.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
 import { serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();

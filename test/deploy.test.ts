@@ -6,8 +6,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { present } from "../src/domain/assert.ts";
-import { allSettings, readConfig } from "../src/server/config.ts";
+import { present } from "../src/base/domain/assert.ts";
+import { allSettings, readConfig } from "../src/apps/server/config.ts";
 import { attemptsWith, openRoutes } from "./entity-routes.ts";
 import { namesOf } from "./two-entities.ts";
 

@@ -42,7 +42,7 @@ function run(program: string, words: readonly string[]): string {
 function runBlock(code: string, language: string): string {
   const own = code.replaceAll("http://127.0.0.1:8000", server().url);
   if (language === "sh") return run("bash", ["-euc", own.replaceAll("curl ", "curl --fail-with-body -sS ")]);
-  const client = pathToFileURL(resolve("dist/src/client/index.js")).href;
+  const client = pathToFileURL(resolve("dist/src/apps/client/index.js")).href;
   writeFileSync(join(folder, "block.mjs"), own.replace("hone-server/client", client));
   return run(process.execPath, ["block.mjs"]);
 }

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
-import { present } from "../src/domain/assert.ts";
-import { searchedOf } from "../src/domain/testing/search.ts";
-import { keys } from "../src/http/testing/fake-server.ts";
+import { present } from "../src/base/domain/assert.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
+import { keys } from "../src/api/http/testing/fake-server.ts";
 import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
 import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
 

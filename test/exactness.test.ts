@@ -2,7 +2,7 @@
 // precision in the sample.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searchCount, searchedOf, searchSeed } from "../src/domain/testing/search.ts";
+import { searchCount, searchedOf, searchSeed } from "../src/base/domain/testing/search.ts";
 import { checkExactness, precisions } from "./exactness/run-exactness.ts";
 
 const model = "models/hone-tiny";

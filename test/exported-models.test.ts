@@ -5,11 +5,11 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { commandProcess } from "../src/cli/testing/command-process.ts";
-import { Hone } from "../src/client/hone.ts";
-import { readSafetensorsFolder } from "../src/model-files/safetensors.ts";
-import { readFloats } from "../src/model-files/stored-tensor.ts";
-import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { readSafetensorsFolder } from "../src/lib/model-files/safetensors.ts";
+import { readFloats } from "../src/lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../src/lib/model-files/write-safetensors.ts";
 import {
   newDataFolder,
   removeDataFolder,

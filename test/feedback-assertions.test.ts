@@ -2,8 +2,8 @@
 // differ they hold: faults are 422, a replacement keeps the id, what is not there is not replaced, a retry adds nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { keys } from "../src/http/testing/fake-server.ts";
-import { queueServer, toneQuestion } from "../src/http/testing/queue-server.ts";
+import { keys } from "../src/api/http/testing/fake-server.ts";
+import { queueServer, toneQuestion } from "../src/api/http/testing/queue-server.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 interface Answer extends Body {

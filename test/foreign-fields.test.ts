@@ -2,7 +2,7 @@
 // not served are refused by name, with what to send instead; none of them is without effect and without a word.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foreignFields } from "../src/wire/chat/fields/foreign-fields.ts";
+import { foreignFields } from "../src/api/wire/chat/fields/foreign-fields.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 

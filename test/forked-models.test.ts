@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
+import { Hone } from "../src/apps/client/hone.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
@@ -82,7 +82,7 @@ test("a model started from another's version answers as it does, and trains on w
   assert.ok(one.matrices.equals(other.matrices), "the same job makes the same of both, byte for byte");
   assert.notDeepEqual(await answerOf("p/fork"), await answerOf("p/source:step1"));
 
-  const entry = process.env["TEST_SERVER"] ?? "dist/src/cli/main.js";
+  const entry = process.env["TEST_SERVER"] ?? "dist/src/apps/cli/main.js";
   const run = `const { main } = await import("./${entry}"); await main(process.argv.slice(1));`;
   const words = ["models", "create", "p", "again", "--from", "p/source:step1"];
   const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", run, ...words], {

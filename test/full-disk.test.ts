@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { zippedTarOfOne } from "../src/archives/testing/hostile-archives.ts";
+import { zippedTarOfOne } from "../src/lib/archives/testing/hostile-archives.ts";
 import { call, eventually, startServer } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
 import { mountSmallDisk } from "./small-disk.ts";

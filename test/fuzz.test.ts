@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fuzz } from "./fuzz/run-fuzz.ts";
-import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
+import { searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 test("whatever is sent, every request is answered, and none with a fault of the server", async (t) => {
   const report = await fuzz({ seed: searchSeed, count: searchCount(250) });

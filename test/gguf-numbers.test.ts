@@ -5,19 +5,19 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readGguf } from "../src/model-files/gguf/gguf-file.ts";
-import { writeGgufFolder } from "../src/model-files/gguf/gguf-model.ts";
+import { readGguf } from "../src/lib/model-files/gguf/gguf-file.ts";
+import { writeGgufFolder } from "../src/lib/model-files/gguf/gguf-model.ts";
 import {
   float,
   writeGguf,
   type WrittenTensor,
   type WrittenValue,
-} from "../src/model-files/testing/write-gguf.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { buildPrefillGraph } from "../src/model/serving-graphs.ts";
-import { checkWeights, readModelWeights } from "../src/model/weights.ts";
-import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
-import { createSession } from "../src/runtime/session.ts";
+} from "../src/lib/model-files/testing/write-gguf.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { buildPrefillGraph } from "../src/inference/model/serving-graphs.ts";
+import { checkWeights, readModelWeights } from "../src/inference/model/weights.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { createSession } from "../src/inference/runtime/session.ts";
 import { ggufCases } from "./gguf-numbers/cases.ts";
 import {
   askedTokens,

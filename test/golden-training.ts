@@ -1,6 +1,6 @@
 // The reference minibatch of test/fixtures/goldens/training, as the tests of training/ and trajectories/ need it.
 import { readFileSync } from "node:fs";
-import { type TrainingConfig, resolveTrainingConfig } from "../src/domain/training-config.ts";
+import { type TrainingConfig, resolveTrainingConfig } from "../src/base/domain/training-config.ts";
 
 export interface GoldenSequence {
   readonly token_ids: readonly number[];

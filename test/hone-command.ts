@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
  * @returns the folder, to be put into `PATH`
  */
 export function putHoneInto(folder: string): string {
-  const entry = resolve(process.env["TEST_SERVER"] ?? "dist/src/cli/main.js");
+  const entry = resolve(process.env["TEST_SERVER"] ?? "dist/src/apps/cli/main.js");
   const launch = `const { main } = await import(${JSON.stringify(entry)}); await main(process.argv.slice(1));`;
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "hone");

@@ -12,7 +12,7 @@ import {
   tarOfMany,
   zippedTarAndMore,
   zippedTarOfOne,
-} from "../src/archives/testing/hostile-archives.ts";
+} from "../src/lib/archives/testing/hostile-archives.ts";
 import { busyGauges } from "./idle-gauges.ts";
 import {
   eventually,

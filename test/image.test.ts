@@ -8,7 +8,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { present } from "../src/domain/assert.ts";
+import { present } from "../src/base/domain/assert.ts";
 import { putHoneInto } from "./hone-command.ts";
 import { eventually } from "./running-server.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";
 import { killWhileWriting } from "./kills/kill-while-writing.ts";
-import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
+import { searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 test(
   "whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is what it is undisturbed",

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { processorNames } from "../src/engine/logits-processors/registrations.ts";
+import { processorNames } from "../src/inference/engine/logits-processors/registrations.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
 
 const page = readFileSync("docs/logits-processors.md", "utf8");

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { GraphBuilder } from "../src/graph/builder.ts";
-import type { Tensor } from "../src/graph/tensor.ts";
-import type { ModelConfig } from "../src/model/config.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { servingLoraInputs, type LoraAdapter } from "../src/model/lora.ts";
-import { loraParameters } from "../src/model/parameters.ts";
-import { readLoraAdapter } from "../src/model/peft-folder.ts";
-import { readSafetensorsHeader } from "../src/model-files/safetensors.ts";
-import { readFloats, readIntegers } from "../src/model-files/stored-tensor.ts";
+import { GraphBuilder } from "../src/lib/graph/builder.ts";
+import type { Tensor } from "../src/lib/graph/tensor.ts";
+import type { ModelConfig } from "../src/inference/model/config.ts";
+import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { servingLoraInputs, type LoraAdapter } from "../src/inference/model/lora.ts";
+import { loraParameters } from "../src/inference/model/parameters.ts";
+import { readLoraAdapter } from "../src/inference/model/peft-folder.ts";
+import { readSafetensorsHeader } from "../src/lib/model-files/safetensors.ts";
+import { readFloats, readIntegers } from "../src/lib/model-files/stored-tensor.ts";
 import {
   buildContinuationGraph,
   buildDecodeGraph,
@@ -18,14 +18,14 @@ import {
   cacheNames,
   laterPartCount,
   laterPartNames,
-} from "../src/model/serving-graphs.ts";
-import type { WeightForms } from "../src/model/quantized/weight-forms.ts";
-import { createRandomAdapter } from "../src/model/testing/random-adapter.ts";
-import { addTrainingForward } from "../src/model/training-forward.ts";
-import type { WeightSource } from "../src/graph/weight-source.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../src/model/weights.ts";
-import { integerKernels } from "../src/runtime/integer-kernels.ts";
-import { createSession, type Session } from "../src/runtime/session.ts";
+} from "../src/inference/model/serving-graphs.ts";
+import type { WeightForms } from "../src/inference/model/quantized/weight-forms.ts";
+import { createRandomAdapter } from "../src/inference/model/testing/random-adapter.ts";
+import { addTrainingForward } from "../src/inference/model/training-forward.ts";
+import type { WeightSource } from "../src/lib/graph/weight-source.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../src/inference/model/weights.ts";
+import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
+import { createSession, type Session } from "../src/inference/runtime/session.ts";
 
 const goldens = "test/fixtures/goldens";
 const names = [

@@ -1,15 +1,15 @@
 // Small examples of every graph operation, for the tests of gradients and of lowering.
 // The record is exhaustive: an operation kind without an example does not compile.
-import { present } from "../src/domain/assert.ts";
-import { seededRandom } from "../src/domain/random.ts";
-import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/graph/attention.ts";
-import { GraphBuilder } from "../src/graph/builder.ts";
-import type { Shape } from "../src/graph/dimension.ts";
-import { gradient } from "../src/graph/gradient.ts";
-import type { OpKind, Value } from "../src/graph/graph.ts";
-import { recomputed } from "../src/graph/recompute.ts";
-import { elementCount, float32Tensor, int64Tensor } from "../src/graph/tensor.ts";
-import type { Tensor } from "../src/graph/tensor.ts";
+import { present } from "../src/base/domain/assert.ts";
+import { seededRandom } from "../src/base/domain/random.ts";
+import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/lib/graph/attention.ts";
+import { GraphBuilder } from "../src/lib/graph/builder.ts";
+import type { Shape } from "../src/lib/graph/dimension.ts";
+import { gradient } from "../src/lib/graph/gradient.ts";
+import type { OpKind, Value } from "../src/lib/graph/graph.ts";
+import { recomputed } from "../src/lib/graph/recompute.ts";
+import { elementCount, float32Tensor, int64Tensor } from "../src/lib/graph/tensor.ts";
+import type { Tensor } from "../src/lib/graph/tensor.ts";
 
 interface CaseInput {
   readonly tensor: Tensor;

@@ -2,10 +2,14 @@
 // people preferred comes to be the likelier one, and the one that it gives.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FeedbackCreateReq, FeedbackPreferenceJobCreate, TrainingEvent } from "../src/client/api.ts";
-import { Hone } from "../src/client/hone.ts";
-import { callReference } from "../src/domain/recordings/call-reference.ts";
-import { searchedOf } from "../src/domain/testing/search.ts";
+import type {
+  FeedbackCreateReq,
+  FeedbackPreferenceJobCreate,
+  TrainingEvent,
+} from "../src/apps/client/api.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { callReference } from "../src/base/domain/recordings/call-reference.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import {
   call,
   eventually,

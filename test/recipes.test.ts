@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { present } from "../src/domain/assert.ts";
+import { present } from "../src/base/domain/assert.ts";
 import { putHoneInto } from "./hone-command.ts";
 import { call, eventually } from "./running-server.ts";
 
@@ -55,7 +55,7 @@ const folder = mkdtempSync(join(tmpdir(), "hone-recipes-"));
 const serving = /^hone serve\b(.*)$/m;
 const address = "http://127.0.0.1:8000";
 /** What an installed package has under its name. */
-const client = JSON.stringify(pathToFileURL(resolve("dist/src/client/index.js")).href);
+const client = JSON.stringify(pathToFileURL(resolve("dist/src/apps/client/index.js")).href);
 const running = new Set<ChildProcess>();
 const environment: NodeJS.ProcessEnv = {
   ...process.env,

@@ -1,7 +1,7 @@
 // What a request says of its own recording, over HTTP: feedback on an answer finds it, or does not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
+import { Hone } from "../src/apps/client/hone.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();

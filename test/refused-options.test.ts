@@ -2,18 +2,18 @@
 // or chat for an engine that says it cannot.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainReplies } from "../src/chat/testing/plain-replies.ts";
-import { createChatService } from "../src/chat/complete-chat.ts";
-import { noDefaults } from "../src/chat/testing/no-defaults.ts";
-import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
-import { servedBases } from "../src/chat/testing/served-bases.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import type { Engine } from "../src/domain/generation.ts";
-import type { ErrorBody } from "../src/http/errors.ts";
-import { bearer, fakeServer } from "../src/http/testing/fake-server.ts";
-import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
-import { createMetrics } from "../src/telemetry/metrics.ts";
-import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
+import { plainReplies } from "../src/inference/chat/testing/plain-replies.ts";
+import { createChatService } from "../src/inference/chat/complete-chat.ts";
+import { noDefaults } from "../src/inference/chat/testing/no-defaults.ts";
+import { directPrompts } from "../src/inference/chat/testing/direct-prompts.ts";
+import { servedBases } from "../src/inference/chat/testing/served-bases.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { Engine } from "../src/base/domain/generation.ts";
+import type { ErrorBody } from "../src/api/http/errors.ts";
+import { bearer, fakeServer } from "../src/api/http/testing/fake-server.ts";
+import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
+import { createMetrics } from "../src/base/telemetry/metrics.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 

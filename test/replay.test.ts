@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { openSync, closeSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandProcess, type Ended } from "../src/cli/testing/command-process.ts";
+import { commandProcess, type Ended } from "../src/apps/cli/testing/command-process.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { finish, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 

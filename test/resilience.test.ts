@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "libsql";
-import { searchedOf } from "../src/domain/testing/search.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import {
   call,
   childrenOf,

@@ -2,8 +2,8 @@
 // where that only adds: both serve and train, and a deployment goes to the newer one, and back, a server at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newestDatabaseVersion, servesFrom } from "../src/storage/migrations/migrations.ts";
-import { withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
+import { newestDatabaseVersion, servesFrom } from "../src/store/storage/migrations/migrations.ts";
+import { withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 import { answerOf, ask, shared } from "./several-servers.ts";

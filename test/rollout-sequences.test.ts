@@ -4,15 +4,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { systemClock } from "../src/domain/clock.ts";
-import type { History, HistoryItem, JsonObject, Trajectory } from "../src/domain/trajectory.ts";
-import { type ChatTemplate, createChatTemplate } from "../src/tokenizer/chat-template.ts";
-import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
-import { createConversationTokenizer } from "../src/training/conversation-tokenizer.ts";
-import type { ConversationTokenizer } from "../src/trajectories/conversation-tokenizer.ts";
-import { emptyTrajectory } from "../src/trajectories/log-summary.ts";
-import { promptArgumentsOf } from "../src/trajectories/prompt-arguments.ts";
-import { trajectorySequences } from "../src/trajectories/sequences.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import type { History, HistoryItem, JsonObject, Trajectory } from "../src/base/domain/trajectory.ts";
+import { type ChatTemplate, createChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { createConversationTokenizer } from "../src/train/training/conversation-tokenizer.ts";
+import type { ConversationTokenizer } from "../src/train/trajectories/conversation-tokenizer.ts";
+import { emptyTrajectory } from "../src/train/trajectories/log-summary.ts";
+import { promptArgumentsOf } from "../src/train/trajectories/prompt-arguments.ts";
+import { trajectorySequences } from "../src/train/trajectories/sequences.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");
 const templates = {

@@ -2,8 +2,8 @@
 // the job says how far serving's log-probabilities are from training's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searchedOf } from "../src/domain/testing/search.ts";
-import { integerKernels } from "../src/runtime/integer-kernels.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
+import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
 import { call, newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
 import { finish, goldenModel, registerModel, stepsOf } from "./served-jobs.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerLimits } from "../src/server/server.ts";
+import type { ServerLimits } from "../src/apps/server/server.ts";
 
 export interface RunningServer {
   readonly url: string;
@@ -32,7 +32,7 @@ export interface ServerOptions {
 /** Far beyond what anything here takes: a wait that is over it would never end. */
 const waitMs = 180_000;
 
-const builtEntry = "dist/src/cli/main.js";
+const builtEntry = "dist/src/apps/cli/main.js";
 /** Of the bundle where scripts run the tests, which have made that; a build by hand has no new one. */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
+import { Hone } from "../src/apps/client/hone.ts";
 import {
   call,
   eventually,

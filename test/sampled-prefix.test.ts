@@ -1,8 +1,8 @@
 // Further turns over HTTP that begin with the very tokens of the answer before, however else its text can be tokenized.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
-import { startTrajectory } from "../src/client/recording/start-trajectory.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { startTrajectory } from "../src/apps/client/recording/start-trajectory.ts";
 import { serverOfFile } from "./running-server.ts";
 
 let hone: Hone;

@@ -2,8 +2,8 @@
 // again, for the base model and for a trained version.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
-import { searchedOf } from "../src/domain/testing/search.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import { serverOfFile } from "./running-server.ts";
 import { goldenTiny } from "./served-jobs.ts";
 

@@ -2,8 +2,8 @@
 // conversations, and then gives them when asked in other words than any it was taught with.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
-import type { ExampleConversation, TrainingEvent } from "../src/client/api.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import type { ExampleConversation, TrainingEvent } from "../src/apps/client/api.ts";
 import { serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test, type TestContext } from "node:test";
-import { searchedOf } from "../src/domain/testing/search.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "./otlp-receiver.ts";
 import {
   call,
@@ -325,12 +325,12 @@ test("where no endpoint is set nothing of OpenTelemetry is loaded, but for what 
     const { createRequire } = await import("node:module");
     const { cache } = createRequire(process.cwd() + "/");
     const count = () => Object.keys(cache).filter((path) => /@opentelemetry[^a-z](?!api[^a-z-])/.test(path)).length;
-    const { startOpenTelemetry } = await import("./dist/src/telemetry/open-telemetry/open-telemetry.js");
-    const { readConfig } = await import("./dist/src/server/config.js");
-    await import("./dist/src/server/server.js");
-    const { createMetrics } = await import("./dist/src/telemetry/metrics.js");
-    const { systemClock } = await import("./dist/src/domain/clock.js");
-    const { silentLogger } = await import("./dist/src/telemetry/testing/silent-logger.js");
+    const { startOpenTelemetry } = await import("./dist/src/base/telemetry/open-telemetry/open-telemetry.js");
+    const { readConfig } = await import("./dist/src/apps/server/config.js");
+    await import("./dist/src/apps/server/server.js");
+    const { createMetrics } = await import("./dist/src/base/telemetry/metrics.js");
+    const { systemClock } = await import("./dist/src/base/domain/clock.js");
+    const { silentLogger } = await import("./dist/src/base/telemetry/testing/silent-logger.js");
     const dependencies = { version: "1", clock: systemClock, metrics: createMetrics({ processMetrics: false }), logger: silentLogger };
     await startOpenTelemetry(readConfig({}, {}).openTelemetry, dependencies);
     const off = count();

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
-import { Hone } from "../src/client/hone.ts";
-import { judge } from "../src/client/judging/judge.ts";
-import type { RecordedTrajectory } from "../src/client/recording/recorded-trajectory.ts";
-import { train } from "../src/client/training/train.ts";
-import type { TrainOptions } from "../src/client/training/train-options.ts";
+import { Hone } from "../src/apps/client/hone.ts";
+import { judge } from "../src/apps/client/judging/judge.ts";
+import type { RecordedTrajectory } from "../src/apps/client/recording/recorded-trajectory.ts";
+import { train } from "../src/apps/client/training/train.ts";
+import type { TrainOptions } from "../src/apps/client/training/train-options.ts";
 import { serverOfFile } from "./running-server.ts";
 
 let hone: Hone;
@@ -142,7 +142,7 @@ test("a model of the server judges the rollouts of a task beside each other", as
 
 /** Output of a program that calls `train` without a terminal. */
 async function written(program: string): Promise<{ readonly code: unknown; readonly text: string }> {
-  const client = new URL("../src/client/index.js", import.meta.url);
+  const client = new URL("../src/apps/client/index.js", import.meta.url);
   const source = `import { Hone, train } from ${JSON.stringify(client.href)};
     const model = await new Hone().model("loop/piped", { base: "hone-tiny" });
     ${program}`;

@@ -5,14 +5,19 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { endTokenId, modelFolder, recorded, vocabulary } from "../src/engine/contract/engine-under-test.ts";
-import { LoopEngine } from "../src/engine/loop-engine.ts";
-import { openModelFolder } from "../src/engine/opening/open-model-folder.ts";
-import { openingOf } from "../src/engine/opening/model-opening.ts";
-import { engineSettingsWith } from "../src/engine/settings.ts";
-import { constraintSettingsWith } from "../src/engine/token-masks/settings.ts";
-import { StubVllm } from "../src/remote/testing/stub-vllm.ts";
-import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
+import {
+  endTokenId,
+  modelFolder,
+  recorded,
+  vocabulary,
+} from "../src/inference/engine/contract/engine-under-test.ts";
+import { LoopEngine } from "../src/inference/engine/loop-engine.ts";
+import { openModelFolder } from "../src/inference/engine/opening/open-model-folder.ts";
+import { openingOf } from "../src/inference/engine/opening/model-opening.ts";
+import { engineSettingsWith } from "../src/inference/engine/settings.ts";
+import { constraintSettingsWith } from "../src/inference/engine/token-masks/settings.ts";
+import { StubVllm } from "../src/inference/remote/testing/stub-vllm.ts";
+import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { call, eventually, startServer, type RunningServer } from "./running-server.ts";
 
 const vllmKey = "key-that-vllm-asks-for";

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { freshKey, hashSecret } from "../src/domain/access.ts";
-import { systemClock } from "../src/domain/clock.ts";
-import { createFeedbackService } from "../src/feedback/feedback-service.ts";
-import { basic, bearer, fakeServer } from "../src/http/testing/fake-server.ts";
+import { freshKey, hashSecret } from "../src/base/domain/access.ts";
+import { systemClock } from "../src/base/domain/clock.ts";
+import { createFeedbackService } from "../src/judge/feedback/feedback-service.ts";
+import { basic, bearer, fakeServer } from "../src/api/http/testing/fake-server.ts";
 
 const folder = "test/fixtures/weave/recordings";
 const key = "hone_of_ent";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
-import { receive } from "../src/webhooks/testing/receiver.ts";
+import { receive } from "../src/api/webhooks/testing/receiver.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
 
 const flags = ["--webhooks-allowed", "127.0.0.1"];

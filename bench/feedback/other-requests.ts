@@ -1,7 +1,7 @@
 // Asks a server small things while others write to it, from a thread of its own, and says how long each answer took.
 import { setTimeout as sleep } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { present } from "../../src/domain/assert.ts";
+import { present } from "../../src/base/domain/assert.ts";
 import { headOf, KeepAliveConnection } from "./keep-alive.ts";
 
 export interface Waits {

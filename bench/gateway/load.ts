@@ -2,8 +2,8 @@
 // wait for answers, or many streams at once.
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/domain/clock.ts";
-import { seededRandom } from "../../src/domain/random.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
 import { answerTokens } from "./counted-tokens.ts";
 
 /** Who is asked, and in which form. */

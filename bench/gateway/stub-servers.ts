@@ -1,8 +1,8 @@
 // The vLLM servers of bench/gateway, in a process of their own: stubs whose tokens cost nothing. They give all running answers
 // a token whenever a step is over, as a server that batches does, or whole answers at once. Started with how many there are;
 // sends their URLs, and takes the length of a step in milliseconds as messages, 0 for none.
-import type { GenerationEvent, GenerationRequest } from "../../src/domain/generation.ts";
-import { StubVllm } from "../../src/remote/testing/stub-vllm.ts";
+import type { GenerationEvent, GenerationRequest } from "../../src/base/domain/generation.ts";
+import { StubVllm } from "../../src/inference/remote/testing/stub-vllm.ts";
 import { playedEngine } from "../played-engine.ts";
 import { answerToken } from "./counted-tokens.ts";
 

@@ -1,8 +1,8 @@
 // The model runner beside another program that computes the same model, each in a process of its own: the same work turn
 // about, of which the best of each side counts, so that a busy machine disturbs the ratios little. Neither side samples.
 import { join } from "node:path";
-import { systemClock } from "../../src/domain/clock.ts";
-import { computeEnvironment } from "../../src/runtime/environment.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { computeEnvironment } from "../../src/inference/runtime/environment.ts";
 import { LineProcess } from "../line-process.ts";
 import { ownFolder } from "../run-bench.ts";
 import type { RunnerJob, Work } from "./runner-side.ts";

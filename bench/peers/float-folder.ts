@@ -1,9 +1,9 @@
 // The model of a GGUF file as other programs read models: a folder in the Hugging Face layout, with weights in float32.
 import { cpSync, existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { ensureGgufFolder, readGgufTensors } from "../../src/model-files/gguf/gguf-model.ts";
-import { readFloats } from "../../src/model-files/stored-tensor.ts";
-import { writeSafetensors } from "../../src/model-files/write-safetensors.ts";
+import { ensureGgufFolder, readGgufTensors } from "../../src/lib/model-files/gguf/gguf-model.ts";
+import { readFloats } from "../../src/lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
 
 const textFiles = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"];
 

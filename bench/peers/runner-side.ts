@@ -2,13 +2,13 @@
 // JSON line that says which model to load, then answers each line with the time of a decode step, or of a prompt.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Quantization } from "../../src/domain/model.ts";
-import { createGraphRunner } from "../../src/engine/graph-runner.ts";
-import { ensureGgufFolder } from "../../src/model-files/gguf/gguf-model.ts";
-import { readModelConfig } from "../../src/model/config/read-config.ts";
-import { readQuantizedWeights } from "../../src/model/weights.ts";
+import type { Quantization } from "../../src/base/domain/model.ts";
+import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
+import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { readQuantizedWeights } from "../../src/inference/model/weights.ts";
 import { bestDecodeMs, bestPrefillMs } from "../runner-times.ts";
-import { integerKernels } from "../../src/runtime/integer-kernels.ts";
+import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
 
 export interface RunnerJob {
   /** A GGUF file. */

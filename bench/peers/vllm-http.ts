@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/domain/clock.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
 import { signalTree } from "../../test/process-tree.ts";
 import { ownFolder } from "../run-bench.ts";
 import { serveBuild, type ServedBuild } from "../served-build.ts";

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
-import { present } from "../../src/domain/assert.ts";
-import { systemClock } from "../../src/domain/clock.ts";
+import { present } from "../../src/base/domain/assert.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
 import { signalTree } from "../../test/process-tree.ts";
 import type { ServedBuild } from "../served-build.ts";
 

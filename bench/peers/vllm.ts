@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Quantization } from "../../src/domain/model.ts";
+import type { Quantization } from "../../src/base/domain/model.ts";
 import { startRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
 import { ensureFloatFolder } from "./float-folder.ts";
 import { LineProcess } from "../line-process.ts";

@@ -1,5 +1,5 @@
 // The resident memory of a server's processes over time: how much it grew after a warm-up, and a picture.
-import { drawChart } from "../../src/cli/watch/charts.ts";
+import { drawChart } from "../../src/apps/cli/watch/charts.ts";
 import { childrenOf } from "../../test/running-server.ts";
 import { residentBytes } from "../../test/process-tree.ts";
 

@@ -1,6 +1,6 @@
 // Bodies of random requests for answers: of every length, with every option of sampling and of what comes back, and with
 // constraints. All are ones that the server takes.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { constrainedChats } from "../../test/fuzz/constrained-chats.ts";
 import { logprobOptions } from "../every-option.ts";
 

@@ -1,7 +1,7 @@
 // Clients that keep a server busy until they are told to end: many who ask and some of whom leave before they are answered, and
 // one who publishes versions of models and removes older ones.
 import { setTimeout as sleep } from "node:timers/promises";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../../test/running-server.ts";
 import { finish, registerModel, submitJob } from "../../test/served-jobs.ts";
 import { randomRequest } from "./random-bodies.ts";

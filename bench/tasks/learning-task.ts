@@ -1,7 +1,7 @@
 // A small task that a user of a model might train it on: prompts, a reward for what the model does, and how somebody who knows
 // the task would do it. Knows neither the server nor the training settings.
-import type { Message } from "../../src/client/api.ts";
-import type { RecordedTrajectory } from "../../src/client/recording/recorded-trajectory.ts";
+import type { Message } from "../../src/apps/client/api.ts";
+import type { RecordedTrajectory } from "../../src/apps/client/recording/recorded-trajectory.ts";
 
 /** One prompt of a task. */
 export interface LearningCase {

@@ -1,9 +1,9 @@
 // Trains a new model on a task with the client's `train`, or teaches it the task by supervised fine-tuning to see what the model
 // can reach at all.
-import type { Hone } from "../../src/client/hone.ts";
-import { train } from "../../src/client/training/train.ts";
-import type { TrainOptions } from "../../src/client/training/train-options.ts";
-import type { Model } from "../../src/client/trained-model.ts";
+import type { Hone } from "../../src/apps/client/hone.ts";
+import { train } from "../../src/apps/client/training/train.ts";
+import type { TrainOptions } from "../../src/apps/client/training/train-options.ts";
+import type { Model } from "../../src/apps/client/trained-model.ts";
 import type { LearningCase, LearningTask } from "./learning-task.ts";
 
 /** Options of `train` in place of its defaults. */

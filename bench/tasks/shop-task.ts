@@ -1,6 +1,6 @@
 // The task of two turns: call the tool that a question needs, then say what it found.
-import type { Message } from "../../src/client/api.ts";
-import type { RecordedTrajectory } from "../../src/client/recording/recorded-trajectory.ts";
+import type { Message } from "../../src/apps/client/api.ts";
+import type { RecordedTrajectory } from "../../src/apps/client/recording/recorded-trajectory.ts";
 import type { LearningCase, LearningTask } from "./learning-task.ts";
 
 const tools = [toolOf("price"), toolOf("stock")];

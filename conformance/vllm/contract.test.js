@@ -1,7 +1,7 @@
 // The contract of engines, asked of vLLM itself: `run.py` starts it and says where.
-import { checkEngine } from "../../dist/src/engine/contract/check-engine.js";
-import { remoteEngine } from "../../dist/src/remote/testing/stubbed-engine.js";
-import { refusedTogether } from "../../dist/src/remote/vllm/refuse-unserved.js";
+import { checkEngine } from "../../dist/src/inference/engine/contract/check-engine.js";
+import { remoteEngine } from "../../dist/src/inference/remote/testing/stubbed-engine.js";
+import { refusedTogether } from "../../dist/src/inference/remote/vllm/refuse-unserved.js";
 
 const { VLLM_URL: url, VLLM_KEY: apiKey } = process.env;
 

@@ -2,7 +2,7 @@
 // trains, and its log-probabilities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hone, train } from "../../dist/src/client/index.js";
+import { Hone, train } from "../../dist/src/apps/client/index.js";
 
 const { HONE_URL: url, HONE_KEY: key } = process.env;
 

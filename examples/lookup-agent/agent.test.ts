@@ -9,12 +9,12 @@ import type {
   ToolCall,
   TrainingJobCreate,
   TrajectoryLog,
-} from "../../src/client/api.ts";
-import { Hone } from "../../src/client/hone.ts";
-import type { RecordedTrajectory } from "../../src/client/recording/recorded-trajectory.ts";
-import { routedFetch, succeedingJobs } from "../../src/client/testing/fake-fetch.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { seededRandom } from "../../src/domain/random.ts";
+} from "../../src/apps/client/api.ts";
+import { Hone } from "../../src/apps/client/hone.ts";
+import type { RecordedTrajectory } from "../../src/apps/client/recording/recorded-trajectory.ts";
+import { routedFetch, succeedingJobs } from "../../src/apps/client/testing/fake-fetch.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { isRight, rewardOf, runEpisode } from "./episode.ts";
 import { learn, type LearnOptions } from "./learn.ts";

@@ -1,5 +1,5 @@
 // Conversations as somebody who knows the way would have them: what the agent is first taught by.
-import type { Message } from "../../src/client/api.ts";
+import type { Message } from "../../src/apps/client/api.ts";
 import type { Question } from "./questions.ts";
 
 /** A conversation to learn: the question, each call of its plan with its result, and the answer. */

@@ -1,6 +1,6 @@
 // One conversation of the agent over HTTP: it calls tools until it answers or has no turns left, and is judged.
-import type { Message } from "../../src/client/api.ts";
-import type { RecordedTrajectory } from "../../src/client/recording/recorded-trajectory.ts";
+import type { Message } from "../../src/apps/client/api.ts";
+import type { RecordedTrajectory } from "../../src/apps/client/recording/recorded-trajectory.ts";
 import { answerCall, parsedArguments, tools, type Market } from "./market.ts";
 import type { Question } from "./questions.ts";
 

@@ -1,11 +1,11 @@
 // The example as a story: write conversations and teach them, then let the agent try, judge it, and train it on what it did,
 // round after round. Over HTTP alone; knows nothing of terminals.
-import type { Clock } from "../../src/domain/clock.ts";
-import { seededRandom } from "../../src/domain/random.ts";
-import type { Hone } from "../../src/client/hone.ts";
-import type { Model } from "../../src/client/trained-model.ts";
-import type { Validation } from "../../src/client/training/round-report.ts";
-import { train, type TrainResult } from "../../src/client/training/train.ts";
+import type { Clock } from "../../src/base/domain/clock.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import type { Hone } from "../../src/apps/client/hone.ts";
+import type { Model } from "../../src/apps/client/trained-model.ts";
+import type { Validation } from "../../src/apps/client/training/round-report.ts";
+import { train, type TrainResult } from "../../src/apps/client/training/train.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { type Episode, isRight, rewardOf, runEpisode } from "./episode.ts";
 import { type Market, openMarket, tools } from "./market.ts";

@@ -1,8 +1,8 @@
 // The example's command. Starts a server of its own unless --url names one, and prints what the agent learns.
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/domain/clock.ts";
-import { Hone } from "../../src/client/hone.ts";
-import { withTemporaryServer } from "../../src/cli/temporary-server.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { Hone } from "../../src/apps/client/hone.ts";
+import { withTemporaryServer } from "../../src/apps/cli/temporary-server.ts";
 import { learn, type LearnOptions } from "./learn.ts";
 import { linesOf, summaryLines } from "./screen.ts";
 

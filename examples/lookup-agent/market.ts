@@ -1,6 +1,6 @@
 // The world: a market that sells a few goods, and the tools to find out about them. Knows neither models nor questions.
-import { shuffled, type Random } from "../../src/domain/random.ts";
-import type { Tool, ToolCall } from "../../src/client/api.ts";
+import { shuffled, type Random } from "../../src/base/domain/random.ts";
+import type { Tool, ToolCall } from "../../src/apps/client/api.ts";
 
 /** What one of each good costs, and how many are left, by its name. */
 export type Market = ReadonlyMap<string, { readonly price: number; readonly stock: number }>;

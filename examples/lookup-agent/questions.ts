@@ -1,6 +1,6 @@
 // Questions about a market, each with the calls that lead to its answer.
-import { present } from "../../src/domain/assert.ts";
-import type { Random } from "../../src/domain/random.ts";
+import { present } from "../../src/base/domain/assert.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import type { Market } from "./market.ts";
 
 /** A call of a plan, with what the tool will say to it. */

@@ -1,6 +1,6 @@
 // What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
-import { drawBar, drawCurve } from "../../src/cli/demo/draw-curve.ts";
-import type { Message } from "../../src/client/api.ts";
+import { drawBar, drawCurve } from "../../src/apps/cli/demo/draw-curve.ts";
+import type { Message } from "../../src/apps/client/api.ts";
 import { rewardOf } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 

@@ -2,13 +2,13 @@
 // stopped. A checkpoint is one folder that appears whole, by a rename.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { present } from "../../src/domain/assert.ts";
-import type { ModelConfig } from "../../src/model/config.ts";
-import { modelParameters } from "../../src/model/parameters.ts";
-import { readSafetensorsHeader } from "../../src/model-files/safetensors.ts";
-import { readFloats } from "../../src/model-files/stored-tensor.ts";
-import { writeSafetensors } from "../../src/model-files/write-safetensors.ts";
-import type { AdamWState } from "../../src/training/adamw.ts";
+import { present } from "../../src/base/domain/assert.ts";
+import type { ModelConfig } from "../../src/inference/model/config.ts";
+import { modelParameters } from "../../src/inference/model/parameters.ts";
+import { readSafetensorsHeader } from "../../src/lib/model-files/safetensors.ts";
+import { readFloats } from "../../src/lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
+import type { AdamWState } from "../../src/train/training/adamw.ts";
 
 /** What the work took so far, in all pieces of a run; decides nothing. */
 export interface Cost {

@@ -2,9 +2,9 @@
 // random ones. Each family is endless and the same for the same seed.
 import * as fc from "fast-check";
 import * as z from "zod";
-import type { Json, JsonObject } from "../../src/domain/trajectory.ts";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
-import { schemas } from "../../src/grammar/testing/random-schemas.ts";
+import type { Json, JsonObject } from "../../src/base/domain/trajectory.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
+import { schemas } from "../../src/lib/constraints/grammar/testing/random-schemas.ts";
 
 /** The `count` schemas of a family that a seed gives. */
 export const families: Readonly<Record<string, (seed: number, count: number) => readonly Json[]>> = {

@@ -1,5 +1,5 @@
 // Whether rows that a backup restored are those of one moment, behind all that was acknowledged before it.
-import type { Cell, DatabaseTables } from "../../src/domain/backup/tables.ts";
+import type { Cell, DatabaseTables } from "../../src/base/domain/backup/tables.ts";
 import { type Acknowledged, batchSize } from "./writing-clients.ts";
 
 type Row = Readonly<Record<string, Cell>>;

@@ -1,8 +1,8 @@
 // Clients that write to a server until they are stopped: chats with a model that trains meanwhile, feedback on them one by one
 // and in batches, logs, and jobs. What was acknowledged is known at any time.
 import { setTimeout as sleep } from "node:timers/promises";
-import { newUuid } from "../../src/domain/ids.ts";
-import { callReference } from "../../src/domain/recordings/call-reference.ts";
+import { newUuid } from "../../src/base/domain/ids.ts";
+import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
 import { call, type RunningServer } from "../running-server.ts";
 
 const projectId = "local/p";

@@ -1,7 +1,7 @@
 // Annotation queues in a real browser: a list of them, and judging what a model answered with the keyboard alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hone } from "../../src/client/hone.ts";
+import { Hone } from "../../src/apps/client/hone.ts";
 import { eventually, serverOfFile } from "../running-server.ts";
 import { registerModel, seenModel } from "../served-jobs.ts";
 import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, newDataFolder, removeDataFolder, serverOfFile, startServer } from "../running-server.ts";
-import { Hone } from "../../src/client/hone.ts";
+import { Hone } from "../../src/apps/client/hone.ts";
 import { finish, model, registerModel, seenModel, submitJob } from "../served-jobs.ts";
 import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } from "./page-under-test.ts";
 

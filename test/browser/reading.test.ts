@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { Hone } from "../../src/client/hone.ts";
+import { Hone } from "../../src/apps/client/hone.ts";
 import { serverOfFile, type RunningServer } from "../running-server.ts";
 import { registerModel, seenModel } from "../served-jobs.ts";
 import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";

@@ -6,7 +6,7 @@ import {
   type Operation,
   type Parameter,
   type Schema,
-} from "../../src/http/testing/api-document.ts";
+} from "../../src/api/http/testing/api-document.ts";
 import { rangeText, typeText } from "./schema-words.ts";
 
 /** An operation under every name that it has. */

@@ -1,7 +1,7 @@
 // Which tests over HTTP prove what each field of a chat request does: those whose titles name it in backquotes. As a list, and
 // as the page docs/chat-fields.md.
 import { readdirSync, readFileSync } from "node:fs";
-import { chatRequestSchema } from "../../src/wire/chat/chat-request.ts";
+import { chatRequestSchema } from "../../src/api/wire/chat/chat-request.ts";
 
 const { structured_outputs: constraint, stream_options: streamOptions } = chatRequestSchema.properties;
 
@@ -25,7 +25,7 @@ export function provedFields(): readonly ProvedField[] {
 
 /** Titles of the tests over HTTP. */
 function titles(): ProvedField["tests"] {
-  const files = ["test", "src/http"].flatMap((folder) =>
+  const files = ["test", "src/api/http"].flatMap((folder) =>
     readdirSync(folder, { recursive: true }).map((name) => `${folder}/${String(name).replaceAll("\\", "/")}`),
   );
   return files

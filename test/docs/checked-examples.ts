@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 /** What `hone-server/...` is in this checkout. */
-const paths = { "hone-server/client": [resolve("src/client/index.ts")] };
+const paths = { "hone-server/client": [resolve("src/apps/client/index.ts")] };
 
 /**
  * Checks the types of every block of TypeScript of these pages.

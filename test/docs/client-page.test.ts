@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { CallGroup } from "../../src/client/calls/call-group.ts";
-import { Hone } from "../../src/client/hone.ts";
+import { CallGroup } from "../../src/apps/client/calls/call-group.ts";
+import { Hone } from "../../src/apps/client/hone.ts";
 
 test("docs/client.md lists every call of every group", () => {
   const page = readFileSync("docs/client.md", "utf8");

@@ -1,4 +1,4 @@
-// The file src/client/api.ts: the client's types of every body and answer, and of every operation, from the document that
+// The file src/apps/client/api.ts: the client's types of every body and answer, and of every operation, from the document that
 // /openapi.json is. What the server refuses when it asks for anything has no type.
 import type {
   ApiDocument,
@@ -6,7 +6,7 @@ import type {
   Operation,
   Parameter,
   Schema,
-} from "../../src/http/testing/api-document.ts";
+} from "../../src/api/http/testing/api-document.ts";
 
 /** The whole file. */
 export function clientTypes({ paths }: ApiDocument): string {

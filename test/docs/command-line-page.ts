@@ -1,7 +1,7 @@
 // The page docs/command-line.md: every command with its arguments, flags and examples, of the commands' own definitions.
 import type { Command, Option } from "commander";
-import { commandsOf, examples } from "../../src/cli/examples.ts";
-import { createProgram } from "../../src/cli/program.ts";
+import { commandsOf, examples } from "../../src/apps/cli/examples.ts";
+import { createProgram } from "../../src/apps/cli/program.ts";
 
 /** The whole page docs/command-line.md. */
 export function commandLinePage(): string {

@@ -1,7 +1,7 @@
 // The page docs/configuration.md: every setting in its three spellings, with what it sets.
-import { valueText } from "../../src/cli/settings-help.ts";
-import { allSettings, type SettingSpelling } from "../../src/server/config.ts";
-import { settingGroups } from "../../src/server/settings.ts";
+import { valueText } from "../../src/apps/cli/settings-help.ts";
+import { allSettings, type SettingSpelling } from "../../src/apps/server/config.ts";
+import { settingGroups } from "../../src/apps/server/settings.ts";
 
 /** The whole page docs/configuration.md. */
 export function configurationPage(): string {

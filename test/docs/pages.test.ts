@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Schema } from "../../src/http/testing/api-document.ts";
+import type { Schema } from "../../src/api/http/testing/api-document.ts";
 import { provedFields } from "./chat-fields-page.ts";
 import { madePages } from "./pages.ts";
 import { rangeText, typeText } from "./schema-words.ts";
@@ -66,7 +66,7 @@ test("says in words what a schema takes", () => {
 
 test("every field of a chat request is proved by a test over HTTP that names it", () => {
   const missing = provedFields().filter(({ tests }) => tests.length === 0);
-  const help = `Write a test over HTTP (test/*.test.ts or src/http/**/*.test.ts) of what each does, with its name in backquotes in the title.`;
+  const help = `Write a test over HTTP (test/*.test.ts or src/api/http/**/*.test.ts) of what each does, with its name in backquotes in the title.`;
   assert.deepEqual(
     missing.map(({ field }) => field),
     [],

@@ -1,7 +1,7 @@
 // What is made of the code, pages of docs/ and the client's types: of its settings, of the routes' schemas, of the names of
 // tests. `npm run docs` writes them, and a test compares.
-import type { ApiDocument } from "../../src/http/testing/api-document.ts";
-import { fakeServer } from "../../src/http/testing/fake-server.ts";
+import type { ApiDocument } from "../../src/api/http/testing/api-document.ts";
+import { fakeServer } from "../../src/api/http/testing/fake-server.ts";
 import { apiPage } from "./api-page.ts";
 import { provedFieldsPage } from "./chat-fields-page.ts";
 import { clientTypes } from "./client-types.ts";
@@ -18,6 +18,6 @@ export async function madePages(): Promise<Readonly<Record<string, string>>> {
     "docs/chat-fields.md": provedFieldsPage(),
     "docs/command-line.md": commandLinePage(),
     "docs/configuration.md": configurationPage(),
-    "src/client/api.ts": clientTypes(document),
+    "src/apps/client/api.ts": clientTypes(document),
   };
 }

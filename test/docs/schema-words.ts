@@ -1,5 +1,5 @@
 // What a schema of the API's document says in words: the type of a value, and which values are taken.
-import { branchesOf, type Schema } from "../../src/http/testing/api-document.ts";
+import { branchesOf, type Schema } from "../../src/api/http/testing/api-document.ts";
 
 /**
  * Such as `integer or null` or `array of strings`.

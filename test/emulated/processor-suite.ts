@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { answerOf, ask, recorded } from "../../src/engine/contract/engine-under-test.ts";
-import { embeddedEngine } from "../../src/engine/testing/embedded-under-test.ts";
-import { hasExactSums, integerKernels } from "../../src/runtime/integer-kernels.ts";
+import { answerOf, ask, recorded } from "../../src/inference/engine/contract/engine-under-test.ts";
+import { embeddedEngine } from "../../src/inference/engine/testing/embedded-under-test.ts";
+import { hasExactSums, integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-emulated-"));
 after(() => rmSync(cacheFolder, { recursive: true }));

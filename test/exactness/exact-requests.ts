@@ -1,9 +1,9 @@
 // The requests whose answers are compared: seeded, of every length, with and without adapters, options of sampling and
 // log-probabilities; some repeat themselves, some begin alike, and some want an embedding.
-import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
-import { embeddingOf } from "../../src/domain/testing/feature-requests.ts";
-import { requestOf } from "../../src/engine/testing/run-loop.ts";
+import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
+import { embeddingOf } from "../../src/base/domain/testing/feature-requests.ts";
+import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
 export interface RequestWorld {
   readonly vocabularySize: number;

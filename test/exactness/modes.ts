@@ -1,12 +1,12 @@
 // The ways in which a request is computed, none of which may change a bit of its answer. A way that the engine's loop learns is
 // a line here.
-import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
-import { systemClock, type Clock } from "../../src/domain/clock.ts";
-import { seededRandom } from "../../src/domain/random.ts";
-import { PromptDrafter } from "../../src/engine/drafts/prompt-drafter.ts";
-import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
-import { KnownDrafter } from "../../src/engine/testing/known-drafter.ts";
-import { requestOf } from "../../src/engine/testing/run-loop.ts";
+import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
+import { systemClock, type Clock } from "../../src/base/domain/clock.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import { PromptDrafter } from "../../src/inference/engine/drafts/prompt-drafter.ts";
+import type { LoopOptions } from "../../src/inference/engine/loop/engine-loop.ts";
+import { KnownDrafter } from "../../src/inference/engine/testing/known-drafter.ts";
+import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
 /** What each request is answered with when it is alone. */
 export interface KnownAnswers {

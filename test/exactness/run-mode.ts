@@ -1,14 +1,18 @@
 // Requests through the engine's loop in one of the ways of `modes`, and what comes back of each.
-import { choiceCountOf, type AdapterReference, type GenerationRequest } from "../../src/domain/generation.ts";
-import type { BlockSession } from "../../src/engine/logits/blocks/block-session.ts";
-import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
-import type { ModelRunner } from "../../src/engine/model-runner.ts";
+import {
+  choiceCountOf,
+  type AdapterReference,
+  type GenerationRequest,
+} from "../../src/base/domain/generation.ts";
+import type { BlockSession } from "../../src/inference/engine/logits/blocks/block-session.ts";
+import type { LoopOptions } from "../../src/inference/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 import {
   observedLoop,
   smallLimits,
   type ObservedLoop,
   type Transcript,
-} from "../../src/engine/testing/run-loop.ts";
+} from "../../src/inference/engine/testing/run-loop.ts";
 import type { KnownAnswers, Mode } from "./modes.ts";
 
 /** All that a client can tell apart of an answer. */

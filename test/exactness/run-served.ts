@@ -1,7 +1,7 @@
 // Whether a server gives seeded chats the same answers, to the last bit, in every way in which it may be asked for them.
 import { isDeepStrictEqual } from "node:util";
-import type { Quantization } from "../../src/domain/model.ts";
-import { seededRandom } from "../../src/domain/random.ts";
+import type { Quantization } from "../../src/base/domain/model.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "../running-server.ts";
 import type { ExactnessOptions } from "./run-exactness.ts";
 import { servedAlone, servedModes, type ServedMode } from "./served-modes.ts";

@@ -1,17 +1,17 @@
 // The replicas of a fleet: stubs of vLLM with a small model in each, which note what they are asked.
 import { join } from "node:path";
-import { seededRandom } from "../../src/domain/random.ts";
-import { packVocabulary } from "../../src/domain/vocabulary.ts";
-import { LoopEngine } from "../../src/engine/loop-engine.ts";
-import { openingOf } from "../../src/engine/opening/model-opening.ts";
-import { openModelFolder } from "../../src/engine/opening/open-model-folder.ts";
-import { engineSettingsWith } from "../../src/engine/settings.ts";
-import { constraintSettingsWith } from "../../src/engine/token-masks/settings.ts";
-import { tokensOfFile } from "../../src/grammar/testing/vocabularies.ts";
-import { recordedLatencies } from "../../src/remote/testing/recorded-latencies.ts";
-import type { SentCompletion } from "../../src/remote/testing/stub-completions.ts";
-import { StubVllm } from "../../src/remote/testing/stub-vllm.ts";
-import { silentLogger } from "../../src/telemetry/testing/silent-logger.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
+import { LoopEngine } from "../../src/inference/engine/loop-engine.ts";
+import { openingOf } from "../../src/inference/engine/opening/model-opening.ts";
+import { openModelFolder } from "../../src/inference/engine/opening/open-model-folder.ts";
+import { engineSettingsWith } from "../../src/inference/engine/settings.ts";
+import { constraintSettingsWith } from "../../src/inference/engine/token-masks/settings.ts";
+import { tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
+import { recordedLatencies } from "../../src/inference/remote/testing/recorded-latencies.ts";
+import type { SentCompletion } from "../../src/inference/remote/testing/stub-completions.ts";
+import { StubVllm } from "../../src/inference/remote/testing/stub-vllm.ts";
+import { silentLogger } from "../../src/base/telemetry/testing/silent-logger.ts";
 
 export const modelFolder = "test/fixtures/small-model";
 export const contextLength = 256;

@@ -1,15 +1,15 @@
 // Two servers of the Tinker API that share their storage, each of which is started again, hangs and is away every now and then.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { dataFolderAt } from "../../src/artifacts/testing/data-folder.ts";
-import { projectionNames } from "../../src/domain/model.ts";
-import type { Random } from "../../src/domain/random.ts";
-import { readModelConfig } from "../../src/model/config/read-config.ts";
-import { readModelWeights } from "../../src/model/weights.ts";
-import { EmbeddedTrainers } from "../../src/training/embedded/embedded-trainer.ts";
-import { trainingSettingsWith } from "../../src/training/settings.ts";
-import { StubStorage } from "../../src/training/tinker/testing/stub-operations.ts";
-import { type Fault, StubServer } from "../../src/training/tinker/testing/stub-server.ts";
+import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../../src/base/domain/model.ts";
+import type { Random } from "../../src/base/domain/random.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { readModelWeights } from "../../src/inference/model/weights.ts";
+import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
+import { trainingSettingsWith } from "../../src/train/training/settings.ts";
+import { StubStorage } from "../../src/train/training/tinker/testing/stub-operations.ts";
+import { type Fault, StubServer } from "../../src/train/training/tinker/testing/stub-server.ts";
 
 export interface MortalTrainersOptions {
   /** Of the model that they train. */

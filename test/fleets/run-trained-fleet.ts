@@ -3,14 +3,14 @@
 // anything but what was asked for.
 import { setTimeout as sleep } from "node:timers/promises";
 import { join, resolve } from "node:path";
-import { present } from "../../src/domain/assert.ts";
-import type { AdapterReference } from "../../src/domain/generation.ts";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
-import type { LoopEngine } from "../../src/engine/loop-engine.ts";
-import { requestOf } from "../../src/engine/testing/run-loop.ts";
-import { prefixOf } from "../../src/remote/replicas/choose-replica.ts";
-import { FleetIllness } from "../../src/remote/testing/fleet-illness.ts";
-import { FleetShares, type FleetFigures } from "../../src/remote/testing/fleet-shares.ts";
+import { present } from "../../src/base/domain/assert.ts";
+import type { AdapterReference } from "../../src/base/domain/generation.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
+import type { LoopEngine } from "../../src/inference/engine/loop-engine.ts";
+import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
+import { prefixOf } from "../../src/inference/remote/replicas/choose-replica.ts";
+import { FleetIllness } from "../../src/inference/remote/testing/fleet-illness.ts";
+import { FleetShares, type FleetFigures } from "../../src/inference/remote/testing/fleet-shares.ts";
 import { call, newDataFolder, removeDataFolder, type RunningServer, startServer } from "../running-server.ts";
 import { createReplicas, modelFolder, smallEngine } from "./fleet-replicas.ts";
 import { startMortalTrainers } from "./mortal-trainers.ts";

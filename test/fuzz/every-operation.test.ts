@@ -1,8 +1,8 @@
 // What is fuzzed is everything that there is: each operation of the API's own description begins some request.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiDocument } from "../../src/http/testing/api-document.ts";
-import { fakeServer } from "../../src/http/testing/fake-server.ts";
+import type { ApiDocument } from "../../src/api/http/testing/api-document.ts";
+import { fakeServer } from "../../src/api/http/testing/fake-server.ts";
 import { validRequests } from "./valid-requests.ts";
 
 test("every operation of the API is fuzzed", async () => {

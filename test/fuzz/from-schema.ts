@@ -1,7 +1,7 @@
 // Values that a schema takes, made of nothing but the schema: fields in combinations that no list of examples has.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { oneOf } from "./odd-values.ts";
-import type { SchemaNode } from "../../src/validation/schema.ts";
+import type { SchemaNode } from "../../src/base/validation/schema.ts";
 
 /** So many of an object's optional fields at most: each may be refused, and together most would be. */
 const optionalCountMax = 4;

@@ -1,5 +1,5 @@
 // The generator: request `index` of a seed, as bytes. Pure, so that any one can be made again.
-import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { fieldsOf } from "./from-schema.ts";
 import { bytesOf, type HttpMessage } from "./http-message.ts";
 import { mutatedMessage } from "./mutate-http.ts";

@@ -1,5 +1,5 @@
 // An HTTP request before it is bytes, and the bytes it becomes: by length or in chunks, right or wrong.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 
 export interface HttpMessage {
   readonly method: string;

@@ -1,6 +1,6 @@
 // JSON as a tree that can be written in ways that JSON.stringify cannot: keys twice, numbers that no double holds, text
 // that is no JSON at all.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 
 export type JsonTree =
   | { readonly kind: "raw"; text: string }

@@ -1,6 +1,6 @@
 // Changes to a request around its body: method, path, query, headers, and how the body is framed.
 import { gzipSync } from "node:zlib";
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { withHeader, type HttpMessage } from "./http-message.ts";
 import { longText, oddName, oddText, oneOf } from "./odd-values.ts";
 

@@ -1,5 +1,5 @@
 // Changes to a JSON body that keep most of it: a value replaced, a field dropped, doubled, renamed or added.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { anyPlace, objectsIn, putAt, raw, treeOf, valueAt, write, type JsonTree } from "./json-tree.ts";
 import { longText, oddJson, oddName, oddText, oneOf } from "./odd-values.ts";
 

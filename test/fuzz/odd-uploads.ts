@@ -1,6 +1,6 @@
 // Bodies that are no JSON: forms with a file, and tar archives of an adapter; right ones, and such as no program writes.
 import { gzipSync } from "node:zlib";
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { longText, oneOf } from "./odd-values.ts";
 
 export const formType = "multipart/form-data; boundary=b";

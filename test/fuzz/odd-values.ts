@@ -1,6 +1,6 @@
 // Values, names and texts that programs trip over, each as it is written. Long texts are made of one marker, so that an
 // answer which repeats one is recognized.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 
 /** What long texts consist of. */
 export const marker = "Zq7";

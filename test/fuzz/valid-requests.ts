@@ -1,47 +1,47 @@
 // Requests that the server takes, one list for every operation and its relatives: what mutations begin with.
-import { chatForm } from "../../src/wire/chat/chat-fields.ts";
+import { chatForm } from "../../src/api/wire/chat/chat-fields.ts";
 import {
   feedbackBatchForm,
   feedbackHistoryForm,
   feedbackReplaceForm,
-} from "../../src/wire/feedback/feedback.ts";
-import { feedbackExportSchema } from "../../src/wire/feedback/feedback-export.ts";
-import { feedbackStatisticsRequestSchema } from "../../src/wire/feedback/feedback-statistics.ts";
-import { feedbackPurgeForm } from "../../src/wire/feedback/feedback-purge.ts";
-import { feedbackQuerySchema } from "../../src/wire/feedback/feedback-queries.ts";
-import { completionForm } from "../../src/wire/completions/completion-request.ts";
+} from "../../src/api/wire/feedback/feedback.ts";
+import { feedbackExportSchema } from "../../src/api/wire/feedback/feedback-export.ts";
+import { feedbackStatisticsRequestSchema } from "../../src/api/wire/feedback/feedback-statistics.ts";
+import { feedbackPurgeForm } from "../../src/api/wire/feedback/feedback-purge.ts";
+import { feedbackQuerySchema } from "../../src/api/wire/feedback/feedback-queries.ts";
+import { completionForm } from "../../src/api/wire/completions/completion-request.ts";
 import {
   answerForm,
   claimForm,
   itemsAddForm,
   itemsQueryForm,
   progressForm,
-} from "../../src/wire/annotation/items.ts";
+} from "../../src/api/wire/annotation/items.ts";
 import {
   queueCreateForm,
   queueQueryForm,
   queueStatsForm,
   queueUpdateForm,
-} from "../../src/wire/annotation/queues.ts";
-import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
-import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
-import { embeddingForm } from "../../src/wire/embeddings/embedding-request.ts";
-import { logSchema } from "../../src/wire/read-log.ts";
-import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
-import { feedbackPreferencesForm } from "../../src/wire/preferences/feedback-preferences.ts";
-import { preferenceJobForm } from "../../src/wire/preferences/preference-job.ts";
-import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
-import { feedbackJobForm } from "../../src/wire/rewards/feedback-job.ts";
-import { ruleChangeForm, ruleCreateForm } from "../../src/wire/rewards/reward-rule.ts";
-import { trainingJobForm } from "../../src/wire/training-job.ts";
-import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
-import { keyChangeForm, keyCreateForm } from "../../src/wire/keys/key.ts";
-import { entityLimitsForm } from "../../src/wire/keys/limits.ts";
-import { webhookReplayForm } from "../../src/wire/webhooks/delivery.ts";
-import { webhookChangeForm, webhookCreateForm } from "../../src/wire/webhooks/webhook.ts";
-import type { Random } from "../../src/domain/random.ts";
-import { countForm, messagesForm } from "../../src/wire/messages/messages-fields.ts";
-import { responsesForm } from "../../src/wire/responses/responses-fields.ts";
+} from "../../src/api/wire/annotation/queues.ts";
+import { constraintCheckForm } from "../../src/api/wire/chat/constraint-check.ts";
+import { checkpointDeleteForm, modelCreateForm } from "../../src/api/wire/model.ts";
+import { embeddingForm } from "../../src/api/wire/embeddings/embedding-request.ts";
+import { logSchema } from "../../src/api/wire/read-log.ts";
+import { detokenizeForm, tokenizeForm } from "../../src/api/wire/tokenize/read-tokenization.ts";
+import { feedbackPreferencesForm } from "../../src/api/wire/preferences/feedback-preferences.ts";
+import { preferenceJobForm } from "../../src/api/wire/preferences/preference-job.ts";
+import { supervisedJobForm } from "../../src/api/wire/supervised/supervised-job.ts";
+import { feedbackJobForm } from "../../src/api/wire/rewards/feedback-job.ts";
+import { ruleChangeForm, ruleCreateForm } from "../../src/api/wire/rewards/reward-rule.ts";
+import { trainingJobForm } from "../../src/api/wire/training-job.ts";
+import { transferRequestSchema } from "../../src/api/wire/transfer/transfer-request.ts";
+import { keyChangeForm, keyCreateForm } from "../../src/api/wire/keys/key.ts";
+import { entityLimitsForm } from "../../src/api/wire/keys/limits.ts";
+import { webhookReplayForm } from "../../src/api/wire/webhooks/delivery.ts";
+import { webhookChangeForm, webhookCreateForm } from "../../src/api/wire/webhooks/webhook.ts";
+import type { Random } from "../../src/base/domain/random.ts";
+import { countForm, messagesForm } from "../../src/api/wire/messages/messages-fields.ts";
+import { responsesForm } from "../../src/api/wire/responses/responses-fields.ts";
 import { formType, oddForm, oddTar, validForm, validTar } from "./odd-uploads.ts";
 import {
   objectDeleteForm,
@@ -49,22 +49,27 @@ import {
   objectQueryForm,
   objectReadForm,
   refsReadForm,
-} from "../../src/wire/weave/objects.ts";
+} from "../../src/api/wire/weave/objects.ts";
 import {
   callReadForm,
   callsDeleteForm,
   callsQueryForm,
   callsStatsForm,
-} from "../../src/wire/weave/call-queries.ts";
-import { callBatchForm, callEndForm, callsCompleteForm, callStartForm } from "../../src/wire/weave/calls.ts";
-import { fileContentForm } from "../../src/wire/weave/files.ts";
-import { graphqlForm } from "../../src/wire/weave/first-questions.ts";
+} from "../../src/api/wire/weave/call-queries.ts";
+import {
+  callBatchForm,
+  callEndForm,
+  callsCompleteForm,
+  callStartForm,
+} from "../../src/api/wire/weave/calls.ts";
+import { fileContentForm } from "../../src/api/wire/weave/files.ts";
+import { graphqlForm } from "../../src/api/wire/weave/first-questions.ts";
 import {
   tableCreateForm,
   tableOfDigestsForm,
   tableQueryForm,
   tableStatsForm,
-} from "../../src/wire/weave/tables.ts";
+} from "../../src/api/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
 /** What requests may speak of; it is there before the first is sent. */

@@ -1,6 +1,10 @@
 // The GGUF files whose log-probabilities llama.cpp was asked for: every family in every type, and the keys that change what a
 // family computes, one at a time.
-import { float, type WrittenTensor, type WrittenValue } from "../../src/model-files/testing/write-gguf.ts";
+import {
+  float,
+  type WrittenTensor,
+  type WrittenValue,
+} from "../../src/lib/model-files/testing/write-gguf.ts";
 import {
   biases,
   families,

@@ -1,14 +1,14 @@
 // Small models with random weights as GGUF files, one for each family, and what is varied in them. Every number follows from
 // a seed, so that llama.cpp can be asked once about files that tests write again.
 import { join } from "node:path";
-import { seededRandom } from "../../src/domain/random.ts";
-import type { StoredType } from "../../src/model-files/stored-tensor.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import type { StoredType } from "../../src/lib/model-files/stored-tensor.ts";
 import {
   float,
   writeGguf,
   type WrittenTensor,
   type WrittenValue,
-} from "../../src/model-files/testing/write-gguf.ts";
+} from "../../src/lib/model-files/testing/write-gguf.ts";
 
 /** The file types of the families: one for all matrices, or several. */
 export const matrixTypes = ["F32", "F16", "BF16", "Q8_0", "mixed"] as const;

@@ -2,18 +2,18 @@
 // test/fixtures/goldens/preferences are computed over: `node dist/test/golden-preferences/write-tiny-model.js <folder>`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { present } from "../../src/domain/assert.ts";
-import { writeSafetensors } from "../../src/model-files/write-safetensors.ts";
-import { writeLoraAdapter } from "../../src/model/peft-folder.ts";
-import { modelParameters } from "../../src/model/parameters.ts";
+import { present } from "../../src/base/domain/assert.ts";
+import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
+import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
+import { modelParameters } from "../../src/inference/model/parameters.ts";
 import {
   tinyConfig,
   tinyModelConfig,
   tinyWeights,
   trainedAdapter,
-} from "../../src/training/contract/tiny-model.ts";
-import { tinyJudgedAnswers, tinyPairs } from "../../src/training/contract/tiny-preferences.ts";
-import type { TrainingSequence } from "../../src/training/trainer.ts";
+} from "../../src/train/training/contract/tiny-model.ts";
+import { tinyJudgedAnswers, tinyPairs } from "../../src/train/training/contract/tiny-preferences.ts";
+import type { TrainingSequence } from "../../src/train/training/trainer.ts";
 
 const [, , folder] = process.argv;
 if (folder === undefined) throw new Error("Name a folder to write.");

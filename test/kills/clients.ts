@@ -1,7 +1,7 @@
 // Clients of a server that dies and comes back: they chat, send jobs, logs and feedback, cancel and delete, send again what was
 // not answered, and remember what they were told.
 import { setTimeout as sleep } from "node:timers/promises";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";
 

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 
 /** The part of all events that is refused when it comes first. */
 const refusedShare = 0.03;

@@ -1,6 +1,6 @@
 // Clients that write feedback at the same time, one by one, in batches, over each other and away again, until their server
 // dies; and then send again what was not answered, or leave it.
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
 import { FeedbackLedger, type Change, type Said } from "./feedback-ledger.ts";
 

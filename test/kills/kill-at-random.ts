@@ -1,7 +1,7 @@
 // Kills the server, its training processes and its engine, at random and just while they write, while clients send jobs,
 // logs and feedback, the disk fills, the clock steps and others lock the database; then looks whether anything that was
 // acknowledged is lost or doubled, a job failed, a file was left over, or a version is not what it is where nothing dies.
-import { seededRandom } from "../../src/domain/random.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
 import { busyGauges } from "../idle-gauges.ts";
 import {
   childrenOf,

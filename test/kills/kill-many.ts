@@ -2,7 +2,7 @@
 // feedback and chats to any of them; then looks on each of them whether anything that was acknowledged is lost or doubled, a
 // job failed, or a version is not what it is where nothing dies.
 import { setTimeout as sleep } from "node:timers/promises";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import {
   eventually,
   newDataFolder,

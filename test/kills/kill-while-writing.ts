@@ -2,7 +2,7 @@
 // a standing rule trains; and looks after each start whether what was acknowledged is there as it was acknowledged, and
 // nothing in part or twice, and at the end whether every event was told and everything that was said was trained once.
 import { setTimeout as sleep } from "node:timers/promises";
-import { seededRandom } from "../../src/domain/random.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
 import {
   call,
   eventually,

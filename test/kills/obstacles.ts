@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "libsql";
-import type { Random } from "../../src/domain/random.ts";
+import type { Random } from "../../src/base/domain/random.ts";
 import { newDataFolder, removeDataFolder } from "../running-server.ts";
 import { mountSmallDisk } from "../small-disk.ts";
 

@@ -6,7 +6,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, write
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { freshSeed, seededRandom, shuffled } from "../../src/domain/random.ts";
+import { freshSeed, seededRandom, shuffled } from "../../src/base/domain/random.ts";
 import { Executed, type TestOfPlace } from "./executed.ts";
 import { mutationsOf, type Mutation } from "./places.ts";
 import { runTest } from "./run-test.ts";

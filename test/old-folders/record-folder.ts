@@ -4,7 +4,7 @@
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { sql } from "kysely";
-import { openSqlite } from "../../src/storage/sqlite/sqlite-dialect.ts";
+import { openSqlite } from "../../src/store/storage/sqlite/sqlite-dialect.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "../running-server.ts";
 import { finish, goldenTiny, registerModel } from "../served-jobs.ts";
 import { answersOf, type Recorded } from "./answers.ts";

@@ -2,16 +2,16 @@
 // nothing of, and writes down what it asked and what it was told. What they ask for is drawn from the seed.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chatRequest } from "../../src/chat/testing/chat-request.ts";
-import type { Caller } from "../../src/domain/access.ts";
-import { isTerminal, type JobFilter } from "../../src/domain/job.ts";
-import { adapterOfServer } from "../../src/domain/model.ts";
-import { allItems } from "../../src/domain/page.ts";
-import { ServiceError } from "../../src/domain/service-error.ts";
-import { resolveTrainingConfig } from "../../src/domain/training-config.ts";
-import { newJob } from "../../src/jobs/new-job.ts";
-import { adapterFiles, adapterSeal } from "../../src/model/hashes/adapter-hash.ts";
-import { sampleContent } from "../../src/storage/contract/completion-store.ts";
+import { chatRequest } from "../../src/inference/chat/testing/chat-request.ts";
+import type { Caller } from "../../src/base/domain/access.ts";
+import { isTerminal, type JobFilter } from "../../src/base/domain/job.ts";
+import { adapterOfServer } from "../../src/base/domain/model.ts";
+import { allItems } from "../../src/base/domain/page.ts";
+import { ServiceError } from "../../src/base/domain/service-error.ts";
+import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
+import { newJob } from "../../src/train/jobs/new-job.ts";
+import { adapterFiles, adapterSeal } from "../../src/inference/model/hashes/adapter-hash.ts";
+import { sampleContent } from "../../src/store/storage/contract/completion-store.ts";
 import type { Operation, Outcome, SeenJob, ServedVersion } from "./history.ts";
 import { baseModel, piecesOf, type SimulatedServer } from "./server.ts";
 import { adapterConfig } from "./trainer.ts";

@@ -1,34 +1,34 @@
-// A server of the simulated world: the durable parts of `server/server`, built and started in its order, on a simulated
+// A server of the simulated world: the durable parts of `apps/server/server`, built and started in its order, on a simulated
 // disk, database and clock. Only what trains is not the program's own, and nothing listens.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FolderArtifacts } from "../../src/artifacts/folder-artifacts.ts";
-import { ServerFolder } from "../../src/artifacts/server-folder.ts";
-import { copyAdapter } from "../../src/checkpoints/copy-adapter.ts";
-import { importAdapter } from "../../src/checkpoints/import-adapter.ts";
-import { assert } from "../../src/domain/assert.ts";
-import type { TrainedModel } from "../../src/domain/model.ts";
-import { serviceOfParts, serviceOf } from "../../src/domain/lifecycle.ts";
-import type { FeedbackService } from "../../src/feedback/feedback-service.ts";
-import { createFeedbackService } from "../../src/feedback/feedback-service.ts";
-import { createFileService, type FileService } from "../../src/files/file-service.ts";
-import { fileSettingsWith } from "../../src/files/settings.ts";
-import { JobQueue } from "../../src/jobs/job-queue.ts";
-import { ServerLease } from "../../src/jobs/server-lease.ts";
-import { goneMs, jobSettingsWith } from "../../src/jobs/settings.ts";
-import { trainingKindOf } from "../../src/jobs/version-kind.ts";
-import { createRecorder, type Recorder } from "../../src/recordings/recorder.ts";
-import { recordingSettingsWith } from "../../src/recordings/settings.ts";
-import { adapterHash } from "../../src/model/hashes/adapter-hash.ts";
-import { createModelDirectory } from "../../src/registry/model-directory.ts";
-import { createModelService, type ModelService } from "../../src/registry/model-service.ts";
-import { VersionUses } from "../../src/registry/version-uses.ts";
-import { keepPolicies, retentionSettingsWith } from "../../src/retention/settings.ts";
-import { createSweeper } from "../../src/retention/sweeper.ts";
-import { sweepDataFolder, sweepOfDeadServers } from "../../src/server/data-folder/sweep.ts";
-import { openStores, type Stores } from "../../src/storage/stores.ts";
-import type { Logger } from "../../src/telemetry/logger.ts";
-import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { FolderArtifacts } from "../../src/store/artifacts/folder-artifacts.ts";
+import { ServerFolder } from "../../src/store/artifacts/server-folder.ts";
+import { copyAdapter } from "../../src/inference/models/checkpoints/copy-adapter.ts";
+import { importAdapter } from "../../src/inference/models/checkpoints/import-adapter.ts";
+import { assert } from "../../src/base/domain/assert.ts";
+import type { TrainedModel } from "../../src/base/domain/model.ts";
+import { serviceOfParts, serviceOf } from "../../src/base/domain/lifecycle.ts";
+import type { FeedbackService } from "../../src/judge/feedback/feedback-service.ts";
+import { createFeedbackService } from "../../src/judge/feedback/feedback-service.ts";
+import { createFileService, type FileService } from "../../src/train/files/file-service.ts";
+import { fileSettingsWith } from "../../src/train/files/settings.ts";
+import { JobQueue } from "../../src/train/jobs/job-queue.ts";
+import { ServerLease } from "../../src/train/jobs/server-lease.ts";
+import { goneMs, jobSettingsWith } from "../../src/train/jobs/settings.ts";
+import { trainingKindOf } from "../../src/train/jobs/version-kind.ts";
+import { createRecorder, type Recorder } from "../../src/inference/chat/recordings/recorder.ts";
+import { recordingSettingsWith } from "../../src/inference/chat/recordings/settings.ts";
+import { adapterHash } from "../../src/inference/model/hashes/adapter-hash.ts";
+import { createModelDirectory } from "../../src/inference/models/registry/model-directory.ts";
+import { createModelService, type ModelService } from "../../src/inference/models/registry/model-service.ts";
+import { VersionUses } from "../../src/inference/models/registry/version-uses.ts";
+import { keepPolicies, retentionSettingsWith } from "../../src/store/retention/settings.ts";
+import { createSweeper } from "../../src/store/retention/sweeper.ts";
+import { sweepDataFolder, sweepOfDeadServers } from "../../src/apps/server/data-folder/sweep.ts";
+import { openStores, type Stores } from "../../src/store/storage/stores.ts";
+import type { Logger } from "../../src/base/telemetry/logger.ts";
+import { createMetrics } from "../../src/base/telemetry/metrics.ts";
 import { baseWeights, createSimulatedRunner, type TrainerPlace } from "./trainer.ts";
 import type { SimulatedDatabase } from "./world/database.ts";
 import { rootOf } from "./world/node-world.ts";
@@ -63,7 +63,7 @@ export interface SimulatedServer {
 
 export const baseModel = "tiny";
 
-/** As in `jobs/settings`, but for times: what takes a minute there takes seconds here, so that a run sees much of it. */
+/** As in `train/jobs/settings`, but for times: what takes a minute there takes seconds here, so that a run sees much of it. */
 const jobSettings = jobSettingsWith({
   concurrency: 2,
   leaseMs: 12_000,

@@ -1,8 +1,8 @@
 // One simulated world from its seed to the verdict: servers and clients on one database and one disk, faults for a while,
 // then none, until all work is done; then the servers stop, a last one starts and tidies up, and what was asked, told and
 // left is checked.
-import { ServiceError } from "../../src/domain/service-error.ts";
-import type { Logger } from "../../src/telemetry/logger.ts";
+import { ServiceError } from "../../src/base/domain/service-error.ts";
+import type { Logger } from "../../src/base/telemetry/logger.ts";
 import { checkHistory } from "./check/check-history.ts";
 import { Client, type Known } from "./clients.ts";
 import { type FaultKind, Faults } from "./faults.ts";

@@ -2,7 +2,7 @@
 // world is its seed's alone, so that what is found once is found again: `npm run simulate -- --seed 7 --trace`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searchSeeds } from "../../src/domain/testing/search.ts";
+import { searchSeeds } from "../../src/base/domain/testing/search.ts";
 import { simulate } from "./simulate.ts";
 
 const seeds = searchSeeds(12);

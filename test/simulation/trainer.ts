@@ -1,19 +1,25 @@
 // What stands for training processes: a runner whose steps take time and mean nothing, and whose adapter follows from what
 // its job is pinned to, so that it can be known without having been there. It publishes as training does, and leaves and
-// removes what `training/child-runner` would.
+// removes what `train/training/child-runner` would.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ArtifactStore } from "../../src/artifacts/artifact-store.ts";
-import { jobKey, type ServerFolder } from "../../src/artifacts/server-folder.ts";
-import type { AttemptReport, JobAssignment, JobCounts, JobOutcome, JobRunner } from "../../src/domain/job.ts";
-import { fullDiskError } from "../../src/domain/obstacles/full-disk.ts";
-import { ServiceError } from "../../src/domain/service-error.ts";
-import { ownState, storedState } from "../../src/domain/trainer/state.ts";
-import { adapterFiles } from "../../src/model/hashes/adapter-hash.ts";
-import { discardState, embeddedProfile, stateFileName } from "../../src/training/embedded/profile.ts";
-import { publishVersion } from "../../src/training/folders/publish.ts";
-import { resultFolderOf } from "../../src/training/folders/run-request.ts";
+import type { ArtifactStore } from "../../src/store/artifacts/artifact-store.ts";
+import { jobKey, type ServerFolder } from "../../src/store/artifacts/server-folder.ts";
+import type {
+  AttemptReport,
+  JobAssignment,
+  JobCounts,
+  JobOutcome,
+  JobRunner,
+} from "../../src/base/domain/job.ts";
+import { fullDiskError } from "../../src/base/domain/obstacles/full-disk.ts";
+import { ServiceError } from "../../src/base/domain/service-error.ts";
+import { ownState, storedState } from "../../src/base/domain/trainer/state.ts";
+import { adapterFiles } from "../../src/inference/model/hashes/adapter-hash.ts";
+import { discardState, embeddedProfile, stateFileName } from "../../src/train/training/embedded/profile.ts";
+import { publishVersion } from "../../src/train/training/folders/publish.ts";
+import { resultFolderOf } from "../../src/train/training/folders/run-request.ts";
 import type { SimulatedProcess } from "./world/process.ts";
 import type { Scheduler } from "./world/scheduler.ts";
 

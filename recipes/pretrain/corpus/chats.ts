@@ -1,7 +1,7 @@
 // Exercises put together to chats: an optional system prompt and one or several independent questions with answers, or
 // tools and questions that are answered with them.
-import { present } from "../../../src/domain/assert.ts";
-import type { Random } from "../../../src/domain/random.ts";
+import { present } from "../../../src/base/domain/assert.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { choosing } from "./choosing.ts";
 import { copying } from "./copying.ts";
 import { chance, type Exercise, type Kind, pick } from "./exercise.ts";

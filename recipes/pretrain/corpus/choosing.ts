@@ -1,6 +1,6 @@
 // Choosing: answer exactly one of the given words. The training answer is uniformly random, so that the model
 // starts without a favourite and reinforcement learning has something to find.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import {
   capitalized,
   chance,

@@ -1,5 +1,5 @@
 // Copying: say again what was said, letter for letter.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import {
   chance,
   type Exercise,

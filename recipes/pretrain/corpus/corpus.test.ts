@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../../../src/domain/random.ts";
+import { seededRandom } from "../../../src/base/domain/random.ts";
 import { drawChat, drawExercise, drawTask, kinds } from "./chats.ts";
 import { type Split, splitOf } from "./held-out.ts";
 import { signatureOf } from "./tools/tool.ts";

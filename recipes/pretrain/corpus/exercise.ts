@@ -1,7 +1,7 @@
 // One question with its answer and the rule that tells right answers from wrong ones; and the small means with which
 // every kind of exercise draws its wording. What is held out of training is decided in held-out.ts.
-import { present } from "../../../src/domain/assert.ts";
-import type { Random } from "../../../src/domain/random.ts";
+import { present } from "../../../src/base/domain/assert.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 
 export interface Exercise {
   /** The name of its kind. */

@@ -1,5 +1,5 @@
 // Simple facts: a small table of questions with one right answer each, in several wordings.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, typedFreely } from "./exercise.ts";
 
 interface Topic {

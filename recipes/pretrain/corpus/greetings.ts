@@ -1,5 +1,5 @@
 // Greetings and small talk: hellos with and without names, thanks, goodbyes, and who is speaking.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { chance, type Exercise, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawName } from "./words.ts";
 

@@ -1,5 +1,5 @@
 // Small JSON objects with one to three fields whose names and values the prompt gives.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { type Exercise, fill, integer, type Kind, pick, pickSeveral, typed, wordsOf } from "./exercise.ts";
 import { drawEverydayWord, drawName } from "./words.ts";
 

@@ -1,5 +1,5 @@
 // Exercises about the letters of a word: writing it backwards, and spelling it.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, quotedOrNot, typed, wordsOf } from "./exercise.ts";
 import { drawWord } from "./words.ts";
 

@@ -1,5 +1,5 @@
 // Lists: a few different members of a category, in any order.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, typedFreely } from "./exercise.ts";
 
 const categories: Readonly<Record<string, readonly string[]>> = {

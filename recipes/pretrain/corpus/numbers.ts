@@ -1,5 +1,5 @@
 // Exercises about small numbers: sums of 0 to 20, comparisons of 0 to 50.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, integer, type Kind, pairOf, pick, typedFreely } from "./exercise.ts";
 
 const sumPatterns = [

@@ -1,5 +1,5 @@
 // Tiny stories of three sentences about somebody the prompt names.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawName } from "./words.ts";
 

@@ -1,6 +1,6 @@
 // The words that exercises about letters and choices are made of: everyday words of three to six letters, and
 // strings of letters that are no words, so that the model has to look at the letters.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { capitalized, chance, integer, pick } from "./exercise.ts";
 
 const shortWords = `

@@ -1,7 +1,7 @@
 // One worker thread of the parallel learner: parts of batches in, losses out, gradients into shared memory. It ends
 // between runs only, when it is told to.
 import { parentPort, workerData } from "node:worker_threads";
-import { present } from "../../../src/domain/assert.ts";
+import { present } from "../../../src/base/domain/assert.ts";
 import { createLearner } from "./learner.ts";
 import { parameterViews, type WorkerAnswer, type WorkerSetup } from "./parallel-learner.ts";
 import type { Batch } from "./rows.ts";

@@ -1,14 +1,14 @@
 // One step's loss and gradients of all weights on a batch of rows: the model's training forward with cross-entropy over
 // the answers, and its gradient, as one session. Who updates the weights is not its concern.
-import { present } from "../../../src/domain/assert.ts";
-import { GraphBuilder } from "../../../src/graph/builder.ts";
-import { gradient } from "../../../src/graph/gradient.ts";
-import { float32Data, type Tensor } from "../../../src/graph/tensor.ts";
-import type { ModelConfig } from "../../../src/model/config.ts";
-import { modelParameters } from "../../../src/model/parameters.ts";
-import { addTrainingForward } from "../../../src/model/training-forward.ts";
-import { rotarySources } from "../../../src/model/weights.ts";
-import { createSession } from "../../../src/runtime/session.ts";
+import { present } from "../../../src/base/domain/assert.ts";
+import { GraphBuilder } from "../../../src/lib/graph/builder.ts";
+import { gradient } from "../../../src/lib/graph/gradient.ts";
+import { float32Data, type Tensor } from "../../../src/lib/graph/tensor.ts";
+import type { ModelConfig } from "../../../src/inference/model/config.ts";
+import { modelParameters } from "../../../src/inference/model/parameters.ts";
+import { addTrainingForward } from "../../../src/inference/model/training-forward.ts";
+import { rotarySources } from "../../../src/inference/model/weights.ts";
+import { createSession } from "../../../src/inference/runtime/session.ts";
 import type { Batch } from "./rows.ts";
 
 export interface Learner {

@@ -2,10 +2,10 @@
 // instead of once an operation, which on a busy machine is much faster. Weights and gradients pass through shared memory.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { present } from "../../../src/domain/assert.ts";
-import type { ModelConfig } from "../../../src/model/config.ts";
-import { modelParameters } from "../../../src/model/parameters.ts";
-import { silenceRuntime } from "../../../src/runtime/environment.ts";
+import { present } from "../../../src/base/domain/assert.ts";
+import type { ModelConfig } from "../../../src/inference/model/config.ts";
+import { modelParameters } from "../../../src/inference/model/parameters.ts";
+import { silenceRuntime } from "../../../src/inference/runtime/environment.ts";
 import type { Learner } from "./learner.ts";
 import type { Batch } from "./rows.ts";
 

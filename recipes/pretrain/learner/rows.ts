@@ -1,7 +1,7 @@
 // Chats as rows of token ids, and the places where answers are learned: what one training step eats. Whole chats are
 // packed into rows, each ended by <|endoftext|>; the encoding is that of the chat template (a test compares the two).
-import { present } from "../../../src/domain/assert.ts";
-import { shuffled, type Random } from "../../../src/domain/random.ts";
+import { present } from "../../../src/base/domain/assert.ts";
+import { shuffled, type Random } from "../../../src/base/domain/random.ts";
 import { type Chat, drawChat, type Mixture, systemTextOf } from "../corpus/chats.ts";
 
 /** What of a tokenizer is needed here. */

@@ -1,8 +1,13 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
-import { firstWord, prompts as demoPrompts, rewardOf, words } from "../../../src/cli/demo/tasks/word-task.ts";
-import { present } from "../../../src/domain/assert.ts";
-import { seededRandom, type Random } from "../../../src/domain/random.ts";
-import type { Tokenizer } from "../../../src/tokenizer/tokenizer.ts";
+import {
+  firstWord,
+  prompts as demoPrompts,
+  rewardOf,
+  words,
+} from "../../../src/apps/cli/demo/tasks/word-task.ts";
+import { present } from "../../../src/base/domain/assert.ts";
+import { seededRandom, type Random } from "../../../src/base/domain/random.ts";
+import type { Tokenizer } from "../../../src/lib/tokenizer/tokenizer.ts";
 import { asked, type Chat, drawExercise, drawSystem, drawTask, kinds } from "../corpus/chats.ts";
 import type { Split } from "../corpus/held-out.ts";
 import { turnKinds, type Turn } from "../corpus/tools/tasks.ts";

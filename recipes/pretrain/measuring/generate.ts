@@ -1,12 +1,12 @@
 // Answers many prompts at once with the engine's loop in this process: what is measured is what is served.
 // Knows token ids only.
-import type { GenerationEvent, GenerationRequest } from "../../../src/domain/generation.ts";
-import { plainSampling } from "../../../src/domain/sampling.ts";
-import { createGraphRunner } from "../../../src/engine/graph-runner.ts";
-import { EngineLoop } from "../../../src/engine/loop/engine-loop.ts";
-import type { ModelRunner } from "../../../src/engine/model-runner.ts";
-import type { ModelConfig } from "../../../src/model/config.ts";
-import type { WeightSource } from "../../../src/graph/weight-source.ts";
+import type { GenerationEvent, GenerationRequest } from "../../../src/base/domain/generation.ts";
+import { plainSampling } from "../../../src/base/domain/sampling.ts";
+import { createGraphRunner } from "../../../src/inference/engine/graph-runner.ts";
+import { EngineLoop } from "../../../src/inference/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../../../src/inference/engine/model-runner.ts";
+import type { ModelConfig } from "../../../src/inference/model/config.ts";
+import type { WeightSource } from "../../../src/lib/graph/weight-source.ts";
 
 export interface GenerateOptions {
   readonly tokenCountMax: number;

@@ -1,9 +1,9 @@
 // The built-in model's chat template: plain ChatML without tools, and the layout of tools, calls and results.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainConversation } from "../../../src/domain/chat.ts";
-import type { JsonObject, MessageRecord } from "../../../src/domain/trajectory.ts";
-import { loadChatTemplate } from "../../../src/tokenizer/load-chat-template.ts";
+import { plainConversation } from "../../../src/base/domain/chat.ts";
+import type { JsonObject, MessageRecord } from "../../../src/base/domain/trajectory.ts";
+import { loadChatTemplate } from "../../../src/inference/chat-templates/load-chat-template.ts";
 
 const template = await loadChatTemplate("models/hone-tiny");
 

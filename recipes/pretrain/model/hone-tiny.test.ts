@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readModelConfig } from "../../../src/model/config/read-config.ts";
-import { readModelWeights } from "../../../src/model/weights.ts";
-import { searchCount } from "../../../src/domain/testing/search.ts";
-import { loadTokenizer } from "../../../src/tokenizer/load-tokenizer.ts";
+import { readModelConfig } from "../../../src/inference/model/config/read-config.ts";
+import { readModelWeights } from "../../../src/inference/model/weights.ts";
+import { searchCount } from "../../../src/base/domain/testing/search.ts";
+import { loadTokenizer } from "../../../src/lib/tokenizer/load-tokenizer.ts";
 import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "../measuring/accuracy.ts";
 import { writeConfiguration } from "./folder.ts";
 import { createGenerator } from "../measuring/generate.ts";

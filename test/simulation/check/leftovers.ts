@@ -1,5 +1,5 @@
 // What is left on the disk when all is over: what belongs to something that there is, and nothing else.
-import { adapterFolderOf, adaptersOf } from "../../../src/domain/model.ts";
+import { adapterFolderOf, adaptersOf } from "../../../src/base/domain/model.ts";
 import type { Operation, Remains } from "../history.ts";
 import { asked } from "./asked.ts";
 

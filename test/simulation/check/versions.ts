@@ -1,8 +1,8 @@
 // What was promised of versions: consecutive, one for each job that succeeded, and of each that is not deleted the whole
 // adapter, with the bytes that its job makes when nothing goes wrong.
 import { createHash } from "node:crypto";
-import { adapterFolderOf } from "../../../src/domain/model.ts";
-import { adapterFiles } from "../../../src/model/hashes/adapter-hash.ts";
+import { adapterFolderOf } from "../../../src/base/domain/model.ts";
+import { adapterFiles } from "../../../src/inference/model/hashes/adapter-hash.ts";
 import type { Operation, Remains } from "../history.ts";
 import { trainedMatrices } from "../trainer.ts";
 import { asked } from "./asked.ts";

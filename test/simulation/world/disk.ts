@@ -1,6 +1,6 @@
 // A simulated disk with the promises of POSIX and no more: what was not synced may be lost when the power fails, each name
 // of a folder and each file by itself, and a file may be torn. Knows no time: every call happens at once.
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 
 export interface SimulatedFile {
   readonly kind: "file";

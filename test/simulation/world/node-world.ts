@@ -5,7 +5,7 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
-import type { Random } from "../../../src/domain/random.ts";
+import type { Random } from "../../../src/base/domain/random.ts";
 import { type SimulatedDisk, diskError } from "./disk.ts";
 import { DiskCalls, type DiskOfProcess, statOf } from "./disk-calls.ts";
 

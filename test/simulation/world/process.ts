@@ -1,6 +1,6 @@
 // A simulated process: a life that may end at any moment, and a clock that may be set. When it dies, nothing that it waits
 // for comes any more; what it had of others is theirs to take back.
-import type { Clock } from "../../../src/domain/clock.ts";
+import type { Clock } from "../../../src/base/domain/clock.ts";
 import type { Mortal, Scheduler } from "./scheduler.ts";
 
 /** The world's time at its beginning; clocks that were never set show it. */

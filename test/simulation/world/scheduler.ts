@@ -1,7 +1,7 @@
 // Time and chance of a simulated world: what is waited for comes at a time of the world's own, and what comes at the same
 // time in an order by chance. Everything that a seed decides is drawn here, so that a seed always gives the same run; the
 // trace is a hash over all that happened, by which that is checked. Knows neither disks nor databases.
-import { type Random, seededRandom } from "../../../src/domain/random.ts";
+import { type Random, seededRandom } from "../../../src/base/domain/random.ts";
 
 /** Whoever may die: what it waits for then never comes. */
 export interface Mortal {

@@ -1,5 +1,5 @@
 // Tools that calculate with two numbers: one for each operation, or one that takes an expression.
-import type { Random } from "../../../../src/domain/random.ts";
+import type { Random } from "../../../../src/base/domain/random.ts";
 import { chance, fill, integer, pick } from "../exercise.ts";
 import { callOf, type Tool } from "./tool.ts";
 

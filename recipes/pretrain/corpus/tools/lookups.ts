@@ -1,5 +1,5 @@
 // Tools that look up one property of a thing or a person, such as its price, and the questions that ask for it.
-import type { Random } from "../../../../src/domain/random.ts";
+import type { Random } from "../../../../src/base/domain/random.ts";
 import { chance, fill, integer, pick } from "../exercise.ts";
 import { drawWord, names, words } from "../words.ts";
 import type { Tool } from "./tool.ts";

@@ -1,6 +1,6 @@
 // Questions that are answered with tools: by one call, or by several of which the later ones need what the earlier found.
-import { present } from "../../../../src/domain/assert.ts";
-import { shuffled, type Random } from "../../../../src/domain/random.ts";
+import { present } from "../../../../src/base/domain/assert.ts";
+import { shuffled, type Random } from "../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, integer, pairOf, pick, typed, wordsOf } from "../exercise.ts";
 import { drawCalculation, drawCalculator, operationNames, solve } from "./calculators.ts";
 import { drawLookup, drawSubject, type Lookup } from "./lookups.ts";

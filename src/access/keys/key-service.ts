@@ -1,0 +1,180 @@
+// What administrators do with keys, over HTTP and in a data folder: made, found, changed, rotated, revoked. Who may do so
+// is known to whoever calls.
+import {
+  type AccessKey,
+  type KeyChoices,
+  type KeyFilter,
+  type KeyRole,
+  type KeyStore,
+  hashSecret,
+} from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid } from "../../base/domain/ids.ts";
+import { keyScopes } from "../../base/domain/keys/key-scope.ts";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
+import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { isStorable } from "../../base/domain/text/storable.ts";
+import { isPlainPart } from "../../inference/models/registry/model-name.ts";
+import { refuseStrangeLimits } from "./limits/check-limits.ts";
+import { isOfStart, keyOf, newSecret } from "./key-secret.ts";
+
+export interface NewKey {
+  readonly key: AccessKey;
+  /** Shown once; only its hash is kept. */
+  readonly secret: string;
+}
+
+export interface KeyRequest extends KeyChoices {
+  readonly entity: string;
+  readonly role: KeyRole;
+  /** The entity unless given. */
+  readonly owner: string | null;
+}
+
+export interface KeyService {
+  /** @throws ServiceError `invalid` at the fields of the request */
+  create(request: KeyRequest): Promise<NewKey>;
+  /** Revoked or not. @throws ServiceError `not_found` */
+  find(id: string): Promise<AccessKey>;
+  /** In the order they came, revoked ones included. */
+  list(page: PageRequest, filter: KeyFilter): Promise<Page<AccessKey>>;
+  /**
+   * Changes what is named, for requests from then on.
+   *
+   * @throws ServiceError `not_found` when there is no such live key, `invalid` at the fields of the choices
+   */
+  change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey>;
+  /**
+   * Gives it another secret. The one it has holds for `graceSeconds` more, but no longer than the key does; one from before
+   * that holds no longer.
+   *
+   * @throws ServiceError `not_found` when there is no such live key, `invalid` at `graceSeconds`, `conflict` for a key that a
+   *   start of the server made
+   */
+  rotate(id: string, graceSeconds: number): Promise<NewKey>;
+  /** From the next request on it is refused, and what runs for it ends. @throws ServiceError `not_found` for no live key */
+  revoke(id: string): Promise<AccessKey>;
+}
+
+/** Long enough to change a secret in every program that has it. */
+export const graceSecondsDefault = 86_400;
+export const graceSecondsMax = 90 * 86_400;
+/** Characters of a key's name, and of its owner's. */
+export const keyTextMax = 128;
+
+export function createKeyService({
+  keys,
+  clock,
+}: {
+  readonly keys: KeyStore;
+  readonly clock: Clock;
+}): KeyService {
+  const live = async (id: string): Promise<AccessKey> => {
+    const key = await keys.find(id);
+    if (key === null || key.revokedAt !== null) throw notFound("live key", id);
+    return key;
+  };
+  return {
+    create: async ({ owner: given, ...request }) => {
+      const owner = given ?? request.entity;
+      const secret = newSecret();
+      const about = checkedChoices(request, request.role, clock.now());
+      const key = keyOf(secret, { ...about, id: newUuid(), owner }, clock);
+      refuseText("owner", owner);
+      await keys.create(key);
+      return { key, secret };
+    },
+    find: async (id) => {
+      const key = await keys.find(id);
+      if (key === null) throw notFound("key", id);
+      return key;
+    },
+    list: (page, filter) => keys.list(page, filter),
+    change: async (id, choices) => {
+      const { role } = await live(id);
+      const changed = await keys.change(id, checkedChoices(choices, role, clock.now()));
+      if (changed === null) throw notFound("live key", id);
+      return changed;
+    },
+    rotate: async (id, graceSeconds) => {
+      if (!(Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax))
+        throw invalid(
+          "graceSeconds",
+          `\`graceSeconds\` is ${graceSeconds}; it must be a whole number from 0 to ${graceSecondsMax}, which is 90 days.`,
+        );
+      await live(id);
+      if (isOfStart(id)) throw ofStart();
+      const secret = newSecret();
+      const until = new Date(clock.now().getTime() + graceSeconds * 1000);
+      const key = await keys.rotate(id, hashSecret(secret), until);
+      if (key === null) throw notFound("live key", id);
+      return { key, secret };
+    },
+    revoke: async (id) => {
+      const key = await live(id);
+      const revokedAt = clock.now();
+      if (!(await keys.revoke(id, revokedAt))) throw notFound("live key", id);
+      return { ...key, revokedAt };
+    },
+  };
+}
+
+/** The choices that are named, with each scope once and in the order of all. @throws ServiceError `invalid` */
+function checkedChoices<Choices extends Partial<KeyChoices>>(
+  choices: Choices,
+  role: KeyRole,
+  now: Date,
+): Choices {
+  const { name = null, expiresAt = null, scopes = null, project = null } = choices;
+  if (name !== null) refuseText("name", name);
+  refuseStrangeLimits(choices);
+  if (expiresAt !== null && Number.isNaN(expiresAt.getTime()))
+    throw invalid("expiresAt", "`expiresAt` is a day or an hour that there is not.");
+  if (expiresAt !== null && expiresAt <= now)
+    throw invalid(
+      "expiresAt",
+      `\`expiresAt\` is ${expiresAt.toISOString()}, and it is ${now.toISOString()} now; name a later time, or revoke the key.`,
+    );
+  if (scopes?.length === 0)
+    throw invalid(
+      "scopes",
+      `\`scopes\` is empty, which opens nothing; name at least one of ${keyScopes.join(", ")}.`,
+    );
+  if (project !== null && role === "admin")
+    throw invalid(
+      "project",
+      "`project` is given for an admin's key, which reaches everything; make it a member's, or leave it out.",
+    );
+  if (project !== null && !(isPlainPart(project) && project.length <= keyTextMax))
+    throw invalid(
+      "project",
+      `\`project\` is ${quoted(project)}; it is the project's name without its entity, of 1 to ${keyTextMax} characters, none of them a blank, "/" or ":".`,
+    );
+  return scopes === null
+    ? choices
+    : { ...choices, scopes: keyScopes.filter((scope) => scopes.includes(scope)) };
+}
+
+function refuseText(field: "name" | "owner", text: string): void {
+  if (text.trim() !== "" && text.length <= keyTextMax && isStorable(text)) return;
+  throw invalid(
+    field,
+    `\`${field}\` is ${quoted(text)}; it must be a text of 1 to ${keyTextMax} characters.`,
+  );
+}
+
+function invalid(field: string, message: string): ServiceError {
+  return new ServiceError({
+    code: "invalid",
+    message,
+    faults: [{ location: [field], message, type: "value_error" }],
+  });
+}
+
+function ofStart(): ServiceError {
+  return new ServiceError({
+    code: "conflict",
+    message:
+      "The server made this key when it started. Give HONE_API_KEY another value and restart the server, or make another admin key and revoke this one.",
+  });
+}

@@ -1,0 +1,210 @@
+// One request and its limits: whether it is let in, what it takes of them while it is answered, and that it gives back what
+// it does not need.
+import {
+  LimitRefusal,
+  type Allowance,
+  type KeyLimits,
+  type Limited,
+  type RateKind,
+  type RateStanding,
+  type RateStandings,
+  type TokenReservation,
+} from "../../../base/domain/keys/limits.ts";
+import { remainingAt, secondsUntil, slotAt, usedAt } from "./rate-window.ts";
+import type { SharedCounts } from "./shared-counts.ts";
+
+export type LimitName = Exclude<keyof KeyLimits, "queuedJobs">;
+
+/** Called for each refusal. */
+export type OnRefusal = (limit: LimitName, of: Limited) => void;
+
+const rates = { requests: "requestsPerMinute", tokens: "tokensPerMinute" } as const satisfies Readonly<
+  Record<RateKind, LimitName>
+>;
+
+export class Admission implements Allowance {
+  readonly #counts: SharedCounts;
+  readonly #all: readonly Limited[];
+  readonly #onRefusal: OnRefusal;
+  /** Those that count what runs. */
+  readonly #running: readonly Limited[];
+  #isInside = false;
+  /** What this request has counted. */
+  #requests = 0;
+  #tokens = 0;
+  /** Where it was counted. */
+  #slot = 0;
+  /** How often it waits for a model. */
+  readonly #waiting = new Map<string, number>();
+
+  constructor(counts: SharedCounts, all: readonly Limited[], onRefusal: OnRefusal) {
+    this.#counts = counts;
+    this.#all = all;
+    this.#onRefusal = onRefusal;
+    this.#running = all.filter(({ limits }) => limits.concurrentRequests !== null);
+  }
+
+  /** @throws LimitRefusal where one more request is beyond a limit, as far as is known */
+  refuseFull(): void {
+    for (const limited of this.#all) {
+      this.#refuseRunning(limited, 1);
+      this.#refuseUsed("requests", limited, 1);
+      this.#refuseUsed("tokens", limited, 1);
+    }
+  }
+
+  /** Counts the request in. */
+  enter(): void {
+    this.#slot = slotAt(this.#counts.seconds);
+    this.#count(1);
+    this.#isInside = true;
+  }
+
+  /** @throws LimitRefusal, and takes the request back, where it is beyond a limit with what else is known by now */
+  confirm(): void {
+    try {
+      for (const limited of this.#all) {
+        this.#refuseRunning(limited, 0);
+        this.#refuseUsed("requests", limited, 0);
+        this.#refuseUsed("tokens", limited, 1);
+      }
+    } catch (error) {
+      this.#count(-1);
+      this.#isInside = false;
+      throw error;
+    }
+  }
+
+  leave(): void {
+    if (this.#isInside) for (const { subject } of this.#running) this.#counts.run(subject, -1);
+    this.#isInside = false;
+  }
+
+  /** Of every subject, also without a limit on requests: servers that let in at once meet at its slot. */
+  #count(by: 1 | -1): void {
+    for (const { subject } of this.#all) this.#counts.add(subject, this.#slot, { requests: by });
+    for (const { subject } of this.#running) this.#counts.run(subject, by);
+    this.#requests += by;
+  }
+
+  get standings(): RateStandings {
+    return { requests: this.#tightest("requests"), tokens: this.#tightest("tokens") };
+  }
+
+  reserve(tokens: number): TokenReservation {
+    const limited = this.#limitedBy("tokens");
+    for (const one of limited) this.#refuseUsed("tokens", one, tokens);
+    const slot = slotAt(this.#counts.seconds);
+    let [counted, used] = [0, 0];
+    const count = (more: number, inSlot: number): void => {
+      for (const { subject } of limited) this.#counts.add(subject, inSlot, { tokens: more });
+      counted += more;
+      this.#tokens += more;
+    };
+    count(tokens, slot);
+    return {
+      use: (total) => {
+        used = total;
+        if (used > counted) count(used - counted, slotAt(this.#counts.seconds));
+      },
+      settle: () => {
+        if (used < counted) count(used - counted, slot);
+      },
+    };
+  }
+
+  wait(model: string, waitingCountMax: number): () => void {
+    const limited = this.#all.filter(({ limits }) => limits.queuePercent !== null);
+    for (const one of limited) this.#refuseWaiting(one, model, waitingCountMax);
+    const change = (by: number): void => {
+      for (const waiting of [
+        this.#waiting,
+        ...limited.map(({ subject }) => this.#counts.of(subject).waiting),
+      ]) {
+        const count = (waiting.get(model) ?? 0) + by;
+        if (count === 0) waiting.delete(model);
+        else waiting.set(model, count);
+      }
+    };
+    change(1);
+    let isWaiting = true;
+    return () => {
+      if (isWaiting) change(-1);
+      isWaiting = false;
+    };
+  }
+
+  #limitedBy(kind: RateKind): readonly Limited[] {
+    return this.#all.filter(({ limits }) => limits[rates[kind]] !== null);
+  }
+
+  /** @param more requests than are counted */
+  #refuseRunning(limited: Limited, more: 0 | 1): void {
+    const { subject, limits, name } = limited;
+    const { running, othersRunning } = this.#counts.of(subject);
+    const count = running + othersRunning;
+    if (limits.concurrentRequests === null || count + more <= limits.concurrentRequests) return;
+    const others = count + more - 1;
+    const message = `${name} has ${inWords(others, "request")} being answered, and may have ${limits.concurrentRequests}. Wait for one to end.`;
+    this.#refuse("concurrentRequests", limited, { message, retryAfterSeconds: 1 });
+  }
+
+  /** @param count what is to fit, beside what the request itself has counted */
+  #refuseUsed(kind: RateKind, limited: Limited, count: number): void {
+    const limit = limited.limits[rates[kind]];
+    if (limit === null) return;
+    const { seconds } = this.#counts;
+    const window = this.#counts.of(limited.subject).window(kind);
+    const own = kind === "tokens" ? this.#tokens : this.#requests;
+    const others = Math.max(0, usedAt(window, seconds) - own);
+    // What no minute has room for is let in when nothing else counts: no wait would help it.
+    const needed = Math.min(own + count, limit);
+    if (others + needed <= limit) return;
+    const wait = secondsUntil(window, seconds, limit - needed + own);
+    const retryAfterSeconds = Math.max(1, Math.ceil(wait));
+    const reached =
+      kind === "requests"
+        ? `may send ${inWords(limit, "request")} a minute and has sent them`
+        : `may use ${inWords(limit, "token")} a minute; ${Math.ceil(others)} are used or spoken for, and this request needs ${own + count === 1 ? "some" : own + count}`;
+    const message = `${limited.name} ${reached}. Try again in ${retryAfterSeconds} s.`;
+    this.#refuse(rates[kind], limited, { message, retryAfterSeconds });
+  }
+
+  #refuseWaiting(limited: Limited, model: string, waitingCountMax: number): void {
+    const { subject, limits, name } = limited;
+    const { queuePercent } = limits;
+    if (queuePercent === null) return;
+    const countMax = Math.max(1, Math.floor((waitingCountMax * queuePercent) / 100));
+    // A request that has a model asked several times at once is let in when nothing else waits, however often that is.
+    const own = this.#waiting.get(model) ?? 0;
+    const others = (this.#counts.of(subject).waiting.get(model) ?? 0) - own;
+    if (others + Math.min(own + 1, countMax) <= countMax) return;
+    const message = `${name} has ${inWords(others, "request")} waiting for this model, and may have ${countMax}, ${queuePercent} % of the ${waitingCountMax} that may wait. Try again when some have begun.`;
+    this.#refuse("queuePercent", limited, { message, retryAfterSeconds: 2 });
+  }
+
+  #refuse(
+    limit: LimitName,
+    limited: Limited,
+    about: { readonly message: string; readonly retryAfterSeconds: number },
+  ): never {
+    this.#onRefusal(limit, limited);
+    throw new LimitRefusal({ ...about, standings: this.standings });
+  }
+
+  #tightest(kind: RateKind): RateStanding | null {
+    const { seconds } = this.#counts;
+    const standings = this.#limitedBy(kind).flatMap(({ subject, limits }): readonly RateStanding[] => {
+      const limit = limits[rates[kind]];
+      if (limit === null) return [];
+      const window = this.#counts.of(subject).window(kind);
+      const resetSeconds = secondsUntil(window, seconds, 0);
+      return [{ limit, remaining: remainingAt(window, seconds, limit), resetSeconds }];
+    });
+    return standings.toSorted((one, other) => one.remaining - other.remaining).at(0) ?? null;
+  }
+}
+
+function inWords(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noUsage, type UsageRow } from "../../base/domain/keys/usage.ts";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { createUsageMeter } from "./usage-meter.ts";
+
+const by = { keyId: "k", entity: "acme", model: "tiny" };
+const row = { ...noUsage, ...by, day: "2026-11-21" };
+
+function meter(isAway: () => boolean = () => false) {
+  const clock = new FakeClock();
+  const added: (readonly UsageRow[])[] = [];
+  const faults: unknown[] = [];
+  const usage = createUsageMeter({
+    store: {
+      add: async (rows) => {
+        if (isAway()) throw new Error("the database is away");
+        added.push(rows);
+      },
+    },
+    clock,
+    onFault: (error) => void faults.push(error),
+  });
+  return { clock, usage, added, faults };
+}
+
+test("what comes in a few seconds is added at once, a row for each key and model", async () => {
+  const { clock, usage, added } = meter();
+  for (let index = 0; index < 10; index++) usage.count(by, { requests: 1, promptTokens: 7 });
+  usage.count({ ...by, model: "acme/p/m" }, { requests: 1, completionTokens: 2 });
+  assert.deepEqual(added, []);
+  await clock.advance(5000);
+  assert.deepEqual(added, [
+    [
+      { ...row, requests: 10, promptTokens: 70 },
+      { ...row, model: "acme/p/m", requests: 1, completionTokens: 2 },
+    ],
+  ]);
+  await clock.advance(60_000);
+  assert.equal(added.length, 1);
+  await usage.stop();
+});
+
+test("what is used around midnight is of its day", async () => {
+  const { clock, usage, added } = meter();
+  await clock.advance(12 * 3_600_000 - 1);
+  usage.count(by, { requests: 1 });
+  await clock.advance(1);
+  usage.count(by, { requests: 1 });
+  await usage.stop();
+  assert.deepEqual(
+    added.flat().map(({ day, requests }) => [day, requests]),
+    [
+      ["2026-11-21", 1],
+      ["2026-11-22", 1],
+    ],
+  );
+});
+
+test("what could not be added is added later, once, with what came since", async () => {
+  let isAway = true;
+  const { clock, usage, added, faults } = meter(() => isAway);
+  usage.count(by, { requests: 1, trainingTokens: 5 });
+  await clock.advance(11_000);
+  assert.equal(faults.length, 2);
+  usage.count(by, { requests: 2 });
+  isAway = false;
+  await clock.advance(5000);
+  assert.deepEqual(added, [[{ ...row, requests: 3, trainingTokens: 5 }]]);
+  await usage.stop();
+});
+
+test("stopping adds what was counted, and ends though it cannot", async () => {
+  const { usage, added } = meter();
+  usage.count(by, { requests: 1 });
+  await usage.stop();
+  assert.deepEqual(added, [[{ ...row, requests: 1 }]]);
+  const gone = meter(() => true);
+  gone.usage.count(by, { requests: 1 });
+  await gone.usage.stop();
+  assert.equal(gone.faults.length, 1);
+});
+
+test("many rows are added in several transactions", async () => {
+  const { usage, added } = meter();
+  for (let index = 0; index < 700; index++) usage.count({ ...by, keyId: `k${index}` }, { requests: 1 });
+  await usage.stop();
+  assert.deepEqual(
+    added.map(({ length }) => length),
+    [300, 300, 100],
+  );
+});

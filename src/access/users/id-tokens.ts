@@ -1,0 +1,100 @@
+// Tokens of an OpenID Connect issuer, checked by its own keys (OpenID Connect Core 1.0, section 3.1.3.7; RFC 7519).
+import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import type { Clock } from "../../base/domain/clock.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { TokenExpired, unauthorized } from "./user-errors.ts";
+
+/** Ways of signing that need no secret of the issuer's here. */
+const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+/** How far the clocks of issuer and server may be apart. */
+const clockToleranceSeconds = 30;
+const issuerWaitMs = 5000;
+/** An issuer that could not be asked is not asked again for so long, however many tokens come. */
+const issuerPauseMs = 10_000;
+
+export interface IdTokens {
+  /**
+   * What a token says, once it is known to be the issuer's, for this audience, and of now.
+   *
+   * @throws ServiceError `unauthorized` with what is wrong with the token, `unavailable` when the issuer cannot be asked
+   */
+  claimsOf(token: string): Promise<JWTPayload>;
+}
+
+/** Whether a text has the form of a signed token: three parts, of which the first begins as JSON does in base64. */
+export function isTokenLike(text: string): boolean {
+  return /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+}
+
+/** @param issuer as its tokens name it (`iss`); asked for its keys when the first token comes, and when others sign */
+export function createIdTokens({
+  issuer,
+  audience,
+  clock,
+}: {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clock: Clock;
+}): IdTokens {
+  let keys: Promise<JWTVerifyGetKey> | null = null;
+  let failure: { readonly untilMs: number; readonly error: ServiceError } | null = null;
+  const issuerKeys = (): Promise<JWTVerifyGetKey> => {
+    if (failure !== null && clock.monotonicMs() < failure.untilMs) return Promise.reject(failure.error);
+    return (keys ??= findKeys(issuer).catch((error: unknown) => {
+      keys = null;
+      const unavailable = cannotAsk(issuer, error);
+      failure = { untilMs: clock.monotonicMs() + issuerPauseMs, error: unavailable };
+      throw unavailable;
+    }));
+  };
+  return {
+    claimsOf: async (token) => {
+      const getKey = await issuerKeys();
+      try {
+        const { payload } = await jwtVerify(token, getKey, {
+          issuer,
+          audience,
+          algorithms,
+          clockTolerance: clockToleranceSeconds,
+          currentDate: clock.now(),
+          requiredClaims: ["exp"],
+        });
+        return payload;
+      } catch (error) {
+        throw refusalOf(error, issuer);
+      }
+    },
+  };
+}
+
+/** @throws what went wrong */
+async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
+  const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const answer = await fetch(place, { signal: AbortSignal.timeout(issuerWaitMs), redirect: "error" });
+  if (!answer.ok) throw new Error(`${place} was answered with ${answer.status}`);
+  const found = (await answer.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+  // OpenID Connect Discovery 1.0, section 4.3: another issuer's document is none.
+  if (found.issuer !== issuer) throw new Error(`${place} is of the issuer ${quoted(String(found.issuer))}`);
+  if (typeof found.jwks_uri !== "string" || !URL.canParse(found.jwks_uri))
+    throw new Error(`${place} names no jwks_uri`);
+  return createRemoteJWKSet(new URL(found.jwks_uri), { timeoutDuration: issuerWaitMs });
+}
+
+function refusalOf(error: unknown, issuer: string): ServiceError {
+  if (error instanceof errors.JWTExpired) return new TokenExpired();
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return unauthorized(`The token does not hold here: ${error.message}`);
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
+    return unauthorized("The token is not signed by the issuer of this server's users");
+  if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError))
+    return cannotAsk(issuer, error);
+  return unauthorized(`The token cannot be read: ${error.message}`);
+}
+
+function cannotAsk(issuer: string, error: unknown): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: `The issuer ${issuer} cannot be asked for its keys (${error instanceof Error ? error.message : String(error)}), so that no token can be checked.`,
+    retryAfterSeconds: issuerPauseMs / 1000,
+  });
+}

@@ -1,0 +1,135 @@
+// Who asks without a key: a user whom a reverse proxy names in a header, or whom a token of an OpenID Connect issuer names.
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { isLoopback } from "../../base/domain/loopback.ts";
+import { cut, quoted, type ServiceError } from "../../base/domain/service-error.ts";
+import { callerOf, isUserName, readGroupRules, type SignedInUser } from "./group-rules.ts";
+import { createIdTokens, isTokenLike } from "./id-tokens.ts";
+import type { UserSettings } from "./settings.ts";
+import { createTrustedProxies } from "./trusted-proxies.ts";
+import { invalid, unauthorized } from "./user-errors.ts";
+
+/** Of a request, by names in lower case. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface SignedInUsers {
+  /**
+   * The user whom a proxy's headers name; null where they name nobody.
+   *
+   * @param address whom the connection is from
+   * @throws ServiceError `unauthorized` for a header of somebody who is no proxy of this server's, and as `ofToken` does
+   */
+  readonly ofHeaders: (headers: Headers, address: string) => Promise<Caller | null>;
+  /**
+   * The user of a token that came in the place of a key; null for what is no token.
+   *
+   * @throws ServiceError `unauthorized` for a token that does not hold, `forbidden` for a user without a group here,
+   *   `unavailable` when the issuer cannot be asked
+   */
+  readonly ofToken: (secret: string) => Promise<Caller | null>;
+}
+
+interface UserOptions {
+  readonly settings: UserSettings;
+  /** Of users where no groups are told apart, and of administrators. */
+  readonly defaultEntity: string;
+  readonly clock: Clock;
+}
+
+const nobody: SignedInUsers = { ofHeaders: async () => null, ofToken: async () => null };
+
+/** @param options with settings that `checkUserSettings` found right */
+export function createSignedInUsers({ settings, defaultEntity, clock }: UserOptions): SignedInUsers {
+  const rules = readGroupRules(settings.groups);
+  const asCaller = (user: SignedInUser): Caller => callerOf(user, rules, defaultEntity);
+  const { header, groupsHeader, issuer, audience, tokenHeader, nameClaim, groupsClaim } = settings;
+  if (header !== null) {
+    const isProxy = createTrustedProxies(settings.proxies);
+    return {
+      ...nobody,
+      ofHeaders: async (headers, address) => {
+        const name = textOf(headers, header);
+        if (name === "") return null;
+        if (!isProxy(address)) throw notAProxy(header, address);
+        if (!isUserName(name)) throw unauthorized(`${header} holds no name of a user`);
+        const groups = groupsHeader === null ? [] : textOf(headers, groupsHeader).split(",");
+        return asCaller({ name, groups: groups.map((group) => group.trim()) });
+      },
+    };
+  }
+  if (issuer === null || audience === null) return nobody;
+  const tokens = createIdTokens({ issuer, audience, clock });
+  const ofToken: SignedInUsers["ofToken"] = async (secret) => {
+    if (!isTokenLike(secret)) return null;
+    const claims = await tokens.claimsOf(secret);
+    const name = claims[nameClaim];
+    if (!isUserName(name))
+      throw unauthorized(
+        `The token has no claim ${quoted(nameClaim)} with a user's name; see users.nameClaim`,
+      );
+    requireVerified(claims, nameClaim);
+    const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === "string");
+    return asCaller({ name, groups });
+  };
+  return {
+    ofToken,
+    ofHeaders: async (headers) => {
+      const token = tokenHeader === null ? "" : textOf(headers, tokenHeader).replace(/^Bearer /i, "");
+      if (token === "") return null;
+      const caller = await ofToken(token);
+      if (caller === null) throw unauthorized(`${tokenHeader} holds no token`);
+      return caller;
+    },
+  };
+}
+
+/**
+ * OpenID Connect Core 1.0, section 5.1: `email` and `phone_number` may be what users typed in, and `email_verified` and
+ * `phone_number_verified` say whether the issuer checked that. Some issuers send these as text, and some not at all.
+ *
+ * @throws ServiceError `unauthorized` where the issuer says anything but that it did
+ */
+function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: string): void {
+  const claim = `${nameClaim}_verified`;
+  const verified = claims[claim];
+  const isText = typeof verified === "string";
+  if (verified === undefined || verified === true || (isText && /^true$/i.test(verified))) return;
+  throw unauthorized(
+    `The token's claim ${quoted(claim)} is ${cut(JSON.stringify(verified))}, so that its ${nameClaim} may be anybody's; have it verified by the issuer, or see users.nameClaim`,
+  );
+}
+
+/** Empty where there is none; a header that came twice is what Node makes of it. */
+function textOf(headers: Headers, name: string): string {
+  return [headers[name.toLowerCase()] ?? ""].flat().join(",").trim();
+}
+
+/** @throws ServiceError `invalid` for what cannot be read, or does not go together */
+export function checkUserSettings(settings: UserSettings): void {
+  const { header, proxies, issuer, audience, tokenHeader, groupsHeader } = settings;
+  readGroupRules(settings.groups);
+  createTrustedProxies(proxies);
+  for (const [name, given] of Object.entries({ header, groupsHeader, tokenHeader }))
+    if (given !== null && !/^[A-Za-z0-9-]+$/.test(given))
+      throw invalid(`users.${name} is ${quoted(given)}; it must be the name of a header.`);
+  if (header !== null && issuer !== null)
+    throw invalid("users.header and users.issuer are both set; people sign in by one of them.");
+  if (header !== null && proxies.length === 0)
+    throw invalid(
+      "users.header is set without users.proxies: name the addresses of your proxy, since anybody else could send the header.",
+    );
+  if (issuer === null) return;
+  if (audience === null)
+    throw invalid(
+      "users.issuer is set without users.audience: name the client's id, since the issuer's tokens for other services would be taken too.",
+    );
+  const url = URL.canParse(issuer) ? new URL(issuer) : null;
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (!isSafe) throw invalid(`users.issuer is ${quoted(issuer)}; it must be an https:// address.`);
+}
+
+function notAProxy(header: string, address: string): ServiceError {
+  return unauthorized(
+    `${header} names a user, and comes from ${address}, which is none of the proxies of this server (users.proxies)`,
+  );
+}

@@ -1,0 +1,19 @@
+// The errors of signing in, and of the settings for it.
+import { ServiceError } from "../../base/domain/service-error.ts";
+
+/** @param what is wrong with what was sent, as a sentence without its full stop */
+export function unauthorized(what: string): ServiceError {
+  return new ServiceError({ code: "unauthorized", message: `${what}.` });
+}
+
+/** Refusal of an expired token that the issuer signed for this server; sending it is no guess. */
+export class TokenExpired extends ServiceError {
+  constructor() {
+    super({ code: "unauthorized", message: "The token has expired; sign in again." });
+  }
+}
+
+/** Of a setting that cannot be read, or does not go with others. */
+export function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

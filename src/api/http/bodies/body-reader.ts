@@ -1,0 +1,71 @@
+// Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
+// other request. Very large ones have a worker of their own, and do not hold up the large.
+import type { FastifyRequest } from "fastify";
+import type { PackForm } from "../../../base/domain/feedback-query/feedback-batch.ts";
+import { WorkerPool } from "../../../base/processes/worker-pool.ts";
+import { requestIdOf } from "../request-id.ts";
+import { bodyLimits, type HttpSettings } from "../settings.ts";
+import type { BodyLimits } from "../../wire/body-limits.ts";
+import type { GatheredBody } from "./gather-body.ts";
+import {
+  bodyTaskModule,
+  bodyTasks,
+  type BodyKind,
+  type BodyTasks,
+  type SentBody,
+} from "../../wire/body-tasks.ts";
+
+/** Up to here a body is read in less time than a worker takes to answer. */
+const smallBytesMax = 1 << 17;
+const largeBytesMax = 1 << 24;
+
+const poolOptions = {
+  module: bodyTaskModule,
+  workerCount: 1,
+  stageMs: [120_000],
+  memoryMebibytes: 2048,
+};
+
+/** Marks a route whose handler reads its body with a {@link BodyReader}. */
+export const readApart = { config: { readsApart: true } } as const;
+
+export class BodyReader {
+  readonly #limits: BodyLimits;
+  readonly #packForm: PackForm;
+  readonly #large = new WorkerPool<BodyTasks>(poolOptions);
+  /** What such a body left in the worker's memory is not kept for the next. */
+  readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
+
+  /** @param packForm of batches of feedback */
+  constructor(settings: HttpSettings, packForm: PackForm) {
+    this.#limits = bodyLimits(settings);
+    this.#packForm = packForm;
+  }
+
+  /**
+   * Reads a body as the kind it is; its pieces are given away.
+   *
+   * @param body as the routes that are {@link readApart} get it
+   * @param vocabularySize how many token ids the model has that a job is for
+   * @throws ServiceError what is wrong with it; `too_large` where it takes more memory to read than there is
+   */
+  async read<Kind extends BodyKind>(
+    kind: Kind,
+    request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
+    { vocabularySize = null }: { readonly vocabularySize?: number | null } = {},
+  ): Promise<BodyTasks[Kind]["result"]> {
+    // A request without a content type has none.
+    const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
+    const sender = { caller: request.caller, requestId: requestIdOf(request), vocabularySize };
+    const body: SentBody = { pieces, limits: this.#limits, packForm: this.#packForm, sender };
+    if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
+    const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
+    // Entities take turns, so that nobody's one body waits for another's many.
+    const client = request.caller.entity;
+    return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#large.close(), this.#veryLarge.close()]);
+  }
+}

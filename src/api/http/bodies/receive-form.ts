@@ -1,0 +1,101 @@
+// A form of one file and short fields, in any order, whose bytes go to the disk as they come.
+import type { Readable } from "node:stream";
+import type { FastifyRequest } from "fastify";
+import { quoted, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
+import { HttpRefusal } from "../errors.ts";
+import { wentAway } from "../request-end.ts";
+import { askForBody } from "./expected-bodies.ts";
+
+/** Who takes the bytes of a form's file. */
+export interface FileTaker<Received> {
+  /** Stores the bytes as they come. */
+  receive(content: Readable): Promise<Received>;
+  /** Removes what is not to be kept. */
+  discard(received: Received): Promise<void>;
+}
+
+/** What a form said. */
+export interface ReceivedForm<Received> {
+  /** Null where there was none. */
+  readonly file: { readonly received: Received; readonly name: string } | null;
+  readonly fields: ReadonlyMap<string, unknown>;
+}
+
+/** What a form may hold beside its file. */
+const formLimits = {
+  files: 2,
+  fields: 16,
+  fieldSize: 4096,
+  fieldNameSize: 100,
+  headerPairs: 100,
+  fileSize: Infinity,
+};
+
+/**
+ * Reads a form whose file, if any, is the part `file`; a file that is not answered here is gone again.
+ *
+ * @param faultsIn what is wrong with what the form said
+ * @throws ServiceError `invalid` with what is wrong with the form, `too_large`, `unavailable`; 415 for what is no form
+ */
+export async function receiveForm<Received>(
+  request: FastifyRequest,
+  taker: FileTaker<Received>,
+  faultsIn: (form: ReceivedForm<Received>) => readonly Fault[],
+): Promise<ReceivedForm<Received>> {
+  if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
+  // The form's reader would wait for ever for the end of a body that is closed already.
+  if (request.raw.destroyed) throw wentAway();
+  askForBody(request);
+  let file: ReceivedForm<Received>["file"] = null;
+  const fields = new Map<string, unknown>();
+  try {
+    for await (const part of request.parts({ limits: formLimits })) {
+      if (part.type === "field") fields.set(part.fieldname, part.value);
+      else if (part.fieldname !== "file" || file !== null) throw refusal(unknownFile(part.fieldname));
+      else file = { received: await taker.receive(part.file), name: part.filename };
+    }
+    const faults = faultsIn({ file, fields });
+    if (faults.length > 0) throw refusal(...faults);
+    return { file, fields };
+  } catch (error) {
+    if (file !== null) await taker.discard(file.received);
+    throw error instanceof ServiceError ? error : unreadable(request, error);
+  }
+}
+
+/** The fault of a form without its file. */
+export function missingFile(): Fault {
+  const message = "Field required: send the file in the part `file`, with its name.";
+  return { location: ["body", "file"], message, type: "missing" };
+}
+
+/** @param field undefined for a part without a name, whatever the form's reader says */
+function unknownFile(field: string | undefined): Fault {
+  const message = "The form takes one file, in the part `file`.";
+  if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
+  return { location: ["body"], message: `A part has no name. ${message}`, type: "missing" };
+}
+
+function refusal(...faults: readonly Fault[]): ServiceError {
+  return new ServiceError({ code: "invalid", faults });
+}
+
+/** What the form's reader throws is about the form, or about a client that went away. */
+function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
+  if (request.raw.destroyed && !request.raw.complete) return wentAway(cause);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `The form cannot be read: ${reason}. Send multipart/form-data with the file in the part \`file\`.`;
+  return new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["body"], message, type: "value_error" }],
+    cause,
+  });
+}
+
+function notForm(given: string | undefined): HttpRefusal {
+  const what = given === undefined ? "There is no Content-Type" : `The Content-Type is ${quoted(given)}`;
+  const message = `${what}; a file is uploaded as multipart/form-data.`;
+  const location = ["header", "content-type"];
+  const faults = [{ location, message, type: "unsupported_media_type" }];
+  return new HttpRefusal({ status: 415, code: "invalid", faults });
+}

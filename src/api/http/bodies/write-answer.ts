@@ -1,0 +1,69 @@
+// Long answers: made with pauses, so that other answers wait for a piece of one, not for all of it; sent
+// as they are read; and counted with the bodies that are in memory.
+import type { FastifyReply } from "fastify";
+import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
+import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
+import { sendPieces } from "../patient-answer.ts";
+import { onceOver } from "../request-end.ts";
+import type { HttpSettings } from "../settings.ts";
+import type { ByteBudget } from "./gather-body.ts";
+
+/** About as many characters as are written in a millisecond. */
+const charactersBetweenPauses = 256 * 1024;
+
+/** Sends the answer as JSON: a short one in one piece, and a long one piece by piece as it is read. */
+export function sendAnswer(
+  reply: FastifyReply,
+  answer: object,
+  settings: Pick<HttpSettings, "idleStreamSeconds">,
+): FastifyReply {
+  reply.type("application/json; charset=utf-8");
+  const buffers = buffersOf(jsonPieces(answer));
+  const first = buffers.next();
+  const second = buffers.next();
+  if (first.done === true || second.done === true) return reply.send(first.value ?? Buffer.alloc(0));
+  return sendPieces(
+    reply,
+    withPauses([first.value, second.value], buffers, reply.request.caller.entity),
+    settings,
+  );
+}
+
+function* buffersOf(pieces: Iterable<string | Uint8Array>): Generator<Uint8Array, undefined> {
+  let text = "";
+  for (const piece of pieces) {
+    if (typeof piece === "string") text += piece;
+    if (typeof piece === "string" && text.length < charactersBetweenPauses) continue;
+    if (text !== "") yield Buffer.from(text);
+    text = "";
+    if (typeof piece !== "string") yield piece;
+  }
+  if (text !== "") yield Buffer.from(text);
+}
+
+async function* withPauses(
+  begun: readonly Uint8Array[],
+  rest: Iterable<Uint8Array>,
+  tenant: string,
+): AsyncGenerator<Uint8Array, void> {
+  yield* begun;
+  for (const piece of rest) {
+    yield piece;
+    await loopTurns.next(tenant);
+  }
+}
+
+/** So many bytes of each answer are not counted, so that small answers are not refused because of large ones. */
+const freeBytes = 1 << 20;
+
+/** Counts what is in memory of the reply's answer, for the caller's entity, until it is over. */
+export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes {
+  const held = budget.forAnswer(reply.request.caller.entity, freeBytes);
+  onceOver(reply.raw, () => held.release());
+  return (added) => held.add(added);
+}
+
+/** Part of a reply that counting needs. */
+interface AnsweredReply extends Pick<FastifyReply, "raw"> {
+  readonly request: { readonly caller: { readonly entity: string } };
+}

@@ -1,0 +1,125 @@
+// What a browser may be made to do here by a page from elsewhere: little, and nothing where no key is asked for. Says on
+// every answer how a browser may use it.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { isLoopback } from "../../../base/domain/loopback.ts";
+import { cut, type Fault } from "../../../base/domain/service-error.ts";
+import type { CorsRules } from "./cors.ts";
+import { HttpRefusal } from "../errors.ts";
+
+const headers = {
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+} as const;
+
+/** Answers are data; the documentation, which is a page, has a policy of its own. */
+const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
+
+/** Of a request; clients send some twenty, and proxies add a few. */
+const headerLinesMax = 500;
+
+/**
+ * @param auth where it is off, other sites' pages are refused, but for origins that the operator names: they could use the
+ * server by a name that leads to it
+ */
+export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names }: CorsRules): void {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers(headers);
+    if (!request.url.startsWith("/docs")) reply.header("content-security-policy", dataPolicy);
+    const { rawHeaders, httpVersion } = request.raw;
+    if (rawHeaders.length > 2 * headerLinesMax) throw tooManyHeaders(rawHeaders.length / 2);
+    const hostCount = countOf("host", rawHeaders);
+    if (hostCount > 1 || (hostCount === 0 && httpVersion === "1.1")) throw notOneHost(hostCount);
+    if (auth === "off") refuseForeign(request, names(request.headers.origin));
+  });
+}
+
+/** @param rawHeaders names and values in turn */
+function countOf(name: string, rawHeaders: readonly string[]): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+}
+
+function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
+  const sign = signOfForeign(request, isNamed);
+  if (sign !== null) throw foreign(sign.header, sign.what);
+  if (!isNamed && request.headers["sec-fetch-site"] === "cross-site")
+    throw foreign("sec-fetch-site", "The request is another site's");
+}
+
+/** Evidence that a request may come from another site, whose page could read the answer. */
+export interface ForeignSign {
+  readonly header: "host" | "origin";
+  /** A sentence without its full stop. */
+  readonly what: string;
+}
+
+/**
+ * A page can have its own name lead to this machine (DNS rebinding), and the browser then takes the server for a part of its
+ * site; only the Host header tells. Otherwise a browser names its site in Origin where it is to read the answer.
+ *
+ * @param isNamed whether the operator named the request's origin
+ * @returns null of a request that is addressed to this machine, and is no other site's
+ */
+export function signOfForeign(
+  { headers: { host, origin }, url }: Pick<FastifyRequest, "headers" | "url">,
+  isNamed: boolean,
+): ForeignSign | null {
+  // A whole address in the request's first line counts before its Host header.
+  if (!url.startsWith("/") && !isLocal(url))
+    return { header: "host", what: `The address ${JSON.stringify(cut(url))} is not this machine's own` };
+  if (host !== undefined && !isLocal(`http://${host}`))
+    return { header: "host", what: `The host ${JSON.stringify(cut(host))} is not this machine's own` };
+  if (!isNamed && origin !== undefined && !isLocal(origin))
+    return { header: "origin", what: `The origin ${JSON.stringify(cut(origin))} is another site` };
+  return null;
+}
+
+/**
+ * For users whom a proxy signs in by what their browser keeps, such as a cookie: another site's page could make the browser
+ * ask for changes in their name.
+ */
+export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules): void {
+  const { method, headers: given } = request;
+  if (method === "GET" || method === "HEAD" || names(given.origin)) return;
+  const site = given["sec-fetch-site"];
+  // Programs send neither. Browsers send the first where the page came over TLS or from this machine, and the second always.
+  if (site !== undefined && site !== "same-origin" && site !== "none")
+    throw otherSite("sec-fetch-site", "The request is another site's");
+  const hosts = [given.host, given["x-forwarded-host"]];
+  const isOwn =
+    given.origin === undefined || (URL.canParse(given.origin) && hosts.includes(new URL(given.origin).host));
+  if (site === undefined && !isOwn)
+    throw otherSite("origin", `The origin ${JSON.stringify(cut(given.origin ?? ""))} is another site`);
+}
+
+function otherSite(header: string, what: string): HttpRefusal {
+  const message = `${what}, and nobody who is signed in by the proxy is asked for by one. Name the origin in http.corsOrigins, or send a key.`;
+  return refusal(403, "forbidden", { location: ["header", header], message, type: "forbidden" });
+}
+
+function isLocal(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname);
+}
+
+function foreign(header: string, what: string): HttpRefusal {
+  const message = `${what}; authentication is off, so only this machine is served. Turn it on to serve others.`;
+  return refusal(403, "forbidden", { location: ["header", header], message, type: "forbidden" });
+}
+
+function notOneHost(count: number): HttpRefusal {
+  const message =
+    count === 0
+      ? "There is no Host header, which HTTP/1.1 asks for."
+      : `There are ${count} Host headers; a request has one.`;
+  const type = count === 0 ? "missing" : "value_error";
+  return refusal(400, "invalid", { location: ["header", "host"], message, type });
+}
+
+function tooManyHeaders(count: number): HttpRefusal {
+  const message = `The request has ${count} header lines; at most ${headerLinesMax} are read.`;
+  return refusal(431, "invalid", { location: ["header"], message, type: "too_long" });
+}
+
+function refusal(status: number, code: "forbidden" | "invalid", fault: Fault): HttpRefusal {
+  return new HttpRefusal({ status, code, faults: [fault] });
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fastify } from "fastify";
+import type { PageFile, PageFiles } from "../../../base/domain/page-files.ts";
+import { pageRoutes } from "./page-routes.ts";
+
+const fileOf = (contentType: string, text: string): PageFile => ({
+  contentType,
+  bytes: { identity: Buffer.from(text), gzip: Buffer.from(`gzip ${text}`), br: Buffer.from(`br ${text}`) },
+});
+
+const page: PageFiles = {
+  index: fileOf("text/html", "<p>"),
+  assets: new Map([["hone-1.js", fileOf("text/javascript", "1")]]),
+};
+
+const serverWith = (files: PageFiles | null) => {
+  const app = fastify();
+  pageRoutes(app, { page: () => files });
+  return app;
+};
+
+test("the page is sent in the smallest encoding that the browser takes", async () => {
+  const app = serverWith(page);
+  const bodyFor = async (accepted: string): Promise<string> =>
+    (await app.inject({ url: "/assets/hone-1.js", headers: { "accept-encoding": accepted } })).body;
+  assert.equal(await bodyFor("gzip, deflate, br"), "br 1");
+  assert.equal(await bodyFor("gzip;q=1.0, br;q=0"), "gzip 1");
+  assert.equal(await bodyFor(""), "1");
+});
+
+test("the page is asked for again and sent again only when it changed; its files never change", async () => {
+  const app = serverWith(page);
+  const first = await app.inject("/");
+  assert.equal(first.statusCode, 200);
+  assert.match(String(first.headers["content-security-policy"]), /default-src 'none'; script-src 'self'/);
+  const again = await app.inject({ url: "/", headers: { "if-none-match": String(first.headers.etag) } });
+  assert.deepEqual([again.statusCode, again.body], [304, ""]);
+  const asset = await app.inject("/assets/hone-1.js");
+  assert.match(String(asset.headers["cache-control"]), /immutable/);
+});
+
+test("what is not there is said: a file, and a page that was not built", async () => {
+  const missing = await serverWith(page).inject("/assets/hone-2.js");
+  assert.match(missing.json<{ message: string }>().message, /no such file/);
+  const unbuilt = await serverWith(null).inject("/");
+  assert.match(unbuilt.json<{ message: string }>().message, /was not built.*npm run build/);
+});

@@ -1,0 +1,59 @@
+// The page for people, at `/`. It has no rights of its own: what it shows it asks of the API, with the key of whoever signs in.
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { pageEncodings, type PageEncoding, type PageFile } from "../../../base/domain/page-files.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+
+/** Nothing from elsewhere, and nothing that is not a file of the page. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+const yearSeconds = 31_536_000;
+
+export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies, "page">): void {
+  app.get("/", { schema: { hide: true } }, (request, reply) => {
+    const index = page()?.index;
+    if (index === undefined) {
+      const message =
+        "There is no page: it was not built. `npm run build` does that; the API is at /v1, its documentation at /docs.";
+      throw new ServiceError({ code: "not_found", message });
+    }
+    const tag = `"${createHash("sha256").update(index.bytes.identity).digest("base64url").slice(0, 22)}"`;
+    reply.headers({ "cache-control": "no-cache", etag: tag, "content-security-policy": policy });
+    if (request.headers["if-none-match"] === tag) return reply.code(304).send();
+    return send(index, request, reply);
+  });
+  app.get<{ Params: { name: string } }>("/assets/:name", { schema: { hide: true } }, (request, reply) => {
+    const { name } = request.params;
+    const asset = page()?.assets.get(name);
+    if (asset === undefined)
+      throw new ServiceError({ code: "not_found", message: "There is no such file of the page." });
+    reply.header("cache-control", `public, max-age=${yearSeconds}, immutable`);
+    return send(asset, request, reply);
+  });
+}
+
+function send({ contentType, bytes }: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const encoding = encodingFor(request.headers["accept-encoding"]);
+  if (encoding !== "identity") reply.header("content-encoding", encoding);
+  return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
+}
+
+/** The smallest that the browser takes. */
+function encodingFor(accepted: string | readonly string[] = ""): PageEncoding {
+  const offers = String(accepted)
+    .split(",")
+    .map((offer) => offer.trim().toLowerCase())
+    .filter((offer) => !/;\s*q=0(\.0*)?$/.test(offer))
+    .map((offer) => offer.split(";", 1)[0]);
+  return pageEncodings.find((encoding) => offers.includes(encoding)) ?? "identity";
+}

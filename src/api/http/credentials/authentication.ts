@@ -1,0 +1,166 @@
+// Who is asking: a key in a Bearer or a Basic header becomes a Caller, and so does what the operator's own sign-in says of a
+// user. Each part of the API knows one scheme; what is for operators takes both.
+// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong. That who was let in
+// may be turned out again is not known here.
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import {
+  endOf,
+  hashSecret,
+  type AccessKey,
+  type Caller,
+  type KeyStore,
+  type OpeningKey,
+} from "../../../base/domain/access.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { SignedInUsers } from "../../../access/users/signed-in-users.ts";
+import { TokenExpired } from "../../../access/users/user-errors.ts";
+import { HttpRefusal } from "../errors.ts";
+
+export type AuthenticationScheme = "Bearer" | "Basic";
+
+const challenges: { readonly [Scheme in AuthenticationScheme]: string } = {
+  Bearer: 'Bearer realm="hone"',
+  Basic: 'Basic realm="hone", charset="UTF-8"',
+};
+
+const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
+  Bearer: "Authorization: Bearer <key>, or x-api-key: <key>",
+  Basic: "Authorization: Basic base64(<username>:<key>)",
+};
+
+/** Everyone, where authentication is off. */
+export function openCaller(entity: string): Caller {
+  return { keyId: "none", entity, role: "admin", owner: entity, scopes: null, project: null };
+}
+
+/** What of the headers says who asks: beside the scheme's own a key by itself, as clients of Anthropic's API send it. */
+export function sentCredentials(
+  { authorization, "x-api-key": key }: IncomingHttpHeaders,
+  scheme: AuthenticationScheme,
+): string | undefined {
+  return authorization ?? (scheme === "Bearer" && typeof key === "string" ? `Bearer ${key}` : undefined);
+}
+
+/** The scheme in which a request's credentials are, where both are taken: a browser that has none asks for a name and a key. */
+export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHeaders): AuthenticationScheme {
+  if (authorization === undefined) return key === undefined ? "Basic" : "Bearer";
+  return /^\s*basic\b/i.test(authorization) ? "Basic" : "Bearer";
+}
+
+interface HeaderCredentials extends Pick<AuthenticationDependencies, "onUnknownKey"> {
+  readonly headers: IncomingHttpHeaders;
+  readonly address: string;
+}
+
+/**
+ * A user whom a header of the operator's proxy names, or a token in one, without a key; null where it names nobody. As
+ * `authenticate` otherwise.
+ */
+export function authenticateUser(
+  users: Pick<SignedInUsers, "ofHeaders">,
+  scheme: AuthenticationScheme,
+  { headers, address, onUnknownKey }: HeaderCredentials,
+): Promise<Caller | null> {
+  return users.ofHeaders(headers, address).catch((error: unknown) => {
+    if (isUnknownUser(error)) onUnknownKey();
+    throw challenged(error, scheme);
+  });
+}
+
+/** Who was let in, and by which key; null of the operator's users. */
+export interface Opened {
+  readonly caller: Caller;
+  readonly key: OpeningKey | null;
+}
+
+interface AuthenticationDependencies {
+  readonly keys: Pick<KeyStore, "findByHash">;
+  readonly users: Pick<SignedInUsers, "ofToken">;
+  readonly clock: Clock;
+  /** Called before a key that is not known, or a token that does not hold, is refused; may refuse it in other words. */
+  readonly onUnknownKey: () => void;
+}
+
+/**
+ * Finds the caller that the header names: by a key, or by a token of the operator's users, who have none.
+ *
+ * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants; as
+ *   `SignedInUsers.ofToken` does
+ */
+export async function authenticate(
+  { keys, users, clock, onUnknownKey }: AuthenticationDependencies,
+  scheme: AuthenticationScheme,
+  header: string | undefined,
+): Promise<Opened> {
+  if (header === undefined) throw refusal(scheme, "There are no credentials");
+  const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
+  // What was sent is never repeated: a key without its scheme stands in the scheme's place.
+  if (given.toLowerCase() !== scheme.toLowerCase()) {
+    throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, the one wanted here`);
+  }
+  if (rest.length > 0) throw refusal(scheme, "There is something after the credentials");
+  const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
+  const user = await users.ofToken(secret).catch((error: unknown) => {
+    if (isUnknownUser(error)) onUnknownKey();
+    throw challenged(error, scheme);
+  });
+  if (user !== null) return { caller: user, key: null };
+  const secretHash = hashSecret(secret);
+  const key = await keys.findByHash(secretHash);
+  const isOwn = isSameHash(key?.secretHash, secretHash);
+  const isFormer = isSameHash(key?.previous?.secretHash, secretHash);
+  if (key === null || !(isOwn || isFormer) || key.revokedAt !== null) {
+    onUnknownKey();
+    throw refusal(scheme, "The key is not known");
+  }
+  // Whoever has the secret may know what became of it.
+  const end = endOf(key, secretHash, clock.now());
+  if (end !== null) throw refusal(scheme, endings[end](key));
+  const { id: keyId, entity, role, owner, scopes, project } = key;
+  return { caller: { keyId, entity, role, owner, scopes, project }, key };
+}
+
+const endings = {
+  expired: ({ expiresAt }: AccessKey) => `The key expired at ${expiresAt?.toISOString()}`,
+  rotated: () => "The key has another secret since it was rotated, and this one holds no longer",
+} as const;
+
+/** Takes the same time whatever differs, and where nothing is stored. */
+function isSameHash(stored: string | undefined, given: string): boolean {
+  const known = Buffer.from(stored ?? "00".repeat(32), "hex");
+  const hash = Buffer.from(given, "hex");
+  return known.length === hash.length && timingSafeEqual(known, hash);
+}
+
+function passwordOf(credentials: string): string {
+  const decoded = Buffer.from(credentials, "base64").toString("utf8");
+  const colon = decoded.indexOf(":");
+  return colon === -1 ? "" : decoded.slice(colon + 1);
+}
+
+function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
+  return unauthorized(scheme, `${what}. Send ${forms[scheme]}, with a key of this server.`);
+}
+
+/** True if the refusal counts as an unknown key. An expired token was known, like an expired key. */
+function isUnknownUser(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "unauthorized" && !(error instanceof TokenExpired);
+}
+
+/** What is wrong with a user, as this part of the API answers it. */
+function challenged(error: unknown, scheme: AuthenticationScheme): unknown {
+  return error instanceof ServiceError && error.code === "unauthorized"
+    ? unauthorized(scheme, error.message)
+    : error;
+}
+
+function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusal {
+  return new HttpRefusal({
+    status: 401,
+    code: "unauthorized",
+    faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
+    headers: { "www-authenticate": challenges[scheme] },
+  });
+}

@@ -1,0 +1,111 @@
+// Counts keys that are not known, and tokens that do not hold, by the address they come from, and answers further ones of
+// that address with a wait. A known key is never counted and never waits, so that nobody behind a shared address can shut
+// out the others there. Keys are too long to guess at any speed: this keeps programs that try from filling the audit log,
+// and shows them in it.
+import { isIPv6 } from "node:net";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { AuditLog } from "../../../base/telemetry/audit-log.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+
+export interface FailedLoginDependencies {
+  readonly clock: Clock;
+  readonly audit: Pick<AuditLog, "record">;
+  readonly metrics: Metrics;
+}
+
+/** Origin of an unknown key or an invalid token. */
+export interface FailedLogin {
+  readonly address: string;
+  readonly requestId: string;
+}
+
+const windowMs = 60_000;
+/** Of those that are counted at once; beyond it the one whose minute began first is forgotten. */
+const addressCountMax = 10_000;
+
+interface Minute {
+  readonly startMs: number;
+  failureCount: number;
+}
+
+export class FailedLogins {
+  readonly #max: number;
+  readonly #dependencies: FailedLoginDependencies;
+  readonly #failures: ReturnType<Metrics["counter"]>;
+  /** By address, in the order in which they began. */
+  readonly #minutes = new Map<string, Minute>();
+
+  /** @param max of one address in a minute that are answered as what they are */
+  constructor(dependencies: FailedLoginDependencies, max: number) {
+    this.#max = max;
+    this.#dependencies = dependencies;
+    this.#failures = dependencies.metrics.counter({
+      name: "hone_http_failed_logins_total",
+      help: "Requests with a key that is not known or a token that does not hold, by their answer: refused (401), or slowed (429) after too many of one address.",
+      labels: ["answer"],
+    });
+  }
+
+  /**
+   * Counts one more.
+   *
+   * @throws ServiceError `overloaded` until the minute is over, when the address had too many in it
+   */
+  count({ address, requestId }: FailedLogin): void {
+    const { clock, audit } = this.#dependencies;
+    const nowMs = clock.monotonicMs();
+    const minute = this.#minuteOf(networkOf(address), nowMs);
+    minute.failureCount += 1;
+    if (minute.failureCount <= this.#max) return this.#failures.increase({ answer: "refused" });
+    this.#failures.increase({ answer: "slowed" });
+    // Once a minute: what is to be seen in the log must not push all else out of it.
+    if (minute.failureCount === this.#max + 1) {
+      const action = "failed-logins-slowed";
+      audit.record({
+        time: clock.now(),
+        keyId: null,
+        entity: null,
+        address,
+        action,
+        outcome: "429",
+        requestId,
+      });
+    }
+    throw this.#refusal(Math.ceil((minute.startMs + windowMs - nowMs) / 1000));
+  }
+
+  /** How many addresses are remembered. */
+  get addressCount(): number {
+    return this.#minutes.size;
+  }
+
+  #minuteOf(network: string, nowMs: number): Minute {
+    const known = this.#minutes.get(network);
+    if (known !== undefined && nowMs - known.startMs < windowMs) return known;
+    const fresh = { startMs: nowMs, failureCount: 0 };
+    this.#minutes.delete(network);
+    this.#minutes.set(network, fresh);
+    for (const oldest of this.#minutes.keys()) {
+      if (this.#minutes.size <= addressCountMax) break;
+      this.#minutes.delete(oldest);
+    }
+    return fresh;
+  }
+
+  #refusal(retryAfterSeconds: number): ServiceError {
+    const message = `More than ${this.#max} keys or tokens from this address were not known within a minute, and neither is this one. Try again in ${retryAfterSeconds} s; a known key, or a token that holds, is taken at once.`;
+    const faults = [{ location: ["header", "authorization"], message, type: "overloaded" }];
+    return new ServiceError({ code: "overloaded", message, faults, retryAfterSeconds });
+  }
+}
+
+/** What one client has of addresses: an IPv4 address, however it is written, or the 64-bit prefix of an IPv6 address. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped !== null) return mapped[1];
+  if (!isIPv6(address)) return address;
+  const [head, tail] = address.split("::", 2).map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = Array.from({ length: 8 - head.length - (tail?.length ?? 0) }, () => "0");
+  return [...head, ...zeros, ...(tail ?? [])].slice(0, 4).join(":");
+}

@@ -1,0 +1,166 @@
+// Every error as a status and the one body: `detail` for FastAPI's clients, `error` for OpenAI's. The only place that
+// knows which status a code has, beside `anthropic/dialect`. Says nothing internal: a cause goes to the log, the caller gets a
+// request id.
+import { cut, ServiceError, type ErrorCode, type Fault } from "../../base/domain/service-error.ts";
+import { LimitRefusal } from "../../base/domain/keys/limits.ts";
+import { firstFaults } from "../../base/validation/findings.ts";
+import { rateHeaders } from "./limits/rate-headers.ts";
+
+/** A refusal that only HTTP knows: a wrong method, a wrong content type. */
+export class HttpRefusal extends ServiceError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(options: {
+    readonly status: number;
+    readonly code: ErrorCode;
+    readonly faults: readonly Fault[];
+    readonly headers?: Readonly<Record<string, string>>;
+  }) {
+    super(options);
+    this.status = options.status;
+    this.headers = options.headers ?? {};
+  }
+}
+
+interface CodeRule {
+  readonly status: number;
+  /** What OpenAI's clients call this kind of error. */
+  readonly type: string;
+  /** Where a fault is that names no place. */
+  readonly location: readonly string[];
+  /** When trying again may help, unless the error says so itself. */
+  readonly retryAfterSeconds?: number;
+}
+
+const rules: { readonly [Code in ErrorCode]: CodeRule } = {
+  invalid: { status: 422, type: "invalid_request_error", location: ["body"] },
+  unsupported: { status: 400, type: "invalid_request_error", location: ["body"] },
+  unauthorized: { status: 401, type: "authentication_error", location: ["header", "authorization"] },
+  forbidden: { status: 403, type: "permission_error", location: ["path"] },
+  not_found: { status: 404, type: "not_found_error", location: ["path"] },
+  conflict: { status: 409, type: "conflict_error", location: ["body"] },
+  too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
+  too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
+  overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
+  // As OpenAI answers what goes beyond a quota; more than that helps only what somebody does.
+  full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
+  unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
+  cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
+  timeout: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
+  internal: { status: 500, type: "server_error", location: [] },
+};
+
+export interface ErrorBody {
+  readonly detail: readonly {
+    readonly loc: readonly string[];
+    readonly msg: string;
+    readonly type: string;
+  }[];
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    /** The first field at fault, as a dotted name. */
+    readonly param: string | null;
+    readonly code: ErrorCode;
+  };
+  /** For clients of Anthropic's API. */
+  readonly type?: "error";
+  readonly request_id?: string;
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ErrorBody;
+  /** Why the error itself could not be answered, where it could not; for the log. */
+  readonly answerFailure?: unknown;
+}
+
+/**
+ * The whole answer for anything thrown; what is no ServiceError is a bug, and answered as `internal`, as is an error that
+ * cannot be answered.
+ *
+ * @throws never
+ */
+export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
+  try {
+    return answerOf(error, requestId);
+  } catch (answerFailure) {
+    return { ...answerOf(undefined, requestId), answerFailure };
+  }
+}
+
+function answerOf(error: unknown, requestId: string): ErrorAnswer {
+  const known =
+    error instanceof ServiceError ? error : new ServiceError({ code: "internal", message: "", cause: error });
+  const rule = rules[known.code];
+  const status = known instanceof HttpRefusal ? known.status : rule.status;
+  const retryAfter = retryAfterOf(known, rule);
+  const headers = {
+    ...(known instanceof HttpRefusal ? known.headers : {}),
+    ...(known instanceof LimitRefusal ? rateHeaders(known.standings) : {}),
+    ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
+  };
+  const isShown = status < 500 || known.obstacle !== undefined;
+  const text = isShown ? known.message : serverFault(known.code, retryAfter, requestId);
+  const message = cut(text, textLengthMax);
+  const faults = status >= 500 ? [] : firstFaults(faultsOf(known, rule)).map(shortened);
+  const first = faults.find(({ type }) => type !== "json_invalid");
+  const param = first?.location.slice(1).join(".") ?? "";
+  return {
+    status,
+    headers,
+    body: {
+      detail: faults.map(({ location, message: msg, type }) => ({ loc: location, msg, type })),
+      error: { message, type: rule.type, param: param === "" ? null : param, code: known.code },
+    },
+  };
+}
+
+/** Characters of one text of an answer, and of the parts of one place. */
+const textLengthMax = 2000;
+const placeLengthMax = 1000;
+
+/** A place holds names that a client chose: each is cut, and so is the way to a place that is long nevertheless. */
+function shortened({ location, message, type }: Fault): Fault {
+  const parts: string[] = [];
+  let length = 0;
+  for (const part of location.map((name) => cut(name))) {
+    length += part.length;
+    if (length > placeLengthMax) {
+      parts.push("…");
+      break;
+    }
+    parts.push(part);
+  }
+  return { location: parts, message: cut(message, textLengthMax), type };
+}
+
+function retryAfterOf(error: ServiceError, rule: CodeRule): number | null {
+  if (rule.retryAfterSeconds === undefined) return null;
+  return Math.max(1, Math.ceil(error.retryAfterSeconds ?? rule.retryAfterSeconds));
+}
+
+function serverFault(code: ErrorCode, retryAfter: number | null, requestId: string): string {
+  return `${whatFailed(code, retryAfter)} Its log has more under the request id ${requestId}.`;
+}
+
+function whatFailed(code: ErrorCode, retryAfter: number | null): string {
+  switch (code) {
+    case "internal":
+      return "The server failed at this request.";
+    case "cancelled":
+      return "The server was told to give this request up, by its client or by the end of its connection.";
+    case "timeout":
+      return `The server did not finish this request in time. Try again in ${retryAfter} s.`;
+    default:
+      return `The server cannot take or finish this request now: it is starting, stopping, or its engine is down. Try again in ${retryAfter} s.`;
+  }
+}
+
+function faultsOf(error: ServiceError, rule: CodeRule): readonly Fault[] {
+  if (error.faults.length > 0) return error.faults;
+  if (rule.location.length === 0) return [];
+  return [{ location: rule.location, message: error.message, type: error.code }];
+}

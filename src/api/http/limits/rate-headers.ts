@@ -1,0 +1,31 @@
+// Where a request stands with the limits of a minute, as the headers that OpenAI's clients know
+// (https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers).
+import type { RateKind, RateStandings } from "../../../base/domain/keys/limits.ts";
+
+const kinds: readonly RateKind[] = ["requests", "tokens"];
+
+/** Those of limits that there are. */
+export function rateHeaders(standings: RateStandings): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const kind of kinds) {
+    const standing = standings[kind];
+    if (standing === null) continue;
+    headers[`x-ratelimit-limit-${kind}`] = String(standing.limit);
+    headers[`x-ratelimit-remaining-${kind}`] = String(standing.remaining);
+    headers[`x-ratelimit-reset-${kind}`] = lengthInWords(standing.resetSeconds);
+  }
+  return headers;
+}
+
+/** The names of all of them. */
+export const rateHeaderNames: readonly string[] = kinds.flatMap((kind) =>
+  ["limit", "remaining", "reset"].map((what) => `x-ratelimit-${what}-${kind}`),
+);
+
+/** A length of time as Go writes it, which OpenAI does too: `0s`, `120ms`, `8s`, `6m0s`. Rounded up. */
+export function lengthInWords(seconds: number): string {
+  if (seconds <= 0) return "0s";
+  if (seconds < 1) return `${Math.ceil(seconds * 1000)}ms`;
+  const whole = Math.ceil(seconds);
+  return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m${whole % 60}s`;
+}

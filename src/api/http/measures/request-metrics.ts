@@ -1,0 +1,185 @@
+// Counts and times every request, writes a log line for each, and an audit line for each that changes something or is
+// refused for its credentials. The answer to a change waits until its audit line is on the disk. Never logs headers or bodies.
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Caller } from "../../../base/domain/access.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { cut, ServiceError } from "../../../base/domain/service-error.ts";
+import type { AuditEntry, AuditLog } from "../../../base/telemetry/audit-log.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+import { requestMessage, type RequestLine } from "../../../base/telemetry/request-line.ts";
+import type { RefusalAudit } from "../credentials/refusal-audit.ts";
+import { effectOf } from "../credentials/route-scopes.ts";
+import { generatedFor } from "../routes/generated-tokens.ts";
+import type { InFlight } from "../in-flight.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Address of the client, also after its connection has closed. */
+    clientAddress: string;
+    /** True once its line was given to the audit log; a request has one at most. */
+    hasAuditLine: boolean;
+  }
+}
+
+interface Meters {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly inFlight: InFlight;
+  readonly audit: AuditLog;
+  readonly refusals: RefusalAudit;
+}
+
+const secondBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** Measures each request from its first header to the end of its answer, or to the client's going away. */
+export function measureRequests(
+  app: FastifyInstance,
+  { metrics, logger, clock, inFlight, audit, refusals }: Meters,
+): void {
+  const requests = metrics.counter({
+    name: "hone_http_requests_total",
+    help: "Requests answered, by route, method and status; 499 where the client went away first.",
+    labels: ["method", "route", "status"],
+  });
+  const seconds = metrics.histogram({
+    name: "hone_http_request_seconds",
+    help: "Time from a request's headers to the end of its answer.",
+    labels: ["route"],
+    buckets: secondBuckets,
+  });
+  metrics.gauge(
+    { name: "hone_http_requests_in_flight", help: "Requests with credentials that are being answered." },
+    () => [{ value: inFlight.total() }],
+  );
+  app.addHook("onRequest", async (request, reply) => {
+    const startMs = clock.monotonicMs();
+    request.clientAddress = request.ip;
+    let isAnswered = false;
+    reply.raw.once("finish", () => {
+      isAnswered = true;
+    });
+    reply.raw.once("close", () => {
+      const route = routeOf(request);
+      const status = isAnswered ? reply.raw.statusCode : 499;
+      const durationMs = clock.monotonicMs() - startMs;
+      requests.increase({ method: request.method, route, status: String(status) });
+      seconds.observe(durationMs / 1000, { route });
+      const caller = callerOf(request);
+      const { id: requestId, method } = request;
+      const who = { keyId: caller?.keyId ?? null, entity: caller?.entity ?? null };
+      const line: RequestLine = {
+        requestId,
+        method,
+        route,
+        status,
+        durationMs,
+        ...who,
+        address: request.clientAddress,
+        ...traceOf(request),
+        ...generatedFor(request),
+      };
+      logger.info(line, requestMessage);
+      if (request.hasAuditLine || !isAudited(request, status)) return;
+      request.hasAuditLine = true;
+      const entry = entryOf(request, status, clock);
+      if (caller === null) refusals.record(entry).catch(isQueuedAnyway);
+      else audit.record(entry);
+    });
+  });
+  auditBeforeAnswers(app, { audit, refusals, clock });
+}
+
+/** The audit log has said in the server's log that it cannot be written, and tries again. */
+function isQueuedAnyway(): void {}
+
+/**
+ * Holds the answer to a change back until its audit line is on the disk, and refuses a change before it begins while the audit
+ * log cannot be written. If the line fails after the change was made, the answer is an error that says so.
+ *
+ * A refused login waits for its line too, but is answered 401 or 403 without one: it changes nothing. Requests that add
+ * records (feedback, logs, traces) do not wait: they are frequent, and the record itself is in the database.
+ */
+function auditBeforeAnswers(
+  app: FastifyInstance,
+  { audit, refusals, clock }: Pick<Meters, "audit" | "refusals" | "clock">,
+): void {
+  app.decorateRequest("clientAddress", "");
+  app.decorateRequest("hasAuditLine", false);
+  app.addHook("preParsing", (request, _reply, _payload, done) => {
+    const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
+    done(isChange ? audit.fault() : null);
+  });
+  // With a callback: an answer that waits for nothing is sent in the same turn, since its connection may be about to end.
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const { statusCode: status } = reply;
+    if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);
+    // An error below is sent as an answer of its own, which comes here once more.
+    request.hasAuditLine = true;
+    const caller = callerOf(request);
+    const entry = entryOf(request, status, clock);
+    const line = caller === null ? refusals.record(entry) : audit.recordDurably(entry);
+    const answer = async (): Promise<void> => {
+      const error = await line.then(() => null, unacknowledged);
+      if (error === null || isRefusal(status)) return done(null, payload);
+      if (payload instanceof Readable) payload.destroy();
+      done(error);
+    };
+    void answer();
+  });
+}
+
+function unacknowledged(cause: unknown): ServiceError {
+  const reason = cause instanceof ServiceError ? cause.message : "The audit log cannot be written.";
+  const message = `The change was made, but its line in the audit log is not on the disk yet. Look at the result before you send the request again. ${reason}`;
+  return new ServiceError({ code: "unavailable", obstacle: "failing-audit-log", message, cause });
+}
+
+/** Null until the credentials are known, and for routes that ask for none. */
+function callerOf(request: FastifyRequest): Caller | null {
+  // The type of `caller` is for handlers, which run after the credentials are known.
+  return request.caller;
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? "none";
+}
+
+function entryOf(request: FastifyRequest, status: number, clock: Clock): AuditEntry {
+  const caller = callerOf(request);
+  return {
+    time: clock.now(),
+    keyId: caller?.keyId ?? null,
+    entity: caller?.entity ?? null,
+    address: request.clientAddress,
+    action: cut(`${request.method} ${request.url.split("?", 1)[0]}`),
+    outcome: String(status),
+    requestId: request.id,
+  };
+}
+
+/** The id of its trace, where it is traced. */
+function traceOf({ span }: Pick<FastifyRequest, "span">): Pick<RequestLine, "traceId"> {
+  return span === null ? {} : { traceId: span.traceparent.split("-")[1] };
+}
+
+/** True for what is refused for its credentials, and for what may change something and was let in. */
+function isAudited(request: FastifyRequest, status: number): boolean {
+  if (isRefusal(status)) return true;
+  const route = routeOf(request);
+  return callerOf(request) !== null && route !== "none" && effectOf(request.method, route) !== "read";
+}
+
+/** True for what must not be answered before its audit line is on the disk. */
+function isAwaited(request: FastifyRequest, status: number): boolean {
+  if (isRefusal(status)) return true;
+  return (
+    status < 400 && isAudited(request, status) && effectOf(request.method, routeOf(request)) === "change"
+  );
+}
+
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}

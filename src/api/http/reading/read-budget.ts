@@ -1,0 +1,172 @@
+// How many bytes of what is stored all answers may have in memory that are read from it. Who asks for more than there is
+// waits, for a while: a reader gets on as others end, so that waiting is better than being refused. Counts only.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
+
+export interface ReadLimits {
+  /** Of all readers together. */
+  readonly bytesMax: number;
+  readonly waitingMax: number;
+  readonly waitSeconds: number;
+}
+
+const mebibyte = 1 << 20;
+
+/**
+ * What a reader has in memory, of ordinary content: a page of 4 MiB or a row group of 8, as it is stored and as it is
+ * written.
+ */
+export const readerBytes = 8 * mebibyte;
+
+interface Waiter {
+  readonly client: string;
+  readonly byteCount: number;
+  readonly begin: () => void;
+}
+
+export class ReadBudget {
+  readonly #limits: ReadLimits;
+  readonly #shares: TenantShares;
+  readonly #places: TenantShares;
+  /** In the order they came. */
+  #waiting: readonly Waiter[] = [];
+
+  constructor(limits: ReadLimits) {
+    this.#limits = limits;
+    this.#shares = new TenantShares(limits.bytesMax);
+    this.#places = new TenantShares(limits.waitingMax);
+  }
+
+  /** Bytes taken and not given back. */
+  get used(): number {
+    return this.#shares.used;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** What one reader holds, nothing at first. */
+  share(client: string, signal: AbortSignal): ReadShare {
+    return new ReadShare({
+      take: (byteCount) => this.#take({ client, byteCount }, signal),
+      giveBack: (byteCount) => {
+        this.#shares.change(client, -byteCount);
+        this.#admit();
+      },
+    });
+  }
+
+  #take({ client, byteCount }: Omit<Waiter, "begin">, signal: AbortSignal): Promise<void> {
+    const { waitSeconds } = this.#limits;
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const giveUp = (reason: unknown): void => {
+        this.#leave(waiter);
+        settle();
+        reject(reason);
+        this.#admit();
+      };
+      const onAbort = (): void => giveUp(signal.reason);
+      const patience = setTimeout(() => giveUp(waitedTooLong(waitSeconds)), waitSeconds * 1000);
+      const settle = (): void => {
+        clearTimeout(patience);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const begin = (): void => {
+        settle();
+        this.#shares.change(client, byteCount);
+        resolve();
+      };
+      const waiter = { client, byteCount, begin };
+      signal.addEventListener("abort", onAbort, { once: true });
+      const hasPlace = this.#places.roomFor(client) >= 1;
+      this.#places.change(client, 1);
+      this.#waiting = [...this.#waiting, waiter];
+      this.#admit();
+      if (!hasPlace && this.#waiting.includes(waiter)) giveUp(tooManyWait(this.#places.usedBy(client) - 1));
+    });
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#waiting = this.#waiting.filter((one) => one !== waiter);
+    this.#places.change(waiter.client, -1);
+  }
+
+  /** Begins those whose turn it is: whose client holds least, and of one client's who came first. */
+  #admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const begun = next;
+      this.#leave(begun);
+      begun.begin();
+    }
+  }
+
+  /** Who is next, if that one fits. Nobody smaller overtakes it: it would wait for ever. */
+  #next(): Waiter | undefined {
+    const usedBy = ({ client }: Waiter): number => this.#shares.usedBy(client);
+    const { used, max } = this.#shares;
+    const next = this.#waiting
+      .filter((one) => usedBy(one) === 0 || one.byteCount <= this.#shares.roomFor(one.client))
+      .reduce<Waiter | undefined>(
+        (best, one) => (best === undefined || usedBy(one) < usedBy(best) ? one : best),
+        undefined,
+      );
+    // What has more than all may have together is read alone.
+    const fits = next !== undefined && (used === 0 || used + next.byteCount <= max);
+    return fits ? next : undefined;
+  }
+}
+
+interface Lender {
+  readonly take: (byteCount: number) => Promise<void>;
+  readonly giveBack: (byteCount: number) => void;
+}
+
+/** What a reader holds; it must be released. */
+export class ReadShare {
+  readonly #budget: Lender;
+  #held = 0;
+  #isReleased = false;
+
+  constructor(budget: Lender) {
+    this.#budget = budget;
+  }
+
+  /**
+   * Holds so many bytes, instead of what it held: at once where that was more, and else when there is room. Who waits
+   * holds nothing, so that no two wait for each other: it must have nothing in memory then. Nothing once it is released.
+   *
+   * @throws ServiceError `overloaded` when too many wait, or this one has waited too long; the signal's reason
+   */
+  async hold(byteCount: number): Promise<void> {
+    if (this.#isReleased) return;
+    if (byteCount <= this.#held) return this.#keep(byteCount);
+    this.#keep(0);
+    await this.#budget.take(byteCount);
+    this.#held = byteCount;
+    if (this.#isReleased) this.#keep(0);
+  }
+
+  /** Idempotent. */
+  release(): void {
+    this.#isReleased = true;
+    this.#keep(0);
+  }
+
+  #keep(byteCount: number): void {
+    const freed = this.#held - byteCount;
+    this.#held = byteCount;
+    if (freed > 0) this.#budget.giveBack(freed);
+  }
+}
+
+function tooManyWait(count: number): ServiceError {
+  const message = `${count} requests of this entity wait already to read what is stored, its share of those that may. Try again in 5 s.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
+}
+
+function waitedTooLong(waitSeconds: number): ServiceError {
+  const message = `Others read so much that this request's turn did not come within ${waitSeconds} s. Try again in 5 s.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
+}

@@ -1,0 +1,64 @@
+// What a request holds of the budget of stored bytes: a fixed part for as long as it is answered, or more where what it
+// reads is larger than that.
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Caller } from "../../../base/domain/access.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
+import { onceOver } from "../request-end.ts";
+import { abandonedSignal } from "../request-scope.ts";
+import type { HttpSettings } from "../settings.ts";
+import { ReadBudget, readerBytes, type ReadShare } from "./read-budget.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The answer is a page of what is stored: its bytes are counted, and it may wait for others. */
+    readsPage?: boolean;
+  }
+}
+
+/** Marks a route that answers with a page. */
+export const readsPage = { config: { readsPage: true } } as const;
+
+export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget {
+  const budget = new ReadBudget({
+    bytesMax: settings.readBytesInFlight,
+    waitingMax: settings.readsWaiting,
+    waitSeconds: settings.readWaitSeconds,
+  });
+  metrics.gauge(
+    { name: "hone_http_read_bytes", help: "Bytes that answers hold which are read from what is stored." },
+    () => [{ value: budget.used }],
+  );
+  metrics.gauge(
+    { name: "hone_http_reads_waiting", help: "Requests that wait for others to have read what is stored." },
+    () => [{ value: budget.waitingCount }],
+  );
+  return budget;
+}
+
+/**
+ * Waits until the request may read; it holds {@link readerBytes} until it is over.
+ *
+ * @throws ServiceError `overloaded` when its turn does not come
+ */
+export async function beginReading(reply: FastifyReply, budget: ReadBudget): Promise<ReadShare> {
+  const share = budget.share(reply.request.caller.entity, abandonedSignal(reply));
+  onceOver(reply.raw, () => share.release());
+  await share.hold(readerBytes);
+  return share;
+}
+
+/** Has every route of the scope that {@link readsPage} wait for its turn. */
+export function countPages(scope: FastifyInstance, budget: ReadBudget): void {
+  scope.addHook("preHandler", async (request, reply) => {
+    if (request.routeOptions.config.readsPage === true) await beginReading(reply, budget);
+  });
+  // Pages have megabytes, and many are ready at once.
+  scope.addHook("preSerialization", async (request, _reply, page) => {
+    // Null where the answer is a refusal of somebody unknown, whatever its type says.
+    const caller = request.caller as Caller | null;
+    if (request.routeOptions.config.readsPage === true && caller !== null)
+      await loopTurns.next(caller.entity);
+    return page;
+  });
+}

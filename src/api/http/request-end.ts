@@ -1,0 +1,77 @@
+// When a request is over: its answer is complete, or its client is gone. Whoever holds something for a request is called
+// back here, also where it asks late: a client may go away while anything is waited for.
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Connections } from "./connections.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What answers the request; for {@link onceOver} where the reply is not at hand. */
+    response: ServerResponse;
+  }
+}
+
+/** More than this many would be a leak. */
+const closeListenersMax = 20;
+
+/**
+ * Begins a request when its answer has the connection, not while another is answered there: a response that never gets
+ * the connection never closes, and whatever is held for it would be held for ever. And when it is its turn of the event
+ * loop. To be called before any other hook is added.
+ */
+export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
+  app.decorateRequest("response", null as unknown as ServerResponse);
+  app.addHook("onRequest", (request, { raw }, done) => {
+    request.response = raw;
+    // Each part of what is held for a request listens for its end, and so does a stream that answers it.
+    raw.setMaxListeners(closeListenersMax);
+    const begin = (socket: Socket): void => connections.inTurn(socket, done);
+    if (raw.socket === null) raw.once("socket", begin);
+    else begin(raw.socket);
+  });
+}
+
+/** Who is called back at the end of each response: one listener for all, since Node warns of more than ten. */
+const waiting = new WeakMap<ServerResponse, (() => void)[]>();
+
+/** Calls back once when the answer is complete or the client is gone: at once where that is so already. */
+export function onceOver(response: ServerResponse, callback: () => void): void {
+  if (response.destroyed) return callback();
+  const others = waiting.get(response);
+  if (others !== undefined) {
+    others.push(callback);
+    return;
+  }
+  const all = [callback];
+  waiting.set(response, all);
+  response.once("close", () => {
+    for (const one of all) one();
+  });
+}
+
+export function wentAway(cause?: unknown): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
+}
+
+/**
+ * The error to answer for work that a request's signal ended: the signal's reason, since the work knows only that it
+ * was cancelled; any other error as it is.
+ */
+export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unknown {
+  const isCancelled = error instanceof ServiceError && error.code === "cancelled";
+  return aborted && isCancelled ? (reason as unknown) : error;
+}
+
+/** The result; what it rejects with is replaced by what `errorFor` makes of it. */
+export async function mapErrors<Result>(
+  result: Promise<Result>,
+  errorFor: (error: unknown) => unknown,
+): Promise<Result> {
+  try {
+    return await result;
+  } catch (error) {
+    throw errorFor(error);
+  }
+}

@@ -1,0 +1,221 @@
+// What every request under one part of the API goes through before its handler: draining, credentials, the key's share
+// of requests in flight, its limits.
+import { setMaxListeners } from "node:events";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { Limited } from "../../base/domain/keys/limits.ts";
+import type { TrainedModel } from "../../base/domain/model.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
+import {
+  authenticate,
+  authenticateUser,
+  openCaller,
+  sentCredentials,
+  sentScheme,
+  type Opened,
+  type AuthenticationScheme,
+} from "./credentials/authentication.ts";
+import type { FailedLogins } from "./credentials/failed-logins.ts";
+import type { RevocationWatch } from "./credentials/revocation-watch.ts";
+import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
+import { corsRules } from "./browsers/cors.ts";
+import { type ForeignSign, refuseOtherSites, signOfForeign } from "./browsers/exposure.ts";
+import { HttpRefusal } from "./errors.ts";
+import type { HeadCheck } from "./bodies/gather-body.ts";
+import type { Connections } from "./connections.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { limitedOf } from "../../access/keys/limits/limited.ts";
+import type { InFlight } from "./in-flight.ts";
+import { letIn } from "./limits/let-in.ts";
+import { onceOver, wentAway } from "./request-end.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Aborts when the server closes. */
+    closing: AbortSignal;
+    /** Knows which keys are revoked while their answers run. */
+    revocations: RevocationWatch;
+  }
+  interface FastifyContextConfig {
+    /** The handler reads the body itself: `request.body` is a GatheredBody. */
+    readsApart?: boolean;
+    /** Refuses a body by its beginning. */
+    headCheck?: (request: FastifyRequest) => HeadCheck;
+  }
+  interface FastifyRequest {
+    /** Whoever sent the request; set under every guarded part of the API. */
+    caller: Caller;
+    /** The model that a body is for, where that is known before it is read. */
+    model: TrainedModel | null;
+  }
+}
+
+/** What the guards of all parts of the API count together. */
+export interface GuardCounts {
+  readonly inFlight: InFlight;
+  readonly failedLogins: FailedLogins;
+  readonly connections: Connections;
+}
+
+/** Guards every route of the scope with the scheme. */
+export function guard(
+  scope: FastifyInstance,
+  scheme: AuthenticationScheme,
+  dependencies: HttpDependencies,
+  counts: GuardCounts,
+): void {
+  const admit = admission(() => scheme, dependencies, counts);
+  scope.addHook("onRequest", async (request, reply) => {
+    if (!dependencies.isServing) {
+      throw new ServiceError({
+        code: "unavailable",
+        message: "This server only trains (its roles are train); ask one that serves.",
+        obstacle: "training-only",
+      });
+    }
+    await admit(request, reply);
+  });
+}
+
+/**
+ * Guards the routes that are for operators where they are not open, with either scheme. Where only this machine is served,
+ * they want a key of requests that another site's page may have sent.
+ */
+export function guardOperatorRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  counts: GuardCounts,
+): void {
+  const { operatorRoutes, settings } = dependencies;
+  if (operatorRoutes === "open") return;
+  const admit = admission(sentScheme, dependencies, counts);
+  const cors = corsRules(settings.corsOrigins);
+  app.addHook("onRequest", async (request, reply) => {
+    if (!isForOperators(request.routeOptions.url ?? "")) return;
+    if (operatorRoutes === "key") return admit(request, reply);
+    const sign = signOfForeign(request, cors.names(request.headers.origin));
+    if (sign === null) return;
+    await admit(request, reply).catch((error: unknown) => {
+      throw keyWanted(error, sign);
+    });
+  });
+}
+
+/** Says of a 401 why a key is asked for. */
+function keyWanted(error: unknown, { header, what }: ForeignSign): unknown {
+  if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
+  const { status, code, headers } = error;
+  const message = `${what}, so that this wants a key (http.operatorRoutes). ${error.message}`;
+  const faults = [{ location: ["header", header], message, type: "unauthorized" }];
+  return new HttpRefusal({ status, code, headers, faults });
+}
+
+function admission(
+  schemeOf: (headers: FastifyRequest["headers"]) => AuthenticationScheme,
+  dependencies: HttpDependencies,
+  { inFlight, failedLogins, connections }: GuardCounts,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const { keys, users, clock, limits, limiter, entityLimits } = dependencies;
+  const cors = corsRules(dependencies.settings.corsOrigins);
+  const countFailure = ({ ip: address, id: requestId }: FastifyRequest): void =>
+    failedLogins.count({ address, requestId });
+  const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<Opened> => {
+    const onUnknownKey = (): void => countFailure(request);
+    return authenticate(
+      { keys, users, clock, onUnknownKey },
+      scheme,
+      sentCredentials(request.headers, scheme),
+    );
+  };
+  const open = async (request: FastifyRequest): Promise<Opened> => {
+    if (dependencies.auth === "off") return { caller: openCaller(dependencies.defaultEntity), key: null };
+    const scheme = schemeOf(request.headers);
+    const onUnknownKey = (): void => countFailure(request);
+    const from = { headers: request.headers, address: request.ip, onUnknownKey };
+    const user = await authenticateUser(users, scheme, from);
+    if (user === null) return keyCaller(request, scheme);
+    // The proxy signs in whatever the user's browser sends, also for another site's page.
+    refuseOtherSites(request, cors);
+    return { caller: user, key: null };
+  };
+  const limitedBy = async ({ caller: { entity }, key }: Opened): Promise<readonly Limited[]> =>
+    limitedOf({ entity, key, ofEntity: key?.entityLimits ?? (await limits.find(entity)) }, entityLimits);
+  return async (request, reply) => {
+    if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
+      throw new ServiceError({
+        code: "unavailable",
+        message: "The server is draining.",
+        retryAfterSeconds: 5,
+      });
+    }
+    const opened = await open(request);
+    const { entity } = (request.caller = opened.caller);
+    // The first request of a connection began in a turn of its network, the next ones in one of the entity.
+    if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
+      await loopTurns.next(entity);
+    if (reply.raw.destroyed) throw wentAway();
+    refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
+    if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
+    onceOver(reply.raw, inFlight.enter(request.caller.keyId));
+    onceOver(reply.raw, enterConnection(request, reply, connections));
+    if (dependencies.auth === "on") await letIn({ request, reply }, () => limitedBy(opened), limiter);
+  };
+}
+
+/** @throws ServiceError `overloaded`, and closes the connection then */
+function enterConnection(
+  { raw: { socket }, caller: { entity } }: FastifyRequest,
+  reply: FastifyReply,
+  connections: Connections,
+): () => void {
+  try {
+    return connections.enter(socket, entity);
+  } catch (error) {
+    reply.header("connection", "close");
+    throw error;
+  }
+}
+
+/**
+ * A signal that aborts when the client goes away before the answer is complete (`cancelled`), when its key is revoked or
+ * expires (`unauthorized`), or when the server closes (`unavailable`).
+ */
+export function abandonedSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const { closing, revocations } = reply.server;
+  const leave = revocations.enter(reply.request.caller.keyId, (reason) => controller.abort(reason));
+  const onClosing = (): void => controller.abort(closing.reason);
+  if (closing.aborted) onClosing();
+  closing.addEventListener("abort", onClosing, { once: true });
+  let isAnswered = false;
+  reply.raw.once("finish", () => {
+    isAnswered = true;
+  });
+  onceOver(reply.raw, () => {
+    closing.removeEventListener("abort", onClosing);
+    leave();
+    if (!isAnswered) controller.abort(wentAway());
+  });
+  return controller.signal;
+}
+
+/** How long answers may take to end once the server closes: breaking off takes one step of the engine. */
+const closeGraceMs = 2000;
+
+/**
+ * Makes `close` break off what still runs: every answer ends with an error of its own, has a moment to
+ * send it, and then its connection ends.
+ */
+export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
+  const closing = new AbortController();
+  // One listener for each request in flight is what is meant here, not a leak.
+  setMaxListeners(0, closing.signal);
+  app.decorate("closing", closing.signal);
+  app.addHook("preClose", async () => {
+    closing.abort(new ServiceError({ code: "unavailable", message: "The server is stopping." }));
+    const end = clock.monotonicMs() + closeGraceMs;
+    while (inFlight.total() > 0 && clock.monotonicMs() < end) await clock.sleep(10);
+  });
+}

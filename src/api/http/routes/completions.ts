@@ -1,0 +1,39 @@
+// POST /v1/completions: how its request is read, and how its answer is spelled. Each of its prompts is one request of chat,
+// and all are asked at once.
+import type { RequestDeltas } from "../../../base/domain/chat.ts";
+import { beginTogether, type BeginOne } from "../../../inference/chat/complete-together.ts";
+import { answered } from "../documentation/document-routes.ts";
+import { locate } from "../../wire/places.ts";
+import { completionChunks } from "../../wire/completions/completion-chunks.ts";
+import {
+  completionAnswerSchema,
+  completionChunkSchema,
+} from "../../wire/completions/completion-answer-schema.ts";
+import { completionForm } from "../../wire/completions/completion-request.ts";
+import { completionAnswer } from "../../wire/completions/completion-response.ts";
+import type { AnsweringRoute } from "./answer-chat.ts";
+
+export const completionRoute: AnsweringRoute<"completion", RequestDeltas> = {
+  paths: ["/v1/completions"],
+  kind: "completion",
+  schema: {
+    summary: "Create a text completion",
+    description:
+      "Goes on with a prompt, or with several, as they stand; whole or, with `stream`, as events that end with `[DONE]`. A prompt that cannot be taken is refused before the first event; an error after it is one event with the body that errors have.",
+    body: completionForm.schema,
+    response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
+  },
+  ask(read, begin) {
+    const { requests, places, form, ignored } = read;
+    const beginOne: BeginOne = (index, options) =>
+      begin(requests[index], { ...options, located: (error) => locate(error, places[index]) });
+    return {
+      ignored,
+      notices: [],
+      isStream: form.isStream,
+      begin: (signal) => beginTogether(requests.length, beginOne, signal),
+      whole: (_, take) => completionAnswer(read, take),
+      stream: (header) => completionChunks(read, header),
+    };
+  },
+};

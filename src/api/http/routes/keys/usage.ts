@@ -1,0 +1,76 @@
+// What keys have used: an entity's own for its keys, everybody's for administrators.
+import type { FastifyInstance } from "fastify";
+import { usageId, type UsageFilter, type UsageStore } from "../../../../base/domain/keys/usage.ts";
+import {
+  usageBody,
+  usageCsv,
+  usageExportQuerySchema,
+  usageFilter,
+  usagePageSchema,
+  usageQuerySchema,
+} from "../../../wire/keys/usage.ts";
+import { pageAnswer, pageRequest } from "../../../wire/page.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { answered } from "../../documentation/document-routes.ts";
+import { readQuery } from "../../input/query.ts";
+import { askedEntity } from "./asked-entity.ts";
+import { sendPieces } from "../../patient-answer.ts";
+
+const documented = { tags: ["keys"], security: [{ bearer: [] }] };
+const path = "/v1/preview/usage";
+
+export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDependencies): void {
+  app.get(
+    path,
+    {
+      schema: {
+        summary: "Read what keys have used",
+        description:
+          "A row for each day, key and model. What was used in the last seconds may not be in it yet.",
+        querystring: usageQuerySchema,
+        response: answered("A page of rows, the latest day first unless asked.", { json: usagePageSchema }),
+        ...documented,
+      },
+    },
+    (request, reply) => {
+      const query = readQuery(usageQuerySchema, request, reply);
+      const filter = usageFilter(query, askedEntity(request.caller, query.entity));
+      const page = usage.list(filter, pageRequest(query, "desc")).then(({ rows, hasMore }) => ({
+        items: rows.map((row) => ({ ...row, id: usageId(row) })),
+        hasMore,
+      }));
+      return pageAnswer(page, usageBody);
+    },
+  );
+  app.get(
+    `${path}/export`,
+    {
+      schema: {
+        summary: "Export what keys have used as CSV",
+        querystring: usageExportQuerySchema,
+        response: answered("A line for each day, key and model, the earliest day first.", {
+          csv: { type: "string" },
+        }),
+        ...documented,
+      },
+    },
+    (request, reply) => {
+      const query = readQuery(usageExportQuerySchema, request, reply);
+      const filter = usageFilter(query, askedEntity(request.caller, query.entity));
+      reply.type("text/csv; charset=utf-8").header("content-disposition", 'attachment; filename="usage.csv"');
+      return sendPieces(reply, linesOf(usage, filter), settings);
+    },
+  );
+}
+
+/** A piece for each page. */
+async function* linesOf(usage: Pick<UsageStore, "list">, filter: UsageFilter): AsyncGenerator<string, void> {
+  yield usageCsv.header;
+  for (let after: string | null = null, hasMore = true; hasMore;) {
+    const page = await usage.list(filter, { after, limit: 100, order: "asc" });
+    yield page.rows.map(usageCsv.line).join("");
+    const last = page.rows.at(-1);
+    after = last === undefined ? null : usageId(last);
+    hasMore = page.hasMore && after !== null;
+  }
+}

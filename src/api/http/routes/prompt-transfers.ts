@@ -1,0 +1,71 @@
+// POST /v1/kv-transfers: gives a prompt that this server holds to another one, once. Servers show by a signature that they
+// share a secret; keys of the API are not taken.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { transferPath } from "../../../inference/transfer/fetch-prompt.ts";
+import { namesScheme, transferScheme } from "../../../inference/transfer/signature.ts";
+import { transferRequestSchema } from "../../wire/transfer/transfer-request.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
+import { HttpRefusal } from "../errors.ts";
+import { readBody } from "../input/read-body.ts";
+import { sendPieces } from "../patient-answer.ts";
+import type { GuardCounts } from "../request-scope.ts";
+import { onceOver } from "../request-end.ts";
+
+/** A handle and an entity's name. */
+const bodyBytesMax = 4096;
+
+export function promptTransferRoute(
+  app: FastifyInstance,
+  { exchange, settings }: Pick<HttpDependencies, "exchange" | "settings">,
+  { failedLogins, connections }: Pick<GuardCounts, "failedLogins" | "connections">,
+): void {
+  const schema = {
+    summary: "Give a prompt that is held to another server",
+    description: `For servers that share a secret (\`transfer.secret\`), as which they sign: \`authorization: ${transferScheme} <signature>\`. A prompt is given once.`,
+    body: transferRequestSchema,
+    response: answered("Keys, values and scores of the prompt.", {
+      bytes: { type: "string", format: "binary" },
+    }),
+    tags: ["chat"],
+  };
+  const refuseUnsigned = (request: FastifyRequest, message: string): never => {
+    failedLogins.count({ address: request.ip, requestId: request.id });
+    throw unsigned(message);
+  };
+  // The signature is over the body, so that the body is read before anybody knows who asks; hence only a short one, and none
+  // where it could not be of use.
+  const preParsing = async (request: FastifyRequest): Promise<void> => {
+    if (exchange === null) throw notHeld();
+    if (!namesScheme(request.headers.authorization))
+      refuseUnsigned(request, `Send authorization: ${transferScheme} <signature>.`);
+  };
+  app.post(transferPath, { schema, bodyLimit: bodyBytesMax, preParsing }, async (request, reply) => {
+    const asked = readBody({ schema: transferRequestSchema }, request, reply);
+    if (exchange === null) throw notHeld();
+    const body = await exchange.open(asked, request.headers.authorization).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== "unauthorized") throw error;
+      return refuseUnsigned(request, error.message);
+    });
+    if (body === null) throw notHeld();
+    onceOver(reply.raw, connections.enter(request.raw.socket, asked.entity));
+    reply.type("application/octet-stream").header("content-length", body.byteLength);
+    return sendPieces(reply, body.pieces, settings);
+  });
+}
+
+function notHeld(): ServiceError {
+  const message = "No such prompt is held: it was fetched, its time is over, or it was never here.";
+  const faults = [{ location: ["body", "handle"], message, type: "not_found" }];
+  return new ServiceError({ code: "not_found", faults });
+}
+
+function unsigned(message: string): HttpRefusal {
+  return new HttpRefusal({
+    status: 401,
+    code: "unauthorized",
+    faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
+    headers: { "www-authenticate": transferScheme },
+  });
+}

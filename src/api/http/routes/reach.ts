@@ -1,0 +1,74 @@
+// Finds a model or a job for a caller, or says why not: unknown, or another entity's model. What belongs to a model of
+// another entity is answered like what does not exist.
+import { mayReach, type Caller } from "../../../base/domain/access.ts";
+import type { TrainingJob } from "../../../base/domain/job.ts";
+import type { TrainedModel } from "../../../base/domain/model.ts";
+import { notFound } from "../../../base/domain/service-error.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { locate } from "../../wire/places.ts";
+
+/** The `params` of a route's schema, where its path names a model. */
+export const modelParameters = {
+  type: "object",
+  properties: { model_id: { type: "string", description: "The model's id." } },
+} as const;
+
+/** The same of a version. */
+export const versionParameters = {
+  type: "object",
+  properties: {
+    ...modelParameters.properties,
+    step: { type: "string", description: "The version's step." },
+  },
+} as const;
+
+/** The same of a job. */
+export const jobParameters = {
+  type: "object",
+  properties: { job_id: { type: "string", description: "The job's id." } },
+} as const;
+
+/**
+ * @param location where the id stood
+ * @throws ServiceError `not_found`, or `forbidden` when the model is another entity's
+ */
+export async function reachModel(
+  { models }: Pick<HttpDependencies, "models">,
+  caller: Caller,
+  id: string,
+  location: readonly string[] = ["path", "model_id"],
+): Promise<TrainedModel> {
+  try {
+    return await models.find(id, caller);
+  } catch (error) {
+    throw locate(error, { not_found: location, forbidden: location });
+  }
+}
+
+/** The model and the step that a path names. @throws ServiceError as {@link reachModel}; `not_found` for no number */
+export async function reachStep(
+  dependencies: Pick<HttpDependencies, "models">,
+  caller: Caller,
+  { model_id: id, step }: { readonly model_id: string; readonly step: string },
+): Promise<{ readonly model: TrainedModel; readonly step: number }> {
+  const model = await reachModel(dependencies, caller, id);
+  if (!/^\d{1,9}$/.test(step)) throw atStep(notFound("version", step.slice(0, 200)));
+  return { model, step: Number(step) };
+}
+
+/** An error about a version, where the path names it. */
+export function atStep(error: unknown): unknown {
+  return locate(error, { not_found: ["path", "step"] });
+}
+
+/** @throws ServiceError `not_found`, also when the job's model is another entity's */
+export async function reachJob(
+  { models, jobs }: Pick<HttpDependencies, "models" | "jobs">,
+  caller: Caller,
+  id: string,
+): Promise<TrainingJob> {
+  const job = await jobs.find(id.toLowerCase());
+  const owned = job === null ? null : await models.ownerOf(job.modelId);
+  if (job !== null && owned !== null && mayReach(caller, owned)) return job;
+  throw locate(notFound("training job", id), { not_found: ["path", "job_id"] });
+}

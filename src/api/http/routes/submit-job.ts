@@ -1,0 +1,173 @@
+// How a job of any kind comes from a request to the queue: its model is looked for as soon as the body names it, and its
+// idempotency key makes a repeated request harmless.
+import type { FastifyRequest } from "fastify";
+import { cut } from "../../../base/domain/service-error.ts";
+import { newUuid7 } from "../../../base/domain/ids.ts";
+import type {
+  IdempotencyKey,
+  JobCreation,
+  JobDraft,
+  JobKind,
+  JobTask,
+  MadeBy,
+} from "../../../base/domain/job.ts";
+import type { TrainedModel } from "../../../base/domain/model.ts";
+import { newJob } from "../../../train/jobs/new-job.ts";
+import { newFindings, refuseFaults, report } from "../../../base/validation/findings.ts";
+import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
+import { locate } from "../../wire/places.ts";
+import { outlinesIn } from "../../wire/trajectories/packed-outlines.ts";
+import { type GreatestTokenId, refuseStrangeTokenId } from "../../wire/training/recorded-tokens.ts";
+import { modelIdAtHead } from "../../wire/training-job.ts";
+import type { HeadCheck } from "../bodies/gather-body.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { reachModel } from "./reach.ts";
+
+const modelPlace = ["body", "model_id"];
+
+/** What nobody will take is not worth reading: clients name the model before the data. */
+export function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
+  return {
+    find: modelIdAtHead,
+    check: async (id) => {
+      request.model = await reachModel(dependencies, request.caller, id, modelPlace);
+    },
+  };
+}
+
+/** How many token ids a model has; null where it is not known, or its base is not served. */
+export function vocabularySizeOf(
+  model: TrainedModel | null,
+  { baseModels }: Pick<HttpDependencies, "baseModels">,
+): number | null {
+  return baseModels().find(({ name }) => name === model?.baseModel)?.vocabularySize ?? null;
+}
+
+/** A job as its body was read. */
+export interface SubmittedJob {
+  readonly modelId: string;
+  readonly task: JobTask;
+  readonly configNotApplied: readonly string[];
+  readonly lines: PackedLines;
+  /** Of trajectories; absent where it trains on none. */
+  readonly outlines?: PackedLines;
+  /** Of the body. */
+  readonly hash: string;
+  /** Of Choices; absent where there are none. */
+  readonly greatestTokenId?: GreatestTokenId | null;
+}
+
+/** Stores the job; it is durable when this resolves. @returns its id */
+export async function submitJob(
+  request: FastifyRequest,
+  dependencies: HttpDependencies,
+  { modelId, task, configNotApplied, lines, outlines, hash, greatestTokenId = null }: SubmittedJob,
+): Promise<string> {
+  const idempotency = idempotencyOf(request, hash);
+  const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
+  refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
+  const { clock, jobs, jobQueue, room } = dependencies;
+  const id = newUuid7(clock);
+  const warnings = notAppliedWarnings(configNotApplied);
+  const identity = { id, modelId: model.id, task, configNotApplied, createdAt: clock.now() };
+  const job = newJob({ ...identity, warnings, ...madeBy(request) });
+  try {
+    if (idempotency === null || (await jobs.findCreated(idempotency)) === null)
+      await room.require(model.entity);
+    const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
+    const { keyId } = request.caller;
+    return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, keyId })).id;
+  } catch (error) {
+    throw locate(error, { ...keyPlace, ...trainerPlaces(task.kind) });
+  }
+}
+
+/** Of a job that the request makes. */
+export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { readonly madeBy: MadeBy } {
+  return { madeBy: { requestId: id, traceparent: span?.traceparent ?? null } };
+}
+
+/** Where a job of a kind asks for what a trainer may lack. */
+export function trainerPlaces(kind: JobKind) {
+  const config = kind === "rl" ? "experimental_config" : "config";
+  return {
+    model: modelPlace,
+    klPenaltyCoefficient: ["body", config, "kl_penalty_coef"],
+    basePrecision: ["body", config, "base_precision"],
+    reference: ["body", config, "reference"],
+  };
+}
+
+/** Of so many options one by one. */
+const warnedMax = 20;
+
+/** Submits with the request's idempotency key, where it has one. @param hash of the body */
+export function submitWith(
+  request: FastifyRequest,
+  { jobQueue }: Pick<HttpDependencies, "jobQueue">,
+  hash: string,
+) {
+  const idempotency = idempotencyOf(request, hash);
+  return (
+    job: JobDraft,
+    lines: Iterable<string>,
+    more: Pick<JobCreation, "outlines" | "feedback">,
+  ): Promise<{ readonly id: string }> =>
+    jobQueue.submit({ ...job, ...madeBy(request) }, lines, idempotency, {
+      ...more,
+      keyId: request.caller.keyId,
+    });
+}
+
+/** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */
+export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
+  const warnings = keys.slice(0, warnedMax).map((key) => {
+    const why =
+      key === "truncated_importance_sampling"
+        ? "it takes precalculate_logprobs"
+        : "no option of this server has this name";
+    return `${cut(key, 100)} was sent and is not applied: ${why}.`;
+  });
+  const more = keys.length - warnings.length;
+  return more === 0 ? warnings : [...warnings, `${more} more options were sent and are not applied.`];
+}
+
+/**
+ * The id of the job that an earlier request with the same idempotency key and body made, whatever has become since of what
+ * it names; null where there is none.
+ *
+ * @param hash of the body
+ * @throws ServiceError `conflict` where the key was used with another body, `invalid` for a key that is none
+ */
+export async function submittedBefore(
+  request: FastifyRequest,
+  { jobs }: Pick<HttpDependencies, "jobs">,
+  hash: string,
+): Promise<string | null> {
+  const idempotency = idempotencyOf(request, hash);
+  if (idempotency === null) return null;
+  try {
+    return await jobs.findCreated(idempotency);
+  } catch (error) {
+    throw locate(error, keyPlace);
+  }
+}
+
+const keyPlace = { conflict: ["header", "idempotency-key"] };
+
+function idempotencyOf(request: FastifyRequest, bodyHash: string): IdempotencyKey | null {
+  const key = idempotencyKeyOf(request);
+  return key === null ? null : { keyId: request.caller.keyId, key, bodyHash };
+}
+
+/** @throws ServiceError `invalid` for a key that is none */
+function idempotencyKeyOf(request: FastifyRequest): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  const findings = newFindings("header");
+  if (typeof key !== "string" || key.length === 0 || key.length > 256) {
+    report(findings, "value_error", "Input should be 1 to 256 characters", "idempotency-key");
+  }
+  refuseFaults(findings);
+  return String(key);
+}

@@ -1,0 +1,59 @@
+// A file of this server that a job names instead of sending what it trains on.
+import type { FastifyRequest } from "fastify";
+import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
+import type { BodyKind, BodyTasks } from "../../../wire/body-tasks.ts";
+import { fileIdIn } from "../../../wire/files/file-url.ts";
+import { locate } from "../../../wire/places.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import type { FileReaders } from "./files.ts";
+
+export interface NamedFile {
+  readonly url: string;
+  /** Of the body, which names it. */
+  readonly field: string;
+  /** The field that takes the same without a file. */
+  readonly inline: string;
+}
+
+/** Reads it as a body of this kind; its bytes count among those of bodies while they are read. */
+export async function readNamedFile<Kind extends BodyKind>(
+  kind: Kind,
+  named: NamedFile,
+  request: FastifyRequest,
+  { files }: Pick<HttpDependencies, "files">,
+  { bodies, budget }: FileReaders,
+): Promise<BodyTasks[Kind]["result"]> {
+  const file = await findFile(named, request, files);
+  const held = budget.forBody(request.caller.entity);
+  held.add(file.byteCount);
+  try {
+    const bytes = await files.use(file);
+    const body = { pieces: [bytes], byteCount: bytes.length };
+    const { caller, id, headers } = request;
+    return await bodies.read(kind, { body, caller, id, headers });
+  } finally {
+    held.release();
+  }
+}
+
+async function findFile(
+  { url, field, inline }: NamedFile,
+  { caller, headers }: FastifyRequest,
+  files: HttpDependencies["files"],
+): Promise<UploadedFile> {
+  const id = fileIdIn(url, headers.host ?? null);
+  if (id === null) throw noSuchFile({ url, field, inline });
+  try {
+    return await files.find(id, caller);
+  } catch (error) {
+    throw locate(error, { not_found: ["body", field] });
+  }
+}
+
+/** Whatever else an address may lead to, it is not looked at. */
+function noSuchFile({ url, field, inline }: NamedFile): ServiceError {
+  const message = `${quoted(url)} is no file of this server, and files elsewhere are not fetched. Upload the file here, or send its lines in ${inline}.`;
+  const faults = [{ location: ["body", field], message, type: "value_error" }];
+  return new ServiceError({ code: "invalid", faults });
+}

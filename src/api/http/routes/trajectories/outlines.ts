@@ -1,0 +1,133 @@
+// What lists say of a model's stored trajectories, how many there are, and each of them whole, by its number.
+import { Readable } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import { locate } from "../../../wire/places.ts";
+import {
+  outlineCountQuerySchema,
+  outlineCountsBody,
+  outlineCountsSchema,
+  outlineFilter,
+  outlinePageBody,
+  outlinePageSchema,
+  outlineQuerySchema,
+  trajectoryNumber,
+} from "../../../wire/trajectories/outlines.ts";
+import { rowSchema } from "../../../wire/trajectories/rows.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { answered } from "../../documentation/document-routes.ts";
+import { readQuery } from "../../input/query.ts";
+import { sendPieces } from "../../patient-answer.ts";
+import type { ReadBudget } from "../../reading/read-budget.ts";
+import { beginReading, readsPage } from "../../reading/stored-reads.ts";
+import type { RowReader } from "../../rows/row-reader.ts";
+import { storedRow } from "../../rows/stored-rows.ts";
+import { modelParameters, reachModel } from "../reach.ts";
+
+const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
+
+/** Of a trajectory that is read whole. */
+const rowBytesMax = 16 * 1024 * 1024;
+
+interface ModelPath {
+  Params: { model_id: string };
+}
+
+export function outlineRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  { reads, reader }: { readonly reads: ReadBudget; readonly reader: RowReader },
+): void {
+  const { trajectories, jobs, settings } = dependencies;
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/trajectories/outlines",
+    {
+      ...readsPage,
+      schema: {
+        summary: "List outlines of stored trajectories",
+        params: modelParameters,
+        querystring: outlineQuerySchema,
+        response: answered(
+          "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
+          { json: outlinePageSchema },
+        ),
+        ...documented,
+      },
+    },
+    async (request, reply) => {
+      const query = readQuery(outlineQuerySchema, request, reply);
+      const filter = outlineFilter(query);
+      const page = {
+        after: numberAfter(query.after),
+        limit: query.limit ?? 20,
+        order: query.order ?? "desc",
+      };
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      return outlinePageBody(await trajectories.listOutlines(model.id, filter, page));
+    },
+  );
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/trajectories/counts",
+    {
+      schema: {
+        summary: "Count stored trajectories",
+        params: modelParameters,
+        querystring: outlineCountQuerySchema,
+        response: answered("How many there are from where, under which split, and their mean reward.", {
+          json: outlineCountsSchema,
+        }),
+        ...documented,
+      },
+    },
+    async (request, reply) => {
+      const { step } = readQuery(outlineCountQuerySchema, request, reply);
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      return outlineCountsBody(await trajectories.countOutlines(model.id, step ?? null));
+    },
+  );
+  app.get<{ Params: { model_id: string; number: string } }>(
+    "/v1/preview/models/:model_id/trajectories/:number",
+    {
+      schema: {
+        summary: "Show a stored trajectory",
+        params: {
+          type: "object",
+          properties: {
+            ...modelParameters.properties,
+            number: { type: "string", description: "The `id` that the outlines name it by." },
+          },
+        },
+        response: answered("All that was sent of it. One of more than 16 MiB comes without what is long.", {
+          json: rowSchema,
+        }),
+        ...documented,
+      },
+    },
+    async (request, reply) => {
+      const { model_id: modelId, number } = request.params;
+      const model = await reachModel(dependencies, request.caller, modelId);
+      const named = trajectoryNumber(number);
+      const outline = named === null ? null : await trajectories.findOutline(model.id, named);
+      const missing = () =>
+        locate(notFound("trajectory", number.slice(0, 200)), { not_found: ["path", "number"] });
+      if (outline === null) throw missing();
+      const share = await beginReading(reply, reads);
+      const bounds = { count: 1, bytes: rowBytesMax };
+      const asked = { model, outline, bounds, share, client: request.caller.entity };
+      const row = await storedRow({ trajectories, jobs, reader }, asked);
+      if (row === null) throw missing();
+      reply.type("application/json; charset=utf-8");
+      return sendPieces(reply, Readable.from([row]), settings);
+    },
+  );
+}
+
+function numberAfter(after: string | undefined): number | null {
+  // An empty cursor is what clients send back from an empty page.
+  if (after === undefined || after === "") return null;
+  const number = trajectoryNumber(after);
+  if (number !== null) return number;
+  const message = `after is ${quoted(after)}, which is no number of a trajectory. Use last_id of the page before`;
+  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
+}

@@ -1,0 +1,45 @@
+// A page of rows as the text of an answer: bounded in rows, in bytes, and in what is read to find them.
+import type { PageRequest } from "../../../base/domain/page.ts";
+import { pageBytesMax } from "../../../base/domain/page.ts";
+import { rowId } from "../../wire/trajectories/rows.ts";
+import type { RowPortion } from "./source-rows.ts";
+
+/** Bytes of stored trajectories that are looked through for a page. */
+const readBytesMax = 64 * 1024 * 1024;
+
+/** The page in pieces. A page that found nothing in what was read for it is empty, and says where to go on. */
+export async function rowPage(
+  portions: AsyncIterable<RowPortion>,
+  { limit }: Pick<PageRequest, "limit">,
+): Promise<readonly Uint8Array[]> {
+  const rows: Uint8Array[] = [];
+  const ids: string[] = [];
+  let bytes = 0;
+  let readBytes = 0;
+  let lastId = "";
+  let hasMore = false;
+  search: for await (const portion of portions) {
+    for (const [index, end] of portion.ends.entries()) {
+      // Without the line feed.
+      const row = portion.bytes.subarray(index === 0 ? 0 : portion.ends[index - 1], end - 1);
+      hasMore = rows.length === limit || (rows.length > 0 && bytes + row.length > pageBytesMax);
+      if (hasMore) break search;
+      rows.push(row);
+      ids.push(portion.ids[index]);
+      lastId = portion.ids[index];
+      bytes += row.length;
+    }
+    readBytes += portion.byteCount;
+    if (readBytes <= readBytesMax) continue;
+    hasMore = true;
+    lastId = rowId(portion.last);
+    break;
+  }
+  const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const rest = { first_id: ids[0] ?? "", last_id: lastId, has_more: hasMore };
+  return [
+    encode('{"object":"list","data":['),
+    ...rows.flatMap((row, index) => (index === 0 ? [row] : [encode(","), row])),
+    encode(`],${JSON.stringify(rest).slice(1)}`),
+  ];
+}

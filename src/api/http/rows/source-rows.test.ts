@@ -1,0 +1,134 @@
+// Rows of groups of any size, against the group as it was stored; and what a reader has in memory meanwhile.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
+import { everyRow, type RowBounds } from "../../wire/trajectories/row-tasks.ts";
+import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
+import { readerBytes } from "../reading/read-budget.ts";
+import { RowReader } from "./row-reader.ts";
+import { sourceRows, type RowPortion } from "./source-rows.ts";
+
+const reader = new RowReader();
+after(() => reader.close());
+
+const mebibyte = 1 << 20;
+const source: RowSource = {
+  kind: "log",
+  id: "log",
+  split: "val",
+  step: 0,
+  recordedAt: "2026-01-01T00:00:00.000Z",
+};
+const anyRow = { rewardMin: null, rewardMax: null, metadata: [] } as const;
+
+const trajectory = (reward: number, content: string) => ({
+  messagesAndChoices: [{ role: "user", content }],
+  tools: null,
+  additionalHistories: [],
+  reward,
+  metadata: {},
+  metrics: {},
+  logs: [],
+  extra: {},
+});
+
+/** Everything that is read of the groups from a place on, and what the reader held of the budget. */
+async function readAll(
+  groups: readonly object[],
+  options: { readonly place?: RowPlace; readonly bounds?: RowBounds; readonly key?: string } = {},
+) {
+  const { place = null, bounds = everyRow, key } = options;
+  const parts = groups.flatMap((group) => [...foldedLine(JSON.stringify(group))]);
+  const held: number[] = [];
+  const portions: RowPortion[] = [];
+  const found = sourceRows(
+    {
+      linesFrom: async (part) =>
+        (async function* () {
+          yield* parts.slice(part);
+        })(),
+      reader,
+      share: { hold: async (byteCount) => void held.push(byteCount) },
+      client: "",
+    },
+    { source, bounds, filter: key === undefined ? anyRow : { ...anyRow, metadata: [{ key, value: "1" }] } },
+    place,
+  );
+  for await (const portion of found) portions.push(portion);
+  const text = Buffer.concat(portions.map(({ bytes }) => bytes)).toString();
+  const rows = text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const ids = portions.flatMap((portion) => portion.ids);
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ids,
+  );
+  return { rows, held, portions, ids };
+}
+
+/** 12 MiB in forty trajectories, with what its rows repeat at its end. */
+const many = {
+  trajectories: Array.from({ length: 40 }, (_, index) =>
+    trajectory(index, `é${"x".repeat(0.3 * mebibyte)}${index}`),
+  ),
+  exceptions: [{ type: "E" }],
+  metadata: { scene: 1 },
+  metrics: { a: 2 },
+  logs: [],
+  extra: {},
+};
+const small = { ...many, trajectories: [trajectory(-1, "small")], metadata: {} };
+
+test("a group of many parts has the rows that it would have in one, and the next group follows", async () => {
+  const { rows, portions } = await readAll([small, many, small]);
+  const contents = rows.map((row) => (row["messages_and_choices"] as { content: string }[])[0]?.content);
+  const expected = [small, many, small].flatMap((group) => group.trajectories);
+  assert.deepEqual(
+    contents,
+    expected.map(({ messagesAndChoices: [message] }) => message?.content),
+  );
+  assert.deepEqual(
+    rows.map((row) => row["group_metadata"]),
+    [{}, ...many.trajectories.map(() => ({ scene: 1 })), {}],
+  );
+  const { last } = portions.at(-1) ?? assert.fail("There are portions.");
+  const partCount = [...foldedLine(JSON.stringify(many))].length;
+  assert.deepEqual(last, { sourceId: "log", part: 1 + partCount, group: 2, index: 0 });
+});
+
+test("goes on behind a row of a group of many parts, and filters by what its end says", async () => {
+  const place = { sourceId: "log", part: 1, group: 1, index: 36 };
+  const { ids } = await readAll([small, many, small], { place, key: "scene" });
+  assert.deepEqual(ids, ["log.1.1.37", "log.1.1.38", "log.1.1.39"]);
+});
+
+test("of a large group no more is in memory than one of its trajectories, and while it waits nothing", async () => {
+  const { held, portions } = await readAll([many]);
+  const largest = Math.max(...many.trajectories.map((one) => Buffer.byteLength(JSON.stringify(one))));
+  assert.deepEqual(held, [readerBytes + 3 * largest, readerBytes]);
+  for (const { bytes } of portions) assert.ok(bytes.length < 2 * mebibyte, String(bytes.length));
+  assert.deepEqual((await readAll([small])).held, []);
+});
+
+test("what a group's rows repeat makes portions no larger, and is left out where it is long", async () => {
+  const trajectories = Array.from({ length: 30 }, (_, index) => trajectory(index, ""));
+  const repeated = { text: "x".repeat(0.9 * mebibyte) };
+  const { rows, portions } = await readAll([{ ...small, trajectories, metadata: repeated }]);
+  assert.deepEqual(
+    rows.map((row) => row["reward"]),
+    trajectories.map(({ reward }) => reward),
+  );
+  for (const { bytes } of portions) assert.ok(bytes.length < 3 * mebibyte, String(bytes.length));
+  const long = { ...small, metadata: { text: "x".repeat(1.1 * mebibyte) } };
+  assert.deepEqual((await readAll([long])).rows[0]?.["group_metadata"], {});
+});
+
+test("a row that does not fit comes without its content, and no more are made than asked for at once", async () => {
+  const { rows, portions } = await readAll([many], { bounds: { count: 2, bytes: 1000 } });
+  assert.equal(rows.length, 40);
+  assert.ok(portions.every(({ ids }) => ids.length <= 2));
+  assert.ok(Number(rows[0]?.["left_out_bytes"]) > 0.3 * mebibyte);
+  assert.deepEqual(rows[0]?.["messages_and_choices"], []);
+});

@@ -1,0 +1,178 @@
+// The rows of one log or job, from a place on. A group that is small is read at once; of a large one only what its rows
+// need to know of it, and then, from its beginning again, a piece at a time: what is in memory of it is the trajectory
+// that is read.
+import { unfolded } from "../../../base/domain/text/folded-lines.ts";
+import { groupStart, isComplete, type Bytes } from "../../wire/trajectories/group-cut.ts";
+import {
+  emptySurvey,
+  type GroupSurvey,
+  type RowProgress,
+  type RowTask,
+  type WrittenRows,
+} from "../../wire/trajectories/row-tasks.ts";
+import type { GroupHead, RowPlace } from "../../wire/trajectories/rows.ts";
+import { readerBytes, type ReadShare } from "../reading/read-budget.ts";
+import type { RowReader } from "./row-reader.ts";
+
+/** Some rows, or none, and how far they go. */
+export interface RowPortion extends Pick<WrittenRows, "bytes" | "ends" | "ids"> {
+  /** Of the last trajectory that was looked at, wanted or not. */
+  readonly last: RowPlace;
+  /** Of what was looked at. */
+  readonly byteCount: number;
+}
+
+export interface StoredSource {
+  /** The folded lines of its groups, without the first `part` parts. */
+  readonly linesFrom: (part: number) => Promise<AsyncIterable<string>>;
+  readonly reader: RowReader;
+  readonly share: Pick<ReadShare, "hold">;
+  readonly client: string;
+}
+
+type Asked = Pick<RowTask, "source" | "filter" | "bounds">;
+
+/** Where a group lies, and from which of its trajectories on it is read. */
+type GroupPlace = Pick<RowTask, "part" | "groupIndex" | "from">;
+
+/** A group of so many bytes is read at once. */
+const wholeBytesMax = 1 << 22;
+
+/**
+ * Reads portion after portion.
+ *
+ * @throws ServiceError `not_found` when what is read goes meanwhile
+ */
+export async function* sourceRows(
+  source: StoredSource,
+  asked: Asked,
+  after: RowPlace | null,
+): AsyncGenerator<RowPortion, void> {
+  let place: GroupPlace = { part: after?.part ?? 0, groupIndex: after?.group ?? 0, from: 0 };
+  if (after !== null) place = { ...place, from: after.index + 1 };
+  const pieces = new GroupPieces(await source.linesFrom(place.part));
+  for (let whole = await pieces.takeGroup(); whole !== null; whole = await pieces.takeGroup()) {
+    if (whole.isComplete) yield* smallGroup(source, asked, place, whole.pieces);
+    else yield* largeGroup(source, asked, place, pieces, whole.pieces);
+    place = { part: place.part + pieces.partCount, groupIndex: place.groupIndex + 1, from: 0 };
+  }
+}
+
+/** What comes of a source's parts, group by group. */
+export class GroupPieces {
+  readonly #parts: AsyncIterator<string>;
+  readonly #encoder = new TextEncoder();
+  /** Of the group that is being read, those that have come. */
+  partCount = 0;
+
+  constructor(lines: AsyncIterable<string>) {
+    this.#parts = lines[Symbol.asyncIterator]();
+  }
+
+  /** The next group, or its beginning where it is large; null behind the last. */
+  async takeGroup(): Promise<{ readonly pieces: readonly Bytes[]; readonly isComplete: boolean } | null> {
+    this.partCount = 0;
+    const pieces: Bytes[] = [];
+    for (let byteCount = 0; byteCount <= wholeBytesMax;) {
+      const next = await this.takePiece();
+      if (next === null) return null;
+      pieces.push(next.piece);
+      if (next.isLast) return { pieces, isComplete: true };
+      byteCount += next.piece.length;
+    }
+    return { pieces, isComplete: false };
+  }
+
+  /** The next piece of the group; null behind the last of all. */
+  async takePiece(): Promise<{ readonly piece: Bytes; readonly isLast: boolean } | null> {
+    const { done, value } = await this.#parts.next();
+    if (done === true) return null;
+    this.partCount += 1;
+    const text = unfolded(value);
+    return { piece: this.#encoder.encode(text), isLast: text.endsWith("\n") };
+  }
+}
+
+async function* smallGroup(
+  source: StoredSource,
+  asked: Asked,
+  place: GroupPlace,
+  pieces: readonly Bytes[],
+): AsyncGenerator<RowPortion, void> {
+  const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const progress = { cut: groupStart, waiting: [], index: 0, head: null };
+  let isFirst = true;
+  for await (const { rows, last } of portions(source, { ...asked, ...place, progress, pieces })) {
+    yield { ...rows, last, byteCount: isFirst ? byteCount : 0 };
+    isFirst = false;
+  }
+}
+
+async function* largeGroup(
+  source: StoredSource,
+  asked: Asked,
+  place: GroupPlace,
+  following: GroupPieces,
+  beginning: readonly Bytes[],
+): AsyncGenerator<RowPortion, void> {
+  const survey = await surveyGroup(source, following, beginning);
+  // A trajectory as it is stored, parsed and written.
+  await source.share.hold(readerBytes + 3 * survey.largestByteCount);
+  try {
+    yield* rowsInPieces(source, asked, place, survey.head);
+  } finally {
+    await source.share.hold(readerBytes);
+  }
+}
+
+/** The rows of a large group, read again from its beginning. */
+async function* rowsInPieces(
+  source: StoredSource,
+  asked: Asked,
+  place: GroupPlace,
+  head: GroupHead,
+): AsyncGenerator<RowPortion, void> {
+  const pieces = new GroupPieces(await source.linesFrom(place.part));
+  let progress: RowProgress = { cut: groupStart, waiting: [], index: 0, head };
+  while (!isComplete(progress.cut)) {
+    const next = await pieces.takePiece();
+    if (next === null) return;
+    const task = { ...asked, ...place, progress, pieces: [next.piece] };
+    for await (const { rows, last } of portions(source, task)) {
+      yield { ...rows, last, byteCount: rows.readByteCount };
+      progress = rows.progress;
+    }
+  }
+}
+
+/** Reads the rest of a large group, of which the beginning has come. */
+async function surveyGroup(
+  { reader, client }: StoredSource,
+  following: GroupPieces,
+  beginning: readonly Bytes[],
+): Promise<GroupSurvey> {
+  let survey = emptySurvey;
+  for (const piece of beginning) survey = await reader.run("survey", { survey, piece }, client);
+  while (!isComplete(survey.cut)) {
+    const next = await following.takePiece();
+    if (next === null) break;
+    survey = await reader.run("survey", { survey, piece: next.piece }, client);
+  }
+  return survey;
+}
+
+/** All rows of the pieces that have come, as many portions as they make. */
+async function* portions(
+  { reader, client }: StoredSource,
+  task: RowTask,
+): AsyncGenerator<{ readonly rows: WrittenRows; readonly last: RowPlace }, void> {
+  let { progress, pieces } = task;
+  do {
+    const rows: WrittenRows = await reader.run("rows", { ...task, progress, pieces }, client);
+    ({ progress } = rows);
+    pieces = [];
+    const index = Math.max(0, progress.index - 1);
+    const last = { sourceId: task.source.id, part: task.part, group: task.groupIndex, index };
+    yield { rows, last };
+  } while (progress.waiting.length > 0);
+}

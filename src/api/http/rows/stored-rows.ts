@@ -1,0 +1,239 @@
+// Goes over the stored trajectories of a model from a place on: logs or jobs in the order they came.
+import type { JobStore, TrainingJob } from "../../../base/domain/job.ts";
+import type { TrainedModel } from "../../../base/domain/model.ts";
+import { type PageRequest, allItems } from "../../../base/domain/page.ts";
+import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
+import type { ListedOutline } from "../../../base/domain/outlines/trajectory-outline.ts";
+import type { TrajectoryLog, TrajectoryStore } from "../../../base/domain/trajectory.ts";
+import type { RowSelection } from "../../wire/trajectories/row-query.ts";
+import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";
+import { type RowPlace, type RowSource, groupLineStart } from "../../wire/trajectories/rows.ts";
+import type { ReadShare } from "../reading/read-budget.ts";
+import type { RowReader } from "./row-reader.ts";
+import { GroupPieces, type RowPortion, type StoredSource, sourceRows } from "./source-rows.ts";
+
+export interface RowDependencies {
+  readonly trajectories: TrajectoryStore;
+  readonly jobs: Pick<JobStore, "find" | "list" | "trajectoryLines">;
+  readonly reader: RowReader;
+}
+
+export interface RowRequest {
+  readonly model: TrainedModel;
+  readonly selection: RowSelection;
+  /** The place of the last row that was read; null for the first. */
+  readonly after: RowPlace | null;
+  /** Whose turn it is; see `RowReader.run`. */
+  readonly client: string;
+  readonly bounds: RowBounds;
+  /** What the request holds of the budget of what is read. */
+  readonly share: ReadShare;
+}
+
+/**
+ * Goes over all rows, a portion of about a megabyte at a time.
+ *
+ * @throws ServiceError `invalid` at `after` for a place that the model does not have; `not_found` when what is read goes
+ *   meanwhile
+ */
+export async function* storedRows(
+  dependencies: RowDependencies,
+  request: RowRequest,
+): AsyncGenerator<RowPortion, void> {
+  const { after } = request;
+  if (after !== null) {
+    const source = await sourceOf(dependencies, request, after.sourceId);
+    if (source === null) throw unknownPlace();
+    yield* rowsOf(dependencies, request, source, after);
+  }
+  if (after !== null && request.selection.sourceId !== null) return;
+  for await (const source of sourcesAfter(dependencies, request))
+    yield* rowsOf(dependencies, request, source, null);
+}
+
+/** Where everything is wanted. */
+const everything: Omit<RowSelection, "source"> = {
+  sourceId: null,
+  split: null,
+  step: null,
+  recordedFrom: null,
+  recordedBefore: null,
+  filter: { rewardMin: null, rewardMax: null, metadata: [] },
+};
+
+/**
+ * The row of one trajectory, as JSON; null where what it was stored with is gone.
+ *
+ * @throws ServiceError `not_found` when that goes meanwhile
+ */
+export async function storedRow(
+  dependencies: RowDependencies,
+  {
+    outline,
+    ...request
+  }: Omit<RowRequest, "selection" | "after"> & {
+    readonly outline: Pick<ListedOutline, "source" | "sourceId" | "part" | "groupIndex" | "index">;
+  },
+): Promise<Uint8Array | null> {
+  const { sourceId, part, groupIndex: group, index } = outline;
+  const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
+  const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
+  if (source === null) return null;
+  // Rows are read behind a place.
+  const before = { sourceId, part, group, index: index - 1 };
+  for await (const { bytes, ends } of rowsOf(
+    dependencies,
+    { ...request, selection, after: before },
+    source,
+    before,
+  ))
+    // Without the line feed.
+    if (ends.length > 0) return bytes.subarray(0, ends[0] - 1);
+  return null;
+}
+
+/**
+ * Goes over all groups of a selection, as lines of JSON in pieces; see `sourceGroups`.
+ *
+ * @throws ServiceError `not_found` when what is read goes meanwhile
+ */
+export async function* storedGroups(
+  dependencies: RowDependencies,
+  request: Pick<RowRequest, "model" | "selection" | "client">,
+): AsyncGenerator<Uint8Array | string, void> {
+  const { reader } = dependencies;
+  const { client } = request;
+  for await (const source of sourcesAfter(dependencies, { ...request, after: null }))
+    yield* sourceGroups({ linesFrom: linesOf(dependencies, source), reader, client }, source);
+}
+
+function rowsOf(
+  dependencies: RowDependencies,
+  { selection: { filter }, client, bounds, share }: RowRequest,
+  source: RowSource,
+  after: RowPlace | null,
+): AsyncGenerator<RowPortion, void> {
+  const linesFrom = linesOf(dependencies, source);
+  const { reader } = dependencies;
+  return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
+}
+
+/** The folded lines of a log or job, without so many parts. */
+function linesOf(
+  { trajectories, jobs }: RowDependencies,
+  source: RowSource,
+): (part: number) => Promise<AsyncIterable<string>> {
+  return async (part) => {
+    const isLog = source.kind === "log";
+    const lines = isLog
+      ? await trajectories.lines(source.id, part)
+      : await jobs.trajectoryLines(source.id, part);
+    if (lines === null) throw notFound(isLog ? "log of trajectories" : "training job", source.id);
+    return lines;
+  };
+}
+
+/** The logs or jobs behind the place, as far as the selection wants them. */
+async function* sourcesAfter(
+  dependencies: RowDependencies,
+  request: Pick<RowRequest, "model" | "selection" | "after">,
+): AsyncGenerator<RowSource, void> {
+  const { trajectories, jobs } = dependencies;
+  const { model, selection, after } = request;
+  if (selection.sourceId !== null) {
+    const source = await sourceOf(dependencies, request, selection.sourceId);
+    if (source !== null) yield source;
+    return;
+  }
+  // The list goes on behind what the place is in.
+  const behind = (page: PageRequest): PageRequest => ({
+    ...page,
+    after: page.after ?? after?.sourceId ?? null,
+  });
+  if (selection.source === "logs") {
+    for await (const log of allItems((page) => trajectories.list(model.id, selection, behind(page))))
+      yield ofLog(log);
+    return;
+  }
+  const filter = { entity: null, modelId: model.id, kind: "rl", state: null } as const;
+  for await (const job of allItems((page) => jobs.list(filter, behind(page)))) {
+    const source = ofJob(job);
+    if (isWanted(source, selection) && (await hasData(jobs, job))) yield source;
+  }
+}
+
+/** The log or job of this id, when it is the model's and the selection wants it. */
+async function sourceOf(
+  { trajectories, jobs }: RowDependencies,
+  { model, selection }: Pick<RowRequest, "model" | "selection">,
+  id: string,
+): Promise<RowSource | null> {
+  if (selection.sourceId !== null && selection.sourceId !== id) return null;
+  const found = selection.source === "logs" ? await trajectories.find(id) : await jobs.find(id);
+  if (found === null || found.modelId !== model.id) return null;
+  const source = "split" in found ? ofLog(found) : ofJob(found);
+  return isWanted(source, selection) ? source : null;
+}
+
+/** Whether what it trained on is still there; of a job that tried another again, with that one. */
+async function hasData(jobs: RowDependencies["jobs"], job: TrainingJob): Promise<boolean> {
+  const source = job.retryOf === null ? job : await jobs.find(job.retryOf);
+  return source?.dataRemovedAt === null;
+}
+
+function ofLog({ id, split, step, recordedAt }: TrajectoryLog): RowSource {
+  return { kind: "log", id, split, step, recordedAt: recordedAt.toISOString() };
+}
+
+function ofJob({ id, pins, createdAt }: TrainingJob): RowSource {
+  return {
+    kind: "job",
+    id,
+    split: "train",
+    step: pins?.startStep ?? null,
+    recordedAt: createdAt.toISOString(),
+  };
+}
+
+function isWanted(source: RowSource, { split, step, recordedFrom, recordedBefore }: RowSelection): boolean {
+  if (source.split !== (split ?? source.split) || source.step !== (step ?? source.step)) return false;
+  const at = new Date(source.recordedAt);
+  return at >= (recordedFrom ?? at) && (recordedBefore === null || at < recordedBefore);
+}
+
+function unknownPlace(): ServiceError {
+  const message =
+    "after is no place of these trajectories. Use last_id of the page before, with the same filters";
+  return new ServiceError({
+    code: "invalid",
+    message: `${message}.`,
+    faults: [{ location: ["after"], message, type: "value_error" }],
+  });
+}
+
+/**
+ * The groups of one log or job, a line of JSON for each: where it lies, and what it holds beside its trajectories. A group
+ * is read once, a piece at a time, and its members are passed on as they are stored, however long.
+ *
+ * @throws ServiceError `not_found` when what is read goes meanwhile
+ */
+async function* sourceGroups(
+  { linesFrom, reader, client }: Omit<StoredSource, "share">,
+  source: RowSource,
+): AsyncGenerator<Uint8Array | string, void> {
+  const pieces = new GroupPieces(await linesFrom(0));
+  let [groupIndex, progress, isInMembers] = [0, noMembers, false];
+  for (let next = await pieces.takePiece(); next !== null; next = await pieces.takePiece()) {
+    if (isInMembers) yield next.piece;
+    else {
+      const found = await reader.run("members", { progress, piece: next.piece }, client);
+      ({ progress } = found);
+      if (found.text !== null) {
+        isInMembers = true;
+        yield groupLineStart(source, groupIndex, progress.trajectoryCount);
+        yield found.text;
+      }
+    }
+    if (next.isLast) [groupIndex, progress, isInMembers] = [groupIndex + 1, noMembers, false];
+  }
+}

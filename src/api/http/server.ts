@@ -1,0 +1,292 @@
+// The HTTP face: one Fastify instance with every route, built from injected dependencies. Listens to nothing by
+// itself; whoever builds it calls `listen` and `close`.
+import type { Readable } from "node:stream";
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Caller } from "../../base/domain/access.ts";
+import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
+import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
+import { FailedLogins } from "./credentials/failed-logins.ts";
+import { RefusalAudit } from "./credentials/refusal-audit.ts";
+import { RevocationWatch } from "./credentials/revocation-watch.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { allowOrigins, corsRules, markAnswer } from "./browsers/cors.ts";
+import { documentRoutes } from "./documentation/document-routes.ts";
+import { errorAnswerFor, isAnthropics } from "./anthropic/dialect.ts";
+import { codeOf, refuseEncoding, translated } from "./framework-errors.ts";
+import { InFlight } from "./in-flight.ts";
+import { bodyLimits } from "./settings.ts";
+import { BodyReader } from "./bodies/body-reader.ts";
+import { askForBody, leaveBodiesUnasked } from "./bodies/expected-bodies.ts";
+import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
+import { parseJsonBody } from "../../base/validation/json-body.ts";
+import { beginInTurn, onceOver } from "./request-end.ts";
+import { countPages, readBudget } from "./reading/stored-reads.ts";
+import { lingerFor } from "./bodies/linger.ts";
+import { logBrokenOff } from "./bodies/broken-off.ts";
+import { breakOffOnClose, guard, guardOperatorRoutes } from "./request-scope.ts";
+import { limitExposure } from "./browsers/exposure.ts";
+import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
+import { Connections } from "./connections.ts";
+import { measureRequests } from "./measures/request-metrics.ts";
+import { traceRequests } from "./measures/request-trace.ts";
+import { idFor } from "./request-id.ts";
+import { RouteTable } from "./route-table.ts";
+import { addAnsweringRoute } from "./routes/answer-chat.ts";
+import { itemRoutes } from "./routes/annotation/items.ts";
+import { queueRoutes } from "./routes/annotation/queues.ts";
+import { chatCompletionRoute } from "./routes/chat-completions.ts";
+import { checkpointRoutes } from "./routes/checkpoints/checkpoints.ts";
+import { checkpointExportRoute } from "./routes/checkpoints/export.ts";
+import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
+import { completionRoute } from "./routes/completions.ts";
+import { embeddingRoute } from "./routes/texts/embeddings.ts";
+import { feedbackRoutes } from "./routes/feedback.ts";
+import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
+import { pageRoutes } from "./browsers/page-routes.ts";
+import { entityLimitRoutes } from "./routes/keys/entity-limits.ts";
+import { keyRoutes } from "./routes/keys/keys.ts";
+import { logRoutes } from "./routes/logs/logs.ts";
+import { ownKeyRoute } from "./routes/keys/own-key.ts";
+import { usageRoutes } from "./routes/keys/usage.ts";
+import { retentionRoutes } from "./routes/retention/retention.ts";
+import { promptTransferRoute } from "./routes/prompt-transfers.ts";
+import { callRoutes } from "./weave/call-routes.ts";
+import { tracedFileRoutes } from "./weave/file-routes.ts";
+import { firstRoutes, traceDeletionRoute } from "./weave/first-routes.ts";
+import { objectRoutes } from "./weave/object-routes.ts";
+import { tableRoutes } from "./weave/table-routes.ts";
+import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
+import { responseRoute } from "./routes/responses.ts";
+import { fileRoutes } from "./routes/supervised/files.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { modelRoutes } from "./routes/models.ts";
+import { servedModelRoutes } from "./routes/served-models.ts";
+import { preferenceJobRoutes } from "./routes/supervised/preference-jobs.ts";
+import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
+import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
+import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
+import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
+import { feedbackPreferenceRoutes } from "./routes/rewards/feedback-preferences.ts";
+import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
+import { trainingJobRoutes } from "./routes/training-jobs.ts";
+import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
+import { storedChatRoutes } from "./routes/recordings/stored-chats.ts";
+import { recordingRoutes } from "./routes/recordings/recordings.ts";
+import { trajectoryRoutes } from "./routes/trajectories.ts";
+import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
+
+/**
+ * Builds the server with all its routes. `close` breaks off what still runs: drain first.
+ *
+ * @param routesOf `chats` has that one route, for whoever asks for nothing else: the others take long to describe
+ * @returns an instance that is ready for `inject` and `listen`
+ */
+export async function createHttpServer(
+  dependencies: HttpDependencies,
+  routesOf: "all" | "chats" = "all",
+): Promise<FastifyInstance> {
+  const { settings, metrics, logger, clock, audit } = dependencies;
+  const cors = corsRules(settings.corsOrigins);
+  const app = fastify({
+    logger: false,
+    genReqId: ({ headers }) => idFor(headers),
+    bodyLimit: settings.otherBodyBytes,
+    routerOptions: { maxParamLength: 1000 },
+    // While closing, our own answer says so; and what `preClose` has not ended by then never will.
+    return503OnClosing: false,
+    forceCloseConnections: true,
+    requestTimeout: settings.requestSeconds * 1000,
+    http: {
+      headersTimeout: Math.min(20, settings.requestSeconds) * 1000,
+      // How late a slow request may be noticed: Node looks at all of them so often.
+      connectionsCheckingInterval: Math.min(5, settings.requestSeconds / 4) * 1000,
+      // Answered by us, with a body.
+      requireHostHeader: false,
+    },
+    frameworkErrors: (error, request, reply) => {
+      markAnswer(request, reply, cors);
+      answerError(error, request, reply, dependencies);
+    },
+    clientErrorHandler: refuseConnection,
+  });
+  noteAnswers(app.server);
+  answerBesideRoutes(app);
+  leaveBodiesUnasked(app);
+  // However many there are, none is dropped without a word; their bytes have a limit, and too many are refused.
+  app.server.maxHeadersCount = 0;
+  const connections = new Connections(settings.connections, metrics);
+  connections.watch(app.server);
+  const routes = new RouteTable();
+  const inFlight = new InFlight(settings.requestsPerKey);
+  const failedLogins = new FailedLogins({ clock, audit, metrics }, settings.failedLoginsPerMinute);
+  const refusals = new RefusalAudit(audit, clock, settings.failedLoginsPerMinute);
+  const counts = { inFlight, failedLogins, connections };
+  app.decorateRequest("caller", null as unknown as Caller);
+  app.decorateRequest("allowance", null);
+  app.decorateRequest("model", null);
+  app.decorateRequest("completions", null);
+  app.decorate("revocations", new RevocationWatch(dependencies, clock));
+  beginInTurn(app, connections);
+  breakOffOnClose(app, clock, inFlight);
+  traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
+  // Before the hook that lets answers wait for their audit line: a stream may fail meanwhile.
+  logBrokenOff(app, logger);
+  measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+    if (isAnthropics(request)) reply.header("request-id", request.id);
+  });
+  allowOrigins(app, cors);
+  limitExposure(app, dependencies.auth, cors);
+  app.addHook("onRequest", async (request) => {
+    // Before anything looks at the body of a request that no route takes.
+    if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
+  });
+  app.setErrorHandler((error, request, reply) => {
+    // Thrown for a method that the framework has never heard of; others come to the handler below.
+    const isUnknownMethod = codeOf(error) === "FST_ERR_NOT_FOUND";
+    const shown = isUnknownMethod ? routes.refusal(request.method, pathOf(request.url)) : error;
+    answerError(shown, request, reply, dependencies);
+  });
+  app.setNotFoundHandler((request) => {
+    throw routes.refusal(request.method, pathOf(request.url));
+  });
+  const bodies = new BodyReader(settings, dependencies.feedback.packForm);
+  app.addHook("onClose", async () => {
+    refusals.close();
+    await bodies.close();
+  });
+  const budget = new ByteBudget(settings.bodyBytesInFlight);
+  const answering = { bodies, budget };
+  metrics.gauge(
+    { name: "hone_http_body_bytes", help: "Bytes of the bodies that are being read or answered." },
+    () => [{ value: budget.used }],
+  );
+  const reads = readBudget(settings, metrics);
+  takeBodies(app, settings, budget);
+  // Schemas document; bodies are checked where they are read, and written as they are.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  guardOperatorRoutes(app, dependencies, counts);
+  routes.watch(app);
+  if (routesOf === "chats") {
+    await app.register(async (scope) => {
+      guard(scope, "Bearer", dependencies, counts);
+      addAnsweringRoute(scope, dependencies, answering, chatCompletionRoute);
+    });
+    await app.ready();
+    return app;
+  }
+  await documentRoutes(app, dependencies.version);
+  healthRoutes(app, dependencies, inFlight);
+  pageRoutes(app, dependencies);
+  promptTransferRoute(app, dependencies, counts);
+  await app.register(async (scope) => {
+    guard(scope, "Bearer", dependencies, counts);
+    countPages(scope, reads);
+    addAnsweringRoute(scope, dependencies, answering, chatCompletionRoute);
+    tokenizationRoutes(scope, dependencies, bodies);
+    addAnsweringRoute(scope, dependencies, answering, completionRoute);
+    addAnsweringRoute(scope, dependencies, answering, responseRoute);
+    addAnsweringRoute(scope, dependencies, answering, messageRoute);
+    tokenCountRoute(scope, dependencies, bodies);
+    embeddingRoute(scope, dependencies, answering);
+    structuredOutputRoutes(scope, dependencies, bodies);
+    servedModelRoutes(scope, dependencies);
+    ownKeyRoute(scope);
+    keyRoutes(scope, dependencies);
+    entityLimitRoutes(scope, dependencies);
+    usageRoutes(scope, dependencies);
+    retentionRoutes(scope, dependencies);
+    logRoutes(scope, dependencies);
+    modelRoutes(scope, dependencies);
+    checkpointRoutes(scope, dependencies);
+    checkpointExportRoute(scope, dependencies);
+    await checkpointImportRoute(scope, dependencies);
+    trajectoryRoutes(scope, dependencies, bodies);
+    trajectoryRowRoutes(scope, dependencies, reads);
+    recordingRoutes(scope, dependencies);
+    storedChatRoutes(scope, dependencies);
+    trainingJobRoutes(scope, dependencies, bodies);
+    feedbackJobRoutes(scope, dependencies);
+    feedbackPreferenceRoutes(scope, dependencies);
+    rewardRuleRoutes(scope, dependencies);
+    supervisedJobRoutes(scope, dependencies, bodies, budget);
+    preferenceJobRoutes(scope, dependencies, { bodies, budget });
+    traceDeletionRoute(scope, dependencies);
+    await scope.register((forms) => fileRoutes(forms, dependencies, answering));
+    webhookRoutes(scope, dependencies);
+  });
+  await app.register(async (scope) => {
+    guard(scope, "Basic", dependencies, counts);
+    countPages(scope, reads);
+    feedbackRoutes(scope, dependencies, bodies);
+    feedbackOutRoutes(scope, dependencies, reads);
+    queueRoutes(scope, dependencies);
+    itemRoutes(scope, dependencies);
+    firstRoutes(scope, dependencies);
+    objectRoutes(scope, dependencies, bodies);
+    tableRoutes(scope, dependencies, bodies);
+    callRoutes(scope, dependencies, bodies);
+    await scope.register((forms) => tracedFileRoutes(forms, dependencies));
+  });
+  await app.ready();
+  return app;
+}
+
+/** Smaller bodies are read in no time. */
+const turnBodyBytes = 4096;
+
+function pathOf(url: string): string {
+  return url.split("?", 1)[0] ?? url;
+}
+
+/** Bodies are JSON: most routes get the value, those that read apart the bytes. */
+function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
+  const { json } = bodyLimits(settings);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
+    refuseEncoding(request.headers["content-encoding"]);
+    const { readsApart, headCheck } = request.routeOptions.config;
+    // Null on the routes that know no keys, whatever its type says: their bodies are small.
+    const caller = request.caller as Caller | null;
+    const held = budget.forBody(caller?.entity ?? keyless);
+    onceOver(request.response, () => held.release());
+    const body = await gatherBody(stream, {
+      headers: request.headers,
+      bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
+      held,
+      onReading: () => askForBody(request),
+      ...(headCheck === undefined ? {} : { head: headCheck(request) }),
+    });
+    // Reading many small bodies takes as long as reading a large one.
+    if (body.byteCount > turnBodyBytes) await loopTurns.next(held.tenant);
+    return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
+  });
+}
+
+function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { logger }: HttpDependencies,
+): void {
+  const answer = errorAnswerFor(translated(error, request), request);
+  if (answer.status >= 500) {
+    const fields = {
+      requestId: request.id,
+      status: answer.status,
+      err: error,
+      answerFailure: answer.answerFailure,
+    };
+    if (answer.status === 500) logger.error(fields, "request failed");
+    else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
+    else logger.warn(fields, "request refused");
+  }
+  // The rest of the body will not be read, and a client that sends it slowly must not hold the connection for long.
+  if (!request.raw.complete) {
+    reply.header("connection", "close");
+    lingerFor(request.raw);
+  }
+  reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
+}

@@ -1,0 +1,214 @@
+// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines and `[DONE]` at the end, or events named by their
+// type, of which the last one says that it is. Waits when the client reads slowly, ends a stream whose client reads nothing
+// for too long, and keeps one alive that has nothing to say for long.
+import { nextTick } from "node:process";
+import type { Clock } from "../../base/domain/clock.ts";
+import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
+import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
+import { waitOver } from "../../base/domain/waiting/wait-over.ts";
+import { isLong, jsonPieces, onOneLine } from "../wire/json-text.ts";
+
+/** The part of a response that a stream needs; a ServerResponse is one. */
+export interface EventSink {
+  write(text: string | Uint8Array): boolean;
+  end(text: string): void;
+  destroy(): void;
+  /** What is written is gathered until as many calls of `uncork`. */
+  cork(): void;
+  uncork(): void;
+  readonly destroyed: boolean;
+  once(event: "drain" | "close", listener: () => void): void;
+  off(event: "drain" | "close", listener: () => void): void;
+}
+
+export interface EventStreamOptions {
+  readonly clock: Clock;
+  /** Each event is named by its `type`, and no `[DONE]` ends them. */
+  readonly isNamed: boolean;
+  /** Each event brings its `id`, from which a client may go on. */
+  readonly hasIds?: boolean;
+  /** How long a client may read nothing. */
+  readonly idleMs: number;
+  /** How long nothing is sent before a comment is, which clients skip and proxies take for life. */
+  readonly keepAliveMs: number;
+  /** What is sent then instead of a comment. */
+  readonly keepAliveEvent?: object;
+  /** Whose turns the pieces of long events take; absent is everybody's without a key. */
+  readonly tenant?: string;
+}
+
+/** Of one long event. */
+const lengthBetweenPauses = 64 * 1024;
+
+/** The client read nothing for the time it was given. */
+export class IdleStreamError extends Error {}
+
+export class EventStream {
+  readonly #sink: EventSink;
+  readonly #clock: Clock;
+  readonly #isNamed: boolean;
+  readonly #tenant: string;
+  readonly #hasIds: boolean;
+  readonly #idleMs: number;
+  readonly #keepAliveText: string;
+  readonly #over = new AbortController();
+  #sentAtMs: number;
+  #isFull = false;
+  #isGathering = false;
+  #hasEnded = false;
+  #isWithinEvent = false;
+
+  constructor(sink: EventSink, options: EventStreamOptions) {
+    this.#sink = sink;
+    this.#clock = options.clock;
+    this.#isNamed = options.isNamed;
+    this.#tenant = options.tenant ?? keyless;
+    this.#hasIds = options.hasIds ?? false;
+    this.#idleMs = options.idleMs;
+    const { keepAliveEvent: event } = options;
+    this.#keepAliveText = event === undefined ? ": keep-alive\n\n" : this.#textOf(event);
+    this.#sentAtMs = options.clock.monotonicMs();
+    if (sink.destroyed) this.#over.abort(waitOver);
+    else sink.once("close", () => this.#over.abort(waitOver));
+    void this.#keepAlive(options.keepAliveMs);
+    this.#gather();
+  }
+
+  /** True once the client went away; sending then does nothing. */
+  get isClosed(): boolean {
+    return this.#sink.destroyed;
+  }
+
+  /**
+   * Sends events that came at once, in one piece, and waits while the client's buffer is full.
+   *
+   * @throws IdleStreamError after `idleMs` without the client reading, having closed the connection
+   */
+  async send(...events: readonly unknown[]): Promise<void> {
+    let text = "";
+    for (const event of events) {
+      if (typeof event === "object" && event !== null && isLong in event) {
+        await this.#sendLong(text + this.#headOf(event), event);
+        text = "";
+      } else text += this.#textOf(event);
+    }
+    if (text !== "") await this.#write(text);
+  }
+
+  #textOf(event: unknown): string {
+    return `${this.#headOf(event)}data: ${onOneLine(JSON.stringify(event))}\n\n`;
+  }
+
+  #headOf(event: unknown): string {
+    return (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
+  }
+
+  /** Sends an event with pauses, in which others have their turn. */
+  async #sendLong(head: string, data: object): Promise<void> {
+    this.#isWithinEvent = true;
+    let text = `${head}data: `;
+    for (const piece of jsonPieces(data)) {
+      if (typeof piece === "string") text += onOneLine(piece);
+      if (typeof piece === "string" && text.length < lengthBetweenPauses) continue;
+      await this.#write(text);
+      text = "";
+      if (typeof piece !== "string") await this.#write(piece);
+      await loopTurns.next(this.#tenant);
+    }
+    this.#isWithinEvent = false;
+    await this.#write(`${text}\n\n`);
+  }
+
+  async #write(text: string | Uint8Array): Promise<void> {
+    if (this.#sink.destroyed) return;
+    this.#sentAtMs = this.#clock.monotonicMs();
+    this.#gather();
+    if (!this.#sink.write(text)) await this.#drained();
+  }
+
+  /** What is written before the event loop goes on is sent as one: each call of the system takes longer than making an event. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#sink.cork();
+    nextTick(() => {
+      this.#isGathering = false;
+      // Its end has sent all.
+      if (!this.#hasEnded) this.#sink.uncork();
+    });
+  }
+
+  /** Sends the last event, and ends; returns when the client has it, or has had its time. */
+  async done(): Promise<void> {
+    this.#over.abort(waitOver);
+    if (this.#sink.destroyed) return;
+    const isClosed = this.#first("close");
+    this.#hasEnded = true;
+    this.#sink.end(this.#isNamed ? "" : "data: [DONE]\n\n");
+    if ((await isClosed) === "idle") this.#sink.destroy();
+  }
+
+  /** Sends a sign of life whenever nothing was sent for so long, until the stream is over. */
+  async #keepAlive(keepAliveMs: number): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      const waitMs = this.#sentAtMs + keepAliveMs - this.#clock.monotonicMs();
+      if (waitMs > 0) await this.#clock.sleep(waitMs, { signal }).catch(() => undefined);
+      else this.#sendSign();
+    }
+  }
+
+  #sendSign(): void {
+    this.#sentAtMs = this.#clock.monotonicMs();
+    // Whoever does not read what is there needs no more.
+    if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(this.#keepAliveText);
+  }
+
+  async #drained(): Promise<void> {
+    this.#isFull = true;
+    const first = await this.#first("drain", "close");
+    this.#isFull = false;
+    if (first === "happened") return;
+    this.#over.abort(waitOver);
+    this.#sink.destroy();
+    throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
+  }
+
+  /** Waits for the first of the events, or until the client has had its time. */
+  async #first(...events: readonly ("drain" | "close")[]): Promise<"happened" | "idle"> {
+    const waited = new AbortController();
+    let onEvent = (): void => undefined;
+    const happened = new Promise<"happened">((resolve) => {
+      onEvent = () => resolve("happened");
+    });
+    for (const event of events) this.#sink.once(event, onEvent);
+    const idle = this.#clock.sleep(this.#idleMs, { signal: waited.signal }).then(
+      () => "idle" as const,
+      () => "happened" as const,
+    );
+    const first = await Promise.race([happened, idle]);
+    waited.abort(waitOver);
+    for (const event of events) this.#sink.off(event, onEvent);
+    return first;
+  }
+}
+
+/** Nothing where the event has no id: an error, say. */
+function idLine(data: unknown): string {
+  if (typeof data !== "object" || data === null || !("id" in data)) return "";
+  const { id } = data;
+  return typeof id === "string" ? `id: ${id}\n` : "";
+}
+
+function nameLine(data: unknown): string {
+  if (typeof data !== "object" || data === null || !("type" in data)) return "";
+  const { type } = data;
+  return typeof type === "string" ? `event: ${type}\n` : "";
+}
+
+export const eventStreamHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  // Proxies must not gather events before they pass them on.
+  "x-accel-buffering": "no",
+} as const;

@@ -1,0 +1,87 @@
+// For tests: whether an answer is what the API's own document says of its route. A member of an answer that no schema
+// names is a fault here, though clients must bear with it: otherwise the document would be forgotten.
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { assert } from "../../../base/domain/assert.ts";
+import type { ApiDocument, Media, Operation } from "./api-document.ts";
+import { errorSchema } from "../../wire/error.ts";
+
+export interface Answer {
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+const compiled = new Map<object, ValidateFunction>();
+
+/** @throws Error naming the route and what of its answer no schema says */
+export function checkAnswer(document: ApiDocument, answer: Answer): void {
+  const { method, url, status, contentType, body } = answer;
+  // Such an answer has no body.
+  if (method === "HEAD") return;
+  const operation = operationOf(document, method, url);
+  const mediaType = contentType.split(";", 1)[0] ?? "";
+  // The document and the page to read it are not in the document; a path that there is not is answered like any error.
+  if (operation === null && status < 400) return;
+  const content: Readonly<Record<string, Media>> | undefined =
+    operation === null
+      ? { "application/json": { schema: errorSchema } }
+      : (operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`])?.content;
+  const schema = content?.[mediaType]?.schema;
+  const route = `${method} ${url.split("?", 1)[0]} ${status}`;
+  assert(schema !== undefined, `the document says nothing of ${mediaType} as an answer of ${route}`);
+  for (const value of mediaType === "text/event-stream" ? eventsIn(body) : [valueOf(mediaType, body)]) {
+    // Whatever happens on the way of a stream is an event with an error's body.
+    const isError = typeof value === "object" && value !== null && "detail" in value && !("type" in value);
+    const validate = validator(isError && mediaType === "text/event-stream" ? errorSchema : schema);
+    if (validate(value)) continue;
+    const faults = (validate.errors ?? [])
+      .slice(0, 5)
+      .map(({ instancePath, message, params }) =>
+        [instancePath, message, params["additionalProperty"]].filter(Boolean).join(" "),
+      );
+    throw new Error(`${route} answers what its documented schema does not say: ${faults.join("; ")}`);
+  }
+}
+
+function operationOf({ paths }: ApiDocument, method: string, url: string): Operation | null {
+  const path = url.split("?", 1)[0] ?? "";
+  const fits = (pattern: string): boolean =>
+    new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
+  const parameterCount = (pattern: string): number => pattern.split("{").length;
+  // As routes are chosen: what stands in a path itself goes before a parameter.
+  const [found] = Object.entries(paths)
+    .filter(([pattern]) => fits(pattern))
+    .sort(([one], [other]) => parameterCount(one) - parameterCount(other));
+  return found?.[1][method.toLowerCase()] ?? null;
+}
+
+function eventsIn(body: string): readonly unknown[] {
+  return body
+    .split("\n")
+    .filter((line) => line.startsWith("data: ") && line !== "data: [DONE]")
+    .map((line) => JSON.parse(line.slice("data: ".length)) as unknown);
+}
+
+function valueOf(mediaType: string, body: string): unknown {
+  return mediaType === "application/json" ? JSON.parse(body) : body;
+}
+
+function validator(schema: object): ValidateFunction {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const validate = ajv.compile(closed(schema) as object);
+  compiled.set(schema, validate);
+  return validate;
+}
+
+/** The schema with every object of named properties closed to others, unless it says that it is open. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const members = Object.entries(schema).map(([name, value]) => [name, closed(value)] as const);
+  const isOpen = !Object.hasOwn(schema, "properties") || Object.hasOwn(schema, "additionalProperties");
+  return { ...Object.fromEntries(members), ...(isOpen ? {} : { additionalProperties: false }) };
+}

@@ -1,0 +1,209 @@
+// For tests: a chat that answers from a script and passes chat's contract.
+import type { Caller } from "../../../base/domain/access.ts";
+import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
+import type {
+  ChatCompletion,
+  ChatDelta,
+  ChatFinish,
+  ChatHeader,
+  ChatLogprob,
+  ChatRequest,
+  ChatUsage,
+} from "../../../base/domain/chat.ts";
+import { choiceCountOf } from "../../../base/domain/generation.ts";
+import type { Allowance, TokenReservation } from "../../../base/domain/keys/limits.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { ChatPort } from "../dependencies.ts";
+
+/** What the fake knows of the request it answers. */
+export interface ChatScript {
+  /** What each delta adds, the same for every choice. */
+  pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
+  finish: ChatFinish["reason"];
+  /** The stop string that ended every choice. */
+  matchedStop: string | null;
+  isTrained: boolean;
+  notice: string | null;
+  echo: string;
+  /** Thrown before the header. */
+  refusal: Error | null;
+  /** Thrown after the first delta. */
+  failure: Error | null;
+  /** Resolves when the first event may come. */
+  opens: Promise<void>;
+  /** Never ends by itself after the first delta: waits for the signal. */
+  hangs: boolean;
+}
+
+const words = new TextEncoder();
+
+export class FakeChat implements ChatPort {
+  readonly script: ChatScript = {
+    pieces: [{ text: "Hel" }, { text: "lo" }],
+    finish: "stop",
+    matchedStop: null,
+    isTrained: false,
+    notice: null,
+    echo: "",
+    refusal: null,
+    failure: null,
+    opens: Promise.resolve(),
+    hangs: false,
+  };
+  readonly seen: { readonly request: ChatRequest; readonly caller: Caller }[] = [];
+  #onSeen: () => void = () => undefined;
+
+  /** Resolves when the next request has come. */
+  nextSeen(): Promise<void> {
+    return new Promise((resolve) => (this.#onSeen = resolve));
+  }
+
+  /** Completions whose signal was aborted. */
+  abortedCount = 0;
+  /** Called whenever a completion has been aborted. */
+  onAbort: () => void = () => undefined;
+
+  async begin(
+    request: ChatRequest,
+    caller: Caller,
+    { signal, allowance = null, located = (error) => error }: BeginOptions,
+  ): Promise<ChatCompletion> {
+    this.seen.push({ request, caller });
+    this.#onSeen();
+    await this.script.opens;
+    const { isTrained, echo, refusal, notice } = this.script;
+    if (refusal !== null) throw located(refusal);
+    const { unserved } = request;
+    if (unserved.length > 0) throw located(new ServiceError({ code: "unsupported", faults: unserved }));
+    if (signal.aborted) throw located(cancelled());
+    const wantsLogprobs =
+      request.output.logprobs !== null && (request.output.logprobs !== undefined || isTrained);
+    const header: ChatHeader = {
+      model: request.identity.model ?? "tiny",
+      fingerprint: "tiny@base+test",
+      createdAt: new Date(1_700_000_000_000),
+      role: "assistant",
+      choiceCount: choiceCountOf(request.output),
+      echo,
+      promptTokenIds: [1, 2, 3],
+      echoedTokens: null,
+      promptLogprobs: null,
+      heldAt: null,
+      notice,
+      logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
+      tokenIds: {
+        top: request.output.returnTokenIds ?? false,
+        inChoices: isTrained && request.output.returnTokenIds !== false,
+      },
+    };
+    const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
+    const { maxTokens } = request.stopping;
+    const answerTokens = maxTokens === Infinity ? 0 : (maxTokens ?? 0);
+    const reservation = reserved(allowance, 3 + answerTokens, located);
+    const deltas = this.#deltas(request, { signal, located, usage, reservation, wantsLogprobs });
+    const leave = async (): Promise<void> => {
+      await deltas.return();
+      reservation?.settle();
+    };
+    return { header, deltas, usage, recordedAs: null, leave };
+  }
+
+  async *#deltas(
+    { output }: ChatRequest,
+    {
+      signal,
+      located,
+      usage,
+      reservation,
+      wantsLogprobs,
+    }: Required<Pick<BeginOptions, "signal" | "located">> & {
+      readonly reservation: TokenReservation | null;
+      readonly usage: { -readonly [Member in keyof ChatUsage]: ChatUsage[Member] };
+      readonly wantsLogprobs: boolean;
+    },
+  ): AsyncGenerator<readonly ChatDelta[], void> {
+    try {
+      yield* this.#pieces(output, { signal, located, usage, wantsLogprobs });
+    } finally {
+      reservation?.use(usage.promptTokens + usage.completionTokens);
+      reservation?.settle();
+    }
+  }
+
+  async *#pieces(
+    output: ChatRequest["output"],
+    {
+      signal,
+      located,
+      usage,
+      wantsLogprobs,
+    }: Required<Pick<BeginOptions, "signal" | "located">> & {
+      readonly usage: { -readonly [Member in keyof ChatUsage]: ChatUsage[Member] };
+      readonly wantsLogprobs: boolean;
+    },
+  ): AsyncGenerator<readonly ChatDelta[], void> {
+    const { pieces, finish, matchedStop, failure, hangs } = this.script;
+    for (const [index, piece] of pieces.entries()) {
+      for (let choice = 0; choice < choiceCountOf(output); choice++) {
+        const isLast = index === pieces.length - 1;
+        const { text = "", reasoning = "", toolCalls = [] } = piece;
+        usage.completionTokens += 1;
+        const delta: ChatDelta = {
+          choice,
+          text,
+          reasoning,
+          toolCalls,
+          tokenIds: [10 + index],
+          logprobs: wantsLogprobs ? [logprob(10 + index, text, output.logprobs?.topCount ?? 0)] : [],
+          finish: isLast ? { reason: finish, stopReason: null, matchedStop } : null,
+          usage: { ...usage },
+          choiceTokens: index + 1,
+        };
+        yield [delta];
+      }
+      if (failure !== null) throw located(failure);
+      if (hangs) await this.#aborted(signal).catch((error: unknown) => Promise.reject(located(error)));
+    }
+  }
+
+  #aborted(signal: AbortSignal): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      const onAbort = (): void => {
+        this.abortedCount += 1;
+        this.onAbort();
+        reject(cancelled());
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}
+
+/** As the chat does, once the prompt is known. */
+function reserved(
+  allowance: Allowance | null,
+  tokens: number,
+  located: (error: unknown) => unknown,
+): TokenReservation | null {
+  try {
+    allowance?.wait("tiny", 1024)();
+    return allowance?.reserve(tokens) ?? null;
+  } catch (error) {
+    throw located(error);
+  }
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The request was cancelled." });
+}
+
+function logprob(tokenId: number, text: string, topCount: number): ChatLogprob {
+  const bytes = [...words.encode(text)];
+  const alternatives = Array.from({ length: topCount }, (_, rank) => ({
+    tokenId: tokenId + rank,
+    text: rank === 0 ? text : `other${rank}`,
+    bytes: [],
+    logprob: rank === 0 ? -0.5 : -Infinity,
+  }));
+  return { tokenId, text, bytes, logprob: -0.5, alternatives };
+}

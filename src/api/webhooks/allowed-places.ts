@@ -1,0 +1,115 @@
+// Which hosts and addresses requests may be sent to: those that the operator named. A name says nothing of where it leads:
+// the address that it resolves to is asked for too, each time it is connected to.
+import { BlockList, isIP } from "node:net";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+
+export interface AllowedPlaces {
+  /** Whether the operator allows nothing. */
+  readonly isEmpty: boolean;
+  /** True if a URL's host may be looked up: a listed name or address, or localhost if loopback is listed. */
+  mayResolve(host: string): boolean;
+  /** Whether a request for a host may go to an address. */
+  mayConnect(host: string, address: string): boolean;
+}
+
+/**
+ * Addresses that a listed name does not open: this machine, link-local ones, where clouds keep their credentials, what is no
+ * single machine, and IPv6 addresses that stand for IPv4 ones. A list with IPv4 networks has their mapped form, ::ffff:0:0/96.
+ */
+const closedToNames = networksOf([
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  // Alibaba's metadata, and Azure's service of virtual machines.
+  "100.100.100.200",
+  "168.63.129.16",
+  "169.254.0.0/16",
+  // Oracle's metadata is in it.
+  "192.0.0.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+  // Unspecified, loopback and IPv4-compatible.
+  "::/96",
+  // IPv4-translated, NAT64, Teredo and 6to4.
+  "::ffff:0:0:0/96",
+  "64:ff9b::/96",
+  "64:ff9b:1::/48",
+  "2001::/32",
+  "2002::/16",
+  "fe80::/10",
+  "fec0::/10",
+  // The metadata of AWS and of Google.
+  "fd00:ec2::/32",
+  "fd20:ce::254",
+  "ff00::/8",
+]);
+
+/** @throws ServiceError `invalid` for an entry that is neither a name nor a network */
+export function readAllowedPlaces(entries: readonly string[]): AllowedPlaces {
+  const names: string[] = [];
+  const networks: string[] = [];
+  for (const entry of entries.map((text) => text.toLowerCase())) {
+    if (entry === "localhost") {
+      names.push(entry);
+      networks.push("127.0.0.0/8", "::1/128");
+    } else if (isNetwork(entry)) networks.push(entry);
+    else if (/^(\*\.)?[a-z0-9_][a-z0-9_-]*(\.[a-z0-9_-]+)*\.?$/.test(entry) && !/^[\d.]+$/.test(entry))
+      names.push(entry);
+    else throw notAllowed(entry);
+  }
+  const open = networksOf(networks);
+  const isListed = (host: string): boolean =>
+    names.some((name) => (name.startsWith("*.") ? host.endsWith(name.slice(1)) : host === name));
+  return {
+    isEmpty: entries.length === 0,
+    mayResolve: (host) => {
+      const plain = plainHost(host);
+      if (isIP(plain) !== 0) return isWithin(open, plain);
+      // Never asked of a name server.
+      if (plain === "localhost") return isWithin(open, "127.0.0.1") || isWithin(open, "::1");
+      return isListed(plain);
+    },
+    mayConnect: (host, address) => {
+      if (isWithin(open, address)) return true;
+      const plain = plainHost(host);
+      return isIP(plain) === 0 && isListed(plain) && !isWithin(closedToNames, address);
+    },
+  };
+}
+
+/** A URL's host in small letters, an IPv6 address without its brackets, and a name without its last dot. */
+export function plainHost(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, "$1")
+    .replace(/\.$/, "");
+}
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+function networksOf(texts: readonly string[]): BlockList {
+  const networks = new BlockList();
+  for (const text of texts) {
+    const [address = "", bits] = text.split("/");
+    const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+    networks.addSubnet(address, bits === undefined ? (family === "ipv4" ? 32 : 128) : Number(bits), family);
+  }
+  return networks;
+}
+
+/** An IPv4 address that is mapped to IPv6 is within the networks of what it stands for. */
+function isWithin(networks: BlockList, address: string): boolean {
+  const plain = address.replace(/%.*$/, "");
+  return networks.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");
+}
+
+function notAllowed(entry: string): ServiceError {
+  return new ServiceError({
+    code: "invalid",
+    message: `webhooks.allowed has ${quoted(entry)}; an entry is a host name (hooks.example.com, *.example.com), an address or a network (10.0.0.0/8), without a scheme and a port.`,
+  });
+}

@@ -1,0 +1,208 @@
+// What is sent when, over real connections to receivers on this machine, with time that stands still.
+import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { test, type TestContext } from "node:test";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { seededRandom } from "../../base/domain/random.ts";
+import type { NewWebhook } from "../../base/domain/webhooks/webhook.ts";
+import { sampleFeedback } from "../../store/storage/contract/storage-under-test.ts";
+import type { Stores } from "../../store/storage/stores.ts";
+import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { createMetrics } from "../../base/telemetry/metrics.ts";
+import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
+import { readAllowedPlaces } from "./allowed-places.ts";
+import { Deliverer } from "./deliverer.ts";
+import { waitMs } from "./retry-plan.ts";
+import { webhookSettingsWith, type WebhookSettings } from "./settings.ts";
+import { receive, type Receiver } from "./testing/receiver.ts";
+
+const hourMs = 3_600_000;
+
+interface World {
+  readonly stores: Stores;
+  readonly clock: FakeClock;
+  readonly add: (id: string, receiver: Pick<Receiver, "url">, changes?: Partial<NewWebhook>) => Promise<void>;
+  /** Writes a record for each id. */
+  readonly write: (...ids: readonly string[]) => Promise<void>;
+  /** Lets what is under way come to an end: until a webhook's deliveries are as they are to be. */
+  readonly settled: (id: string, expected: readonly string[]) => Promise<void>;
+}
+
+async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}): Promise<World> {
+  const clock = new FakeClock();
+  const stores = memoryStorage(clock)();
+  const deliverer = new Deliverer(
+    {
+      store: stores.webhooks,
+      bodyOf: async ({ type, subject }) => JSON.stringify({ type, subject }),
+      allowed: readAllowedPlaces(["127.0.0.1"]),
+      userAgent: "hone-test",
+      clock,
+      random: seededRandom("deliverer"),
+      metrics: createMetrics({ processMetrics: false }),
+      logger: silentLogger,
+    },
+    webhookSettingsWith(settings),
+  );
+  t.after(() => deliverer.stop());
+  await deliverer.start();
+  const statesOf = async (id: string) => {
+    const page = { after: null, limit: 100, order: "asc" } as const;
+    const { items } = await stores.webhooks.listDeliveries(id, { state: null }, page);
+    return items.map(({ state, attemptCount }) => `${state} ${attemptCount}`);
+  };
+  return {
+    stores,
+    clock,
+    add: (id, { url }, changes = {}) =>
+      stores.webhooks.create(
+        {
+          id,
+          entity: "team",
+          url,
+          events: ["feedback.created"],
+          projectId: null,
+          feedbackType: null,
+          recordsMax: 1,
+          secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+          createdAt: clock.now(),
+          ...changes,
+        },
+        { countMax: 100 },
+      ),
+    write: async (...ids) => {
+      await stores.feedback.create(ids.map((id) => sampleFeedback(id)));
+      await clock.advance(1000);
+    },
+    settled: async (id, expected) => {
+      for (let turn = 0; turn < 100_000; turn++) {
+        const states = await statesOf(id);
+        if (String(states) === String(expected)) return;
+        await nextTurn();
+      }
+      assert.deepEqual(await statesOf(id), expected);
+    },
+  };
+}
+
+test("an event is posted once, signed, and its delivery is written down", async (t) => {
+  const { add, write, settled, stores, clock } = await worldOf(t);
+  const receiver = await receive(t, (response) => void response.writeHead(200).end("thanks"));
+  await add("w", receiver);
+  await write("a");
+  await settled("w", ["delivered 1"]);
+  const [{ headers, body }] = receiver.received;
+  assert.deepEqual(JSON.parse(body), {
+    type: "feedback.created",
+    subject: { kind: "feedback", projectId: "team/games", ids: ["a"] },
+  });
+  assert.equal(headers["user-agent"], "hone-test");
+  const page = { after: null, limit: 100, order: "asc" } as const;
+  const [delivery] = (await stores.webhooks.listDeliveries("w", { state: null }, page)).items;
+  assert.equal(headers["webhook-id"], delivery.id);
+  assert.equal(headers["webhook-timestamp"], String(Math.floor(clock.now().getTime() / 1000)));
+  const [{ status, error, answer }] = delivery.attempts;
+  assert.deepEqual([status, error, answer], [200, null, "thanks"]);
+  await clock.advance(60_000);
+  assert.equal(receiver.received.length, 1);
+});
+
+test("a receiver that fails is asked again later and later, under the same id, until its time is over", async (t) => {
+  const { add, write, settled, clock } = await worldOf(t, { retryHours: 0.21 });
+  const receiver = await receive(t, (response) => void response.writeHead(500).end());
+  await add("w", receiver);
+  await write("a");
+  const waits = [5, 15, 45, 135, 405];
+  for (const [index, seconds] of waits.entries()) {
+    await settled("w", [`pending ${index + 1}`]);
+    assert.equal(receiver.received.length, index + 1);
+    // Not before half of the wait.
+    await clock.advance(seconds * 500 - 1000);
+    assert.equal(receiver.received.length, index + 1);
+    await clock.advance(seconds * 500 + 2000);
+  }
+  // The next wait is 607 s at least, and the time that is left is less.
+  await settled("w", [`failed ${waits.length + 1}`]);
+  assert.equal(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size, 1);
+  await clock.advance(60_000);
+  assert.equal(receiver.received.length, waits.length + 1);
+});
+
+test("waits grow to six hours at most, by chance between half and all, and no shorter than was asked for", () => {
+  assert.deepEqual(
+    [1, 2, 3, 30].map((count) => [waitMs(count, 0, null), waitMs(count, 1, null)]),
+    [
+      [2500, 5000],
+      [7500, 15_000],
+      [22_500, 45_000],
+      [3 * hourMs, 6 * hourMs],
+    ],
+  );
+  assert.deepEqual([waitMs(1, 0, 60), waitMs(1, 0, 1), waitMs(1, 0, 1e9)], [60_000, 2500, 6 * hourMs]);
+});
+
+test("an answer that is late, a redirect and a connection that breaks are attempts that failed, and say so", async (t) => {
+  const { add, write, clock, stores } = await worldOf(t);
+  const silent = await receive(t, () => undefined);
+  const moved = await receive(t, (response) => void response.writeHead(302, { location: "/" }).end());
+  const broken = await receive(t, (response) => void response.destroy());
+  for (const [id, receiver] of Object.entries({ silent, moved, broken })) await add(id, receiver);
+  await write("a");
+  await silent.came(1);
+  await clock.advance(15_000);
+  const errorOf = async (id: string) => {
+    const page = { after: null, limit: 1, order: "asc" } as const;
+    for (;;) {
+      const { items } = await stores.webhooks.listDeliveries(id, { state: null }, page);
+      const [attempt] = items[0].attempts;
+      if (attempt !== undefined) return attempt.error;
+      await nextTurn();
+    }
+  };
+  assert.equal(await errorOf("silent"), "no answer within 15 s");
+  assert.equal(await errorOf("moved"), "status 302; redirects are not followed");
+  assert.match((await errorOf("broken")) ?? "", /socket hang up|ECONNRESET/);
+});
+
+test("a receiver that does not answer holds up neither another webhook nor another entity", async (t) => {
+  const { add, write, settled } = await worldOf(t, {
+    sendingMax: 8,
+    sendingPerEntity: 6,
+    sendingPerWebhook: 4,
+  });
+  const dead = await receive(t, () => undefined);
+  const [good, foreign] = [await receive(t), await receive(t)];
+  await add("dead", dead);
+  await add("good", good);
+  await add("foreign", foreign, { entity: "other" });
+  await write(...Array.from({ length: 20 }, (_, index) => `r${index}`));
+  await settled(
+    "good",
+    Array.from({ length: 20 }, () => "delivered 1"),
+  );
+  assert.equal(dead.received.length, 4);
+});
+
+test("a webhook whose receiver took nothing for long, or is gone, is disabled with the reason", async (t) => {
+  const { add, write, settled, clock, stores } = await worldOf(t, { disableHours: 0.05 });
+  const receiver = await receive(t, (response) => void response.writeHead(500).end());
+  const gone = await receive(t, (response) => void response.writeHead(410).end());
+  await add("w", receiver);
+  await add("gone", gone);
+  await write("a");
+  await settled("gone", ["failed 1"]);
+  await settled("w", ["pending 1"]);
+  while ((await stores.webhooks.find("gone"))?.disabled === null) await nextTurn();
+  assert.match((await stores.webhooks.find("gone"))?.disabled?.reason ?? "", /410/);
+  assert.equal((await stores.webhooks.find("w"))?.disabled, null);
+  while ((await stores.webhooks.find("w"))?.disabled === null) {
+    await clock.advance(5000);
+    await nextTurn();
+  }
+  const reason = (await stores.webhooks.find("w"))?.disabled?.reason ?? "";
+  assert.match(reason, /took nothing for 0\.05 h.*status 500/);
+  // What comes now is not kept for it.
+  const before = receiver.received.length;
+  await write("b");
+  assert.equal(receiver.received.length, before);
+});

@@ -1,0 +1,142 @@
+// One request to a receiver. It goes to an address that the operator allows: names are resolved here, each address is
+// checked, and the connection is made to one of those that passed, so that no second answer of a name server counts.
+// Redirects are not followed. The only place that sends to where a webhook says.
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
+import type { AllowedPlaces } from "./allowed-places.ts";
+import { plainHost } from "./allowed-places.ts";
+import { nameResolver, UnresolvedName, type FoundAddress, type ResolveName } from "./resolve-name.ts";
+
+/** What of an answer is read at most; the connection is closed behind it. */
+const answerBytesMax = 64 * 1024;
+/** Of that, what is kept. */
+const keptBytes = 512;
+
+export interface SentRequest {
+  readonly status: number;
+  /** The first bytes of the answer, as text. */
+  readonly answer: string;
+  /** What it says of when to try again; null where it does not. */
+  readonly retryAfterSeconds: number | null;
+}
+
+export interface RequestToSend {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A receiver that cannot be asked, in words for who made the webhook. */
+export class UnreachableReceiver extends Error {}
+
+export interface SendingOptions {
+  /** Ends it, the look-up of its name included. */
+  readonly signal: AbortSignal;
+  /** Asks the machine's name servers unless given. */
+  readonly resolve?: ResolveName;
+}
+
+/**
+ * The addresses that a URL leads to and that requests may go to.
+ *
+ * @throws UnreachableReceiver where there is none, without the addresses: whoever made the webhook may not know them; the
+ *   signal's reason
+ */
+export async function addressesOf(
+  url: URL,
+  allowed: AllowedPlaces,
+  { signal, resolve = nameResolver() }: SendingOptions,
+): Promise<readonly FoundAddress[]> {
+  const host = plainHost(url.hostname);
+  if (!allowed.mayResolve(host))
+    throw new UnreachableReceiver(
+      `${host} is not among the places that this server may send to (webhooks.allowed)`,
+    );
+  const found = isIP(host) === 0 ? await resolved(host) : [{ address: host, family: isIP(host) }];
+  const open = found.filter(({ address }) => allowed.mayConnect(host, address));
+  if (open.length > 0) return open;
+  throw new UnreachableReceiver(
+    `${host} leads to no address that this server may send to (webhooks.allowed)`,
+  );
+
+  async function resolved(name: string): Promise<readonly FoundAddress[]> {
+    try {
+      return await resolve(name, signal);
+    } catch (cause) {
+      if (!(cause instanceof UnresolvedName)) throw cause;
+      throw new UnreachableReceiver(cause.message, { cause });
+    }
+  }
+}
+
+/**
+ * Sends a POST and reads the beginning of what is answered.
+ *
+ * @throws UnreachableReceiver; the signal's reason
+ */
+export async function sendRequest(
+  { url, headers, body }: RequestToSend,
+  allowed: AllowedPlaces,
+  options: SendingOptions,
+): Promise<SentRequest> {
+  const { signal } = options;
+  const target = new URL(url);
+  const addresses = await addressesOf(target, allowed, options);
+  const bytes = Buffer.from(body);
+  const answer = await new Promise<IncomingMessage>((answered, failed) => {
+    const requestOptions: RequestOptions = {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json", "content-length": bytes.length },
+      // A connection of its own: one that is kept would be to an address that was checked for another request.
+      agent: false,
+      lookup: lookupOf(addresses),
+      signal,
+    };
+    const sending =
+      target.protocol === "https:"
+        ? httpsRequest(target, requestOptions)
+        : httpRequest(target, requestOptions);
+    sending.on("response", answered).on("error", (cause: Error) => {
+      failed(signal.aborted ? signal.reason : new UnreachableReceiver(wordsOf(cause), { cause }));
+    });
+    sending.end(bytes);
+  });
+  return {
+    status: answer.statusCode ?? 0,
+    answer: await beginningOf(answer, signal),
+    retryAfterSeconds: retryAfterSeconds(answer.headers["retry-after"]),
+  };
+}
+
+/** Has a connection made to one of these addresses, whatever is asked for. */
+function lookupOf(addresses: readonly FoundAddress[]): LookupFunction {
+  return (_host, { all }, done) => {
+    if (all === true) done(null, [...addresses]);
+    else done(null, addresses[0]?.address ?? "", addresses[0]?.family);
+  };
+}
+
+async function beginningOf(answer: IncomingMessage, signal: AbortSignal): Promise<string> {
+  const kept: Buffer[] = [];
+  let byteCount = 0;
+  try {
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      if (byteCount < keptBytes) kept.push(piece.subarray(0, keptBytes - byteCount));
+      byteCount += piece.length;
+      if (byteCount > answerBytesMax) break;
+    }
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new UnreachableReceiver("the connection broke before the answer ended", { cause });
+  }
+  return Buffer.concat(kept).toString();
+}
+
+/** Without the address, which the message of a system error has. */
+function wordsOf(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if ("syscall" in error && typeof error.syscall === "string") return `${error.syscall} ${code}`;
+  return error.message === "" ? code : error.message;
+}

@@ -1,0 +1,64 @@
+// What webhooks go by: what an operator sets, and what is the same on every server.
+import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+
+export const webhookSettings = {
+  allowed: {
+    kind: "list",
+    default: [],
+    about:
+      "Where webhooks may send: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: nowhere. A network admits addresses, not names that lead there. A name reaches this machine, link-local addresses and those where clouds keep credentials only where these are listed as well.",
+  },
+  retryHours: {
+    kind: "number",
+    default: 72,
+    min: 0,
+    max: 8760,
+    about: "How long an event is tried again that a receiver did not take; then its delivery has failed.",
+  },
+  disableHours: {
+    kind: "number",
+    default: 120,
+    min: 0.001,
+    max: 87_600,
+    about: "A webhook whose receiver took nothing for so long is disabled.",
+  },
+  keepDays: {
+    kind: "number",
+    default: 30,
+    min: 0,
+    max: 36_500,
+    about: "How long deliveries that are over can be read and replayed.",
+  },
+  timeoutSeconds: {
+    kind: "number",
+    default: 15,
+    min: 0.1,
+    max: 300,
+    about: "How long a receiver may take to answer, from its name to the end of its answer.",
+  },
+} as const satisfies SettingsSchema;
+
+const fixed = {
+  webhooksPerEntity: 100,
+  /** URLs of new and changed webhooks whose names are looked up at once. */
+  checksPerEntity: 4,
+  /** Of one server, at once. */
+  sendingMax: 32,
+  sendingPerEntity: 8,
+  sendingPerWebhook: 4,
+  /** Between two looks for what is due. */
+  lookMs: 1000,
+  /** Between two looks for what is over and old. */
+  sweepMs: 3_600_000,
+  /** Deliveries that are over and kept, of one webhook. */
+  endedMax: 100_000,
+  /** Replayed by one request. */
+  replayedMax: 10_000,
+};
+
+export type WebhookSettings = Readonly<SettingsOf<typeof webhookSettings> & typeof fixed>;
+
+/** What webhooks go by, with what is given in place of the defaults. */
+export function webhookSettingsWith(given: Partial<WebhookSettings> = {}): WebhookSettings {
+  return { ...defaultsOf(webhookSettings), ...fixed, ...given };
+}

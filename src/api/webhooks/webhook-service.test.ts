@@ -1,0 +1,69 @@
+// Look-ups when a webhook is created, and how much of them its creator learns.
+import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { test } from "node:test";
+import type { Caller } from "../../base/domain/access.ts";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { readAllowedPlaces } from "./allowed-places.ts";
+import { nameResolver } from "./resolve-name.ts";
+import { webhookSettingsWith } from "./settings.ts";
+import { serveNames, type NameServer } from "./testing/name-server.ts";
+import { createWebhookService } from "./webhook-service.ts";
+
+function callerOf(entity: string): Caller {
+  return { keyId: entity, entity, role: "member", owner: entity, scopes: null, project: null };
+}
+
+function serviceOf(server: NameServer, allowed: readonly string[]) {
+  const clock = new FakeClock();
+  const service = createWebhookService({
+    store: memoryStorage(clock)().webhooks,
+    clock,
+    allowed: readAllowedPlaces(allowed),
+    settings: webhookSettingsWith(),
+    resolve: nameResolver({ servers: [server.address], hostsFile: "/none", resolverFile: "/none" }),
+  });
+  const create = async (host: string, entity = "team"): Promise<string> => {
+    const choice = { projectId: null, feedbackType: null, recordsMax: 1, secret: null, entity: null };
+    const request = { ...choice, url: `http://${host}/`, events: ["feedback.created"] as const };
+    return (await service.create(request, callerOf(entity))).url;
+  };
+  return { clock, create };
+}
+
+test("a name that is not listed is not looked up, though a network is listed", async (t) => {
+  const server = await serveNames(t, { "db.corp.test": ["10.0.0.3"], "hooks.test": ["10.0.0.4"] });
+  const { create } = serviceOf(server, ["10.0.0.0/8", "hooks.test"]);
+  await assert.rejects(create("db.corp.test"), { code: "invalid", message: /is not among the places/ });
+  assert.deepEqual(server.asked, []);
+  assert.equal(await create("10.0.0.3"), "http://10.0.0.3/");
+  assert.deepEqual(server.asked, []);
+  assert.equal(await create("hooks.test"), "http://hooks.test/");
+});
+
+test("nobody is told the addresses of a name", async (t) => {
+  const server = await serveNames(t, { "meta.corp.test": ["169.254.169.254", "fd00:ec2:0:0:0:0:0:254"] });
+  const { create } = serviceOf(server, ["*.corp.test"]);
+  await assert.rejects(create("meta.corp.test"), (error: Error) => {
+    assert.match(error.message, /^meta\.corp\.test leads to no address that this server may send to/);
+    assert.doesNotMatch(`${error.message} ${JSON.stringify(error)}`, /169\.254|ec2/);
+    return true;
+  });
+});
+
+test("an entity has a few names looked up at once, each for a limited time", async (t) => {
+  const server = await serveNames(t, { "a.slow.test": "silent", "good.test": ["10.0.0.1"] });
+  const { clock, create } = serviceOf(server, ["*.slow.test", "good.test"]);
+  const results = Promise.allSettled([1, 2, 3, 4].map(() => create("a.slow.test")));
+  await server.came("a.slow.test");
+  await assert.rejects(create("good.test"), { code: "overloaded", message: /4 URLs of "team"/ });
+  assert.equal(await create("good.test", "other"), "http://good.test/");
+  await clock.advance(5000);
+  for (const result of await results) {
+    assert.equal(result.status, "rejected");
+    assert.match(String(result.reason), /a\.slow\.test was not resolved within 5 s/);
+  }
+  await nextTurn();
+  assert.equal(await create("good.test"), "http://good.test/");
+});

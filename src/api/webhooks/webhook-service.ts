@@ -1,0 +1,237 @@
+// Webhooks as callers have them: made, changed and deleted with checks, and what became of their deliveries. Sends nothing.
+import { type Caller, mayReach, reachOf } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid7 } from "../../base/domain/ids.ts";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
+import { parseProjectId } from "../../base/domain/project.ts";
+import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type {
+  Delivery,
+  DeliveryState,
+  Webhook,
+  WebhookChoice,
+  WebhookRequest,
+} from "../../base/domain/webhooks/webhook.ts";
+import type { WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
+import type { AllowedPlaces } from "./allowed-places.ts";
+import { nameResolver, type ResolveName } from "./resolve-name.ts";
+import { addressesOf, UnreachableReceiver } from "./send-request.ts";
+import type { WebhookSettings } from "./settings.ts";
+import { isSecret, newSecret } from "./signature.ts";
+
+export interface WebhookService {
+  /**
+   * The only answer that has the secret.
+   *
+   * @throws ServiceError `invalid` for a URL that nothing may be sent to, `forbidden` for another entity, `conflict` for
+   *   one webhook too many, `overloaded` while the names of too many of the caller's URLs are looked up
+   */
+  create(request: WebhookRequest, caller: Caller): Promise<Webhook>;
+  /** @throws ServiceError `not_found`, also for another entity's */
+  find(id: string, caller: Caller): Promise<Webhook>;
+  list(page: PageRequest, caller: Caller): Promise<Page<Webhook>>;
+  /** @throws ServiceError as {@link create}, `not_found` */
+  change(
+    id: string,
+    choice: Partial<WebhookChoice> & { readonly isEnabled?: boolean },
+    caller: Caller,
+  ): Promise<Webhook>;
+  delete(id: string, caller: Caller): Promise<void>;
+  listDeliveries(
+    id: string,
+    filter: { readonly state: DeliveryState | null },
+    page: PageRequest,
+    caller: Caller,
+  ): Promise<Page<Delivery>>;
+  /**
+   * Has deliveries sent again.
+   *
+   * @returns how many, and whether there may be more
+   * @throws ServiceError `not_found` for a delivery that the webhook does not have, `conflict` where it is disabled or
+   *   the delivery is on its way
+   */
+  replay(
+    id: string,
+    which: { readonly deliveryId: string } | { readonly failedSince: Date },
+    caller: Caller,
+  ): Promise<{ readonly count: number; readonly hasMore: boolean }>;
+}
+
+export interface WebhookDependencies {
+  readonly store: WebhookStore;
+  readonly clock: Clock;
+  readonly allowed: AllowedPlaces;
+  readonly settings: WebhookSettings;
+  /** Asks the machine's name servers unless given. */
+  readonly resolve?: ResolveName;
+}
+
+const urlLengthMax = 2048;
+/** Of looking a name up. */
+const resolveMs = 5000;
+
+export function createWebhookService({
+  store,
+  clock,
+  allowed,
+  settings,
+  resolve = nameResolver(),
+}: WebhookDependencies): WebhookService {
+  /** URLs of each entity's callers whose names are looked up right now. */
+  const checking = new Map<string, number>();
+  const checkUrl = async (text: string, { entity }: Caller): Promise<string> => {
+    const url = readUrl(text, allowed);
+    const { checksPerEntity } = settings;
+    const count = checking.get(entity) ?? 0;
+    if (count >= checksPerEntity)
+      throw new ServiceError({
+        code: "overloaded",
+        message: `The names of ${checksPerEntity} URLs of ${quoted(entity)} are being looked up, and no more are at once; try again when one of those requests was answered.`,
+      });
+    checking.set(entity, count + 1);
+    try {
+      await checkAddresses(url, { allowed, clock, resolve });
+    } finally {
+      const left = (checking.get(entity) ?? 1) - 1;
+      if (left === 0) checking.delete(entity);
+      else checking.set(entity, left);
+    }
+    return url.href;
+  };
+  const find = async (id: string, caller: Caller): Promise<Webhook> => {
+    const webhook = await store.find(id);
+    if (webhook === null || !mayReach(caller, { entity: webhook.entity, project: null }))
+      throw notFound("webhook", id);
+    return webhook;
+  };
+  return {
+    create: async ({ entity: given, secret, ...choice }, caller) => {
+      const entity = given ?? caller.entity;
+      if (!mayReach(caller, { entity, project: null }))
+        throw foreign("entity", `The entity ${quoted(entity)} is another than your key's.`);
+      if (secret !== null && !isSecret(secret))
+        throw invalid(
+          "secret",
+          "secret must be whsec_ and the base64 of 24 to 64 bytes; leave it out for a fresh one",
+        );
+      checkProject(choice.projectId, entity);
+      const url = await checkUrl(choice.url, caller);
+      const webhook = {
+        ...choice,
+        url,
+        id: newUuid7(clock),
+        entity,
+        secret: secret ?? newSecret(),
+        createdAt: clock.now(),
+      };
+      await store.create(webhook, { countMax: settings.webhooksPerEntity });
+      return { ...webhook, disabled: null, failingSince: null, pendingCount: 0 };
+    },
+    find,
+    list: (page, caller) => store.list({ entity: reachOf(caller)?.entity ?? null }, page),
+    change: async (id, { isEnabled, ...choice }, caller) => {
+      const { entity } = await find(id, caller);
+      if (choice.projectId !== undefined) checkProject(choice.projectId, entity);
+      const url = choice.url === undefined ? {} : { url: await checkUrl(choice.url, caller) };
+      let changed = await store.change(id, { ...choice, ...url });
+      if (isEnabled === true) changed = await store.enable(id);
+      if (isEnabled === false) {
+        await store.disable(id, "Somebody disabled it.", clock.now());
+        changed = await store.find(id);
+      }
+      if (changed === null) throw notFound("webhook", id);
+      return changed;
+    },
+    delete: async (id, caller) => {
+      await find(id, caller);
+      await store.delete(id);
+    },
+    listDeliveries: async (id, filter, page, caller) => {
+      await find(id, caller);
+      return await store.listDeliveries(id, filter, page);
+    },
+    replay: async (id, which, caller) => {
+      const { disabled } = await find(id, caller);
+      if (disabled !== null)
+        throw conflict(`The webhook is disabled: ${disabled.reason} Enable it first, with "enabled": true.`);
+      const options = { at: clock.now(), countMax: settings.replayedMax };
+      if ("failedSince" in which) {
+        const count = await store.replay(id, which, options);
+        return { count, hasMore: count === options.countMax };
+      }
+      const { deliveryId } = which;
+      if ((await store.findDelivery(id, deliveryId)) === null) throw notFound("delivery", deliveryId);
+      const count = await store.replay(id, { id: deliveryId }, options);
+      if (count === 0) throw conflict("The delivery is on its way; it is sent again by itself if it fails.");
+      return { count, hasMore: false };
+    },
+  };
+}
+
+/** @throws ServiceError `invalid` for what is no URL of a receiver */
+function readUrl(text: string, allowed: AllowedPlaces): URL {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol) || text.length > urlLengthMax)
+    throw invalid(
+      "url",
+      `url is ${quoted(text)}; it must be an http or https URL of at most ${urlLengthMax} characters`,
+    );
+  if (url.username + url.password + url.hash !== "")
+    throw invalid("url", "url has a user, a password or a fragment; put a secret into its path or query");
+  if (allowed.isEmpty)
+    throw invalid(
+      "url",
+      "This server sends webhooks nowhere: its operator names where it may, in the setting webhooks.allowed (HONE_WEBHOOKS_ALLOWED)",
+    );
+  return url;
+}
+
+/** @throws ServiceError `invalid` where nothing may be sent there */
+async function checkAddresses(
+  url: URL,
+  {
+    allowed,
+    clock,
+    resolve,
+  }: Pick<WebhookDependencies, "allowed" | "clock"> & { readonly resolve: ResolveName },
+): Promise<void> {
+  const [late, over] = [new AbortController(), new AbortController()];
+  clock.sleep(resolveMs, { signal: over.signal }).then(
+    () =>
+      late.abort(new UnreachableReceiver(`${url.hostname} was not resolved within ${resolveMs / 1000} s`)),
+    () => undefined,
+  );
+  try {
+    await addressesOf(url, allowed, { signal: late.signal, resolve });
+  } catch (error) {
+    if (!(error instanceof UnreachableReceiver)) throw error;
+    throw invalid("url", error.message, error);
+  } finally {
+    over.abort();
+  }
+}
+
+function checkProject(projectId: string | null, entity: string): void {
+  if (projectId === null) return;
+  const project = parseProjectId(projectId);
+  if (project === null)
+    throw invalid("projectId", `project_id is ${quoted(projectId)}; it must be <entity>/<project>`);
+  if (project.entity !== entity)
+    throw foreign(
+      "projectId",
+      `The project ${quoted(projectId)} belongs to another entity than the webhook.`,
+    );
+}
+
+function invalid(field: string, message: string, cause?: unknown): ServiceError {
+  const faults = [{ location: [field], message, type: "value_error" }];
+  return new ServiceError({ code: "invalid", message: `${message}.`, faults, cause });
+}
+
+function foreign(field: string, message: string): ServiceError {
+  return new ServiceError({ code: "forbidden", faults: [{ location: [field], message, type: "forbidden" }] });
+}
+
+function conflict(message: string): ServiceError {
+  return new ServiceError({ code: "conflict", message });
+}

@@ -1,0 +1,186 @@
+// What is read from a body, by kind: pure functions of its bytes, which run in the event loop for small bodies and in a
+// worker for large ones. A stored group of trajectories counts as a body, since it is as large as the one it came in.
+import { createHash } from "node:crypto";
+import type { Caller } from "../../base/domain/access.ts";
+import type { PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
+import type { ExactJson } from "../../base/domain/text/exact-json.ts";
+import { readForm } from "./body.ts";
+import { parseExactBody, parseJsonBody } from "../../base/validation/json-body.ts";
+import {
+  feedbackCreateForm,
+  feedbackReplaceForm,
+  type FeedbackBody,
+  type FeedbackReplaceBody,
+} from "./feedback/feedback.ts";
+import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
+import { readCompletion, type ReadCompletion } from "./completions/read-completion.ts";
+import {
+  readCountRequest,
+  readMessagesRequest,
+  type ReadCountRequest,
+  type ReadMessagesRequest,
+} from "./messages/read-messages-request.ts";
+import { readEmbedding, type ReadEmbedding } from "./embeddings/embedding-request.ts";
+import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
+import { readPreferenceJob, type ReadPreferenceJob } from "./preferences/preference-job.ts";
+import { isPreference, readPreferenceFile, type StoredPreferences } from "./preferences/preferences.ts";
+import { readConversationFile, type StoredConversations } from "./supervised/conversations.ts";
+import { firstLineOf } from "./supervised/line-file.ts";
+import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
+import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
+import type { Checked } from "./checked.ts";
+import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { readFeedbackBatch, type ReadFeedbackBatch } from "./feedback/read-feedback-batch.ts";
+import {
+  readDetokenization,
+  readTokenization,
+  type ReadDetokenization,
+  type ReadTokenization,
+} from "./tokenize/read-tokenization.ts";
+import { readLog, type ReadLog } from "./read-log.ts";
+import type { RequestId } from "./chat/completion-id.ts";
+import { respellGroup } from "./trajectory-pages.ts";
+import type { ObjectInput } from "../../judge/traces/object-service.ts";
+import {
+  readCallBatch,
+  readCallEnd,
+  readCallsComplete,
+  readCallStart,
+  type ReadCalls,
+} from "./weave/calls.ts";
+import { readPublishedObject } from "./weave/read-object.ts";
+import { readTable, readTableOfDigests } from "./weave/tables.ts";
+import type { TableInput } from "../../judge/traces/table-service.ts";
+
+/** What each kind of body is read as: plain data, with large parts as packed lines. */
+interface BodyKinds {
+  readonly chat: ReadChatRequest;
+  readonly completion: ReadCompletion;
+  readonly response: ReadResponsesRequest;
+  readonly message: ReadMessagesRequest;
+  readonly "token count": ReadCountRequest;
+  readonly embedding: ReadEmbedding;
+  readonly "constraint check": ReadConstraintCheck;
+  readonly tokenization: ReadTokenization;
+  readonly detokenization: ReadDetokenization;
+  readonly "training job": ReadTrainingJob & { readonly hash: string };
+  readonly "supervised job": ReadSupervisedJob & { readonly hash: string };
+  readonly "conversation file": StoredConversations;
+  readonly "preference job": ReadPreferenceJob & { readonly hash: string };
+  readonly "preference file": StoredPreferences;
+  readonly "uploaded file": { readonly lineCount: number };
+  readonly log: ReadLog;
+  readonly "feedback batch": ReadFeedbackBatch;
+  readonly feedback: Checked<FeedbackBody>;
+  readonly "feedback replacement": Checked<FeedbackReplaceBody>;
+  readonly "published object": Checked<ObjectInput>;
+  readonly "published table": Checked<TableInput>;
+  readonly "table of digests": Checked<TableInput>;
+  readonly "call start": ReadCalls;
+  readonly "call end": ReadCalls;
+  readonly "calls complete": ReadCalls;
+  readonly "call batch": ReadCalls;
+  readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
+}
+
+/** Who sent a body, and with which request. */
+export interface BodySender {
+  readonly caller: Caller;
+  readonly requestId: RequestId;
+  /** How many token ids the model has that a job is for; null where that is not known. */
+  readonly vocabularySize: number | null;
+}
+
+export type BodyKind = keyof BodyKinds;
+
+/** A body as it came, in pieces. */
+export interface SentBody {
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+  readonly limits: BodyLimits;
+  /** Of batches of feedback. */
+  readonly packForm: PackForm;
+  readonly sender: BodySender;
+}
+
+export type BodyTasks = {
+  readonly [Kind in BodyKind]: { readonly task: SentBody; readonly result: BodyKinds[Kind] };
+};
+
+export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyTasks[Kind]["result"] } = {
+  chat: request(readChatRequest),
+  completion: request(readCompletion),
+  response: request(readResponsesRequest),
+  message: request(readMessagesRequest),
+  "token count": request(readCountRequest),
+  embedding: whole((bytes, limits) => readEmbedding(parseJsonBody(bytes, limits.json))),
+  tokenization: whole((bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits)),
+  detokenization: whole((bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json))),
+  "constraint check": whole((bytes, limits) =>
+    readConstraintCheck(parseExactBody(bytes, limits.json), limits),
+  ),
+  "training job": whole((bytes, limits, { vocabularySize }) => ({
+    ...readTrainingJob(bytes, limits, vocabularySize),
+    hash: hashOf(bytes),
+  })),
+  "supervised job": whole((bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) })),
+  "conversation file": whole((bytes, limits) => readConversationFile(bytes, limits, "conversation file")),
+  "preference job": whole((bytes, limits) => ({ ...readPreferenceJob(bytes, limits), hash: hashOf(bytes) })),
+  "preference file": whole((bytes, limits) => readPreferenceFile(bytes, limits, "preference file")),
+  "uploaded file": whole(readUploadedFile),
+  log: whole(readLog),
+  "feedback batch": whole((bytes, limits, { caller }, packForm) =>
+    readFeedbackBatch(bytes, limits, { caller, packForm }),
+  ),
+  feedback: whole((bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json))),
+  "feedback replacement": whole((bytes, limits) =>
+    readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
+  ),
+  "published object": whole(readPublishedObject),
+  "published table": whole(readTable),
+  "table of digests": whole(readTableOfDigests),
+  "call start": whole(readCallStart),
+  "call end": whole(readCallEnd),
+  "calls complete": whole(readCallsComplete),
+  "call batch": whole(readCallBatch),
+  "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
+};
+
+/** For a pool of workers, whose module this is. */
+export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
+export const openTasks = (): typeof bodyTasks => bodyTasks;
+
+/** As the job would that it is for, which its first line tells. */
+function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
+  const lineCount = isPreference(firstLineOf(bytes, limits))
+    ? readPreferenceFile(bytes, limits, "uploaded file").preferenceCount
+    : readConversationFile(bytes, limits, "uploaded file").conversationCount;
+  return { lineCount };
+}
+
+/** Reads a body in one place; one that is there already is not copied. */
+function whole<Result>(
+  read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, packForm: PackForm) => Result,
+): (body: SentBody) => Result {
+  return ({ pieces, limits, sender, packForm }) => {
+    const [first] = pieces;
+    const isWhole = pieces.length === 1;
+    const bytes = isWhole ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(pieces);
+    return read(bytes, limits, sender, packForm);
+  };
+}
+
+/** Reads a body that asks a model for something. */
+function request<Result>(
+  read: (value: unknown, limits: BodyLimits, id: RequestId, exact: ExactJson | undefined) => Result,
+): (body: SentBody) => Result {
+  return whole((bytes, limits, { requestId }) => {
+    const { value, exact } = parseExactBody(bytes, limits.json);
+    return read(value, limits, requestId, exact);
+  });
+}
+
+/** Hex SHA-256 of the bytes: what an idempotency key stands for. */
+function hashOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

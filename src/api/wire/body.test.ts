@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Type } from "typebox";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { nullable } from "./nullable.ts";
+import { is, isEmpty, never, readForm, type BodyForm } from "./body.ts";
+import { report } from "../../base/validation/findings.ts";
+
+const schema = Type.Object({
+  name: Type.String(),
+  comment: nullable(Type.String()),
+  mode: nullable(Type.String()),
+  list: nullable(Type.Array(Type.String())),
+  later: nullable(Type.Object({})),
+});
+const form: BodyForm<typeof schema> = {
+  schema,
+  fields: {
+    mode: { refusedUnless: is("plain") },
+    list: { refusedUnless: isEmpty },
+    later: { refusedUnless: never },
+  },
+  more: ({ name }, findings) => {
+    if (name === "") report(findings, "value_error", "Value error, it is empty", "name");
+  },
+};
+
+function refusal(body: unknown): readonly [code: string, fields: readonly string[]] {
+  try {
+    readForm(form, body);
+  } catch (error) {
+    assert.ok(error instanceof ServiceError, String(error));
+    return [error.code, error.faults.map(({ location }) => location.join("."))];
+  }
+  return assert.fail("it passed");
+}
+
+test("what asks for nothing passes, and unknown fields are named", () => {
+  const body = { name: "n", comment: "c", mode: "plain", list: [], later: null, constructor: 1 };
+  assert.deepEqual(readForm(form, body), { value: body, ignored: ["constructor"] });
+});
+
+test("every field that asks for what is not served is refused by name", () => {
+  const body = { name: "n", mode: "wild", list: ["x"], later: {} };
+  assert.deepEqual(refusal(body), ["unsupported", ["body.mode", "body.list", "body.later"]]);
+});
+
+test("faults of shape, those that the schema cannot say, and what is not served come together", () => {
+  assert.deepEqual(refusal({ name: "", comment: 5, mode: "wild" }), [
+    "invalid",
+    ["body.comment", "body.name", "body.mode"],
+  ]);
+  assert.deepEqual(refusal(null), ["invalid", ["body"]]);
+});

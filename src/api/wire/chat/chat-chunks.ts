@@ -1,0 +1,125 @@
+// The chunks of a streamed answer, in order: one that opens each choice, what is put before each choice's text, deltas,
+// one with an empty delta that ends each choice, and the usage where it was asked for.
+import type { ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
+import { logprobsBody } from "./chat-logprobs.ts";
+import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
+import type { ChatAnswerForm } from "./read-chat-request.ts";
+
+/** Makes the chunks of one stream, of its steps as they come. */
+export function chatChunks(
+  { identity: { requestId } }: ChatRequest,
+  form: ChatAnswerForm,
+  header: ChatHeader,
+) {
+  const common = {
+    id: `chatcmpl-${requestId}`,
+    request_id: requestId,
+    object: "chat.completion.chunk",
+    created: Math.floor(header.createdAt.getTime() / 1000),
+    model: header.model,
+    service_tier: "default",
+    system_fingerprint: header.fingerprint,
+  };
+  const { top, inChoices } = header.tokenIds;
+  const showsTokens = top || inChoices || header.logprobs !== "off" || form.usageInEveryChunk;
+  const usageOf = (usage: ChatUsage, tokens: number): object =>
+    form.usageInEveryChunk ? { usage: usageBody(usage, tokens) } : {};
+  const opening = (usage: object): readonly object[] => {
+    const prompt = { prompt_token_ids: top ? header.promptTokenIds : null };
+    return [
+      ...openings(header).map((choice) => ({ ...common, choices: [choice], ...prompt, ...usage })),
+      ...echoes(header).map((choice) => ({ ...common, choices: [choice], ...usage })),
+    ];
+  };
+  const chunksOf = (delta: ChatDelta): readonly object[] =>
+    withoutText(delta).map((part) => ({
+      ...common,
+      choices: [deltaBody(part, header, form)],
+      ...usageOf(part.usage, part.choiceTokens),
+    }));
+  let isOpen = false;
+  return {
+    add: (deltas: readonly ChatDelta[]): readonly object[] => {
+      const shown = deltas.filter(
+        (delta) => saysSomething(delta) || (showsTokens && delta.tokenIds.length > 0),
+      );
+      const chunks = shown.flatMap(chunksOf);
+      if (isOpen) return chunks;
+      isOpen = true;
+      // The opening waits for the first deltas, since these know what was cached.
+      return [...opening(usageOf(deltas[0].usage, 0)), ...chunks];
+    },
+    end: (usage: ChatUsage): readonly object[] =>
+      form.includesUsage ? [{ ...common, choices: [], usage: usageBody(usage) }] : [],
+  };
+}
+
+/** All choices are opened before the first text: a client knows then how many there are. */
+function openings(header: ChatHeader): readonly object[] {
+  const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
+  return untakenChoices(header, { role: header.role, content: "" }).map((choice) => ({
+    ...choice,
+    ...prompt,
+  }));
+}
+
+function echoes(header: ChatHeader): readonly object[] {
+  return header.echo === "" ? [] : untakenChoices(header, { content: header.echo });
+}
+
+/** Every choice with a delta that no token brought. */
+function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly object[] {
+  return Array.from({ length: choiceCount }, (_, index) => ({
+    index,
+    delta: { ...delta, reasoning_content: null },
+    logprobs: null,
+    finish_reason: null,
+  }));
+}
+
+/** A finish without the text, thoughts and calls before it, which go ahead: some clients drop what shares its chunk. */
+function withoutText(delta: ChatDelta): readonly ChatDelta[] {
+  if (delta.finish === null || !saysSomething({ ...delta, finish: null })) return [delta];
+  return [
+    { ...delta, finish: null },
+    { ...delta, text: "", reasoning: "", toolCalls: [], tokenIds: [], logprobs: [] },
+  ];
+}
+
+/** Tokens alone say nothing: their text may be held back, or be none. */
+function saysSomething({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
+  return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
+}
+
+/** Null where a thought or a call has the chunk for itself: some clients take any text, an empty one too, for an answer's. */
+function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
+  return text === "" && (reasoning !== "" || toolCalls.length > 0) ? null : text;
+}
+
+function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
+  const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
+  const showsIds = header.tokenIds.top || header.tokenIds.inChoices;
+  // A finish by itself has neither ids nor log-probabilities.
+  const hasIds = showsIds && (event.finish === null || event.tokenIds.length > 0);
+  return {
+    index: event.choice,
+    delta:
+      event.finish === null
+        ? { content: contentOf(event), ...reasoningBody(event), ...callsBody(event) }
+        : {},
+    logprobs: hasLogprobs ? logprobsBody(event.logprobs, spellsIds(header, form)) : null,
+    ...(event.finish === null ? { finish_reason: null } : finishBody(event.finish)),
+    token_ids: hasIds ? event.tokenIds : null,
+  };
+}
+
+/** Under both of its names where there is any; clients read one of them. */
+function reasoningBody({ reasoning }: ChatDelta): object {
+  return reasoning === "" ? { reasoning_content: null } : { reasoning, reasoning_content: reasoning };
+}
+
+function callsBody({ toolCalls }: ChatDelta): object {
+  return toolCalls.length === 0
+    ? {}
+    : { tool_calls: toolCalls.map((call) => ({ index: call.index, ...callBody(call) })) };
+}

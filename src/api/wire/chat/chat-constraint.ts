@@ -1,0 +1,260 @@
+// What an answer must look like, in the two ways that the interface has to say it: `structured_outputs` and
+// `response_format`. Reads the constraint as data; whether it can be served is for the engine to say.
+import type { Constraint, ConstraintRule } from "../../../base/domain/constraint.ts";
+import { quoted, type Fault } from "../../../base/domain/service-error.ts";
+import { exactJsonText, parseExactJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
+import { ignore, isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import type { ChatRequestBody } from "./chat-request.ts";
+import { spelledFields } from "./fields/constraint-fields.ts";
+
+/** The members of `structured_outputs` that are a constraint. */
+const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
+
+/** The values of `_backend`: the one that is built in, under its name and as the choice among one. */
+const backends: readonly unknown[] = ["auto", "hone"];
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The members of `structured_outputs` that are fields of their own, by these. */
+const spellings = Object.entries(spelledFields).map(
+  // The record's keys are the fields.
+  ([field, { spells }]) => [field as keyof typeof spelledFields, spells] as const,
+);
+
+/** Adds a fault for more than one constraint in all. */
+export function checkConstraint(body: Members, findings: Findings): void {
+  if (isObject(body["response_format"])) checkFormat(body["response_format"], findings);
+  const given = constraintsIn(body);
+  if (given.length < 2) return;
+  const last = given[given.length - 1];
+  const isLast = isGiven(body[last]) && (given.length === 2 || !isGiven(body["structured_outputs"]));
+  const message = `Value error, You can only use one kind of structured outputs constraint but multiple are specified: ${given.join(", ")}.`;
+  report(findings, "value_error", message, isLast ? last : "structured_outputs");
+}
+
+/** The members of a format that say what an answer is held to, by the types that read them. */
+const formatMembers: Readonly<Record<string, readonly string[]>> = {
+  text: [],
+  json_object: ["schema", "json_schema", "value"],
+  json_schema: ["json_schema", "schema", "value"],
+  structural_tag: ["format", "structures", "triggers"],
+  json: ["value", "schema", "json_schema"],
+  regex: ["value"],
+  grammar: ["grammar"],
+};
+
+/** Names the members that the type of the format does not read, and refuses several schemas. */
+function checkFormat(format: Members, findings: Findings): void {
+  const type = format["type"];
+  if (typeof type !== "string" || !Object.hasOwn(formatMembers, type)) return;
+  const read = formatMembers[type];
+  const all = new Set(Object.values(formatMembers).flat());
+  for (const member of all)
+    if (isGiven(format[member]) && !read.includes(member)) ignore(findings, "response_format", member);
+  if (!isJsonType(type)) return;
+  const places = schemasIn(format).map(([place]) => place.join("."));
+  if (places.length > 1) {
+    const message = `Value error, response_format has several schemas, in ${places.join(" and ")}; give one.`;
+    report(findings, "value_error", message, "response_format");
+  }
+}
+
+function isJsonType(type: unknown): boolean {
+  return type === "json_object" || type === "json_schema" || type === "json";
+}
+
+/** The schemas of a format of JSON, with the places below the format where they stand. */
+function schemasIn({
+  type,
+  schema,
+  value,
+  json_schema: described,
+}: Members): readonly (readonly [place: readonly string[], schema: unknown])[] {
+  if (!isJsonType(type)) return [];
+  const inside = isObject(described) ? described["schema"] : null;
+  const places: readonly (readonly [readonly string[], unknown])[] = [
+    [["json_schema", "schema"], inside],
+    [["schema"], schema],
+    [["value"], value],
+  ];
+  return places.filter(([, given]) => isGiven(given));
+}
+
+/** The faults of constraints that say too little, or ask for what is not there. */
+export function unservedConstraint(body: Members): readonly Fault[] {
+  const { structured_outputs: outputs, response_format: format } = body;
+  const spelled = spellings.flatMap(([field, member]) => unservedMember(member, body[field], [field]));
+  return [
+    ...(isObject(outputs) ? unservedOutputs(outputs, constraintsIn(body).length > 0) : []),
+    ...(isObject(format) ? unservedFormat(format) : []),
+    ...spelled,
+  ];
+}
+
+function unservedOutputs(outputs: Members, isConstrained: boolean): readonly Fault[] {
+  const place = "structured_outputs";
+  const faults = Object.entries(outputs).flatMap(([member, value]) =>
+    unservedMember(member, value, [place, member]),
+  );
+  if (isConstrained) return faults;
+  const message = `${noneGiven}; give one of ${constraintNames.join(", ")}, or leave structured_outputs out.`;
+  return [unserved(message, place), ...faults];
+}
+
+/** What of a member of `structured_outputs` is not served, wherever it was sent. */
+function unservedMember(member: string, value: unknown, place: readonly string[]): readonly Fault[] {
+  const name = place.join(".");
+  const fault = (message: string): readonly Fault[] => [unserved(message, ...place)];
+  switch (member) {
+    case "json_object":
+      return value === false ? fault(`${noneGiven}: json_object is false; send true, or leave it out.`) : [];
+    case "choice":
+      return Array.isArray(value) && value.length === 0 ? fault("Choice '[]' cannot be an empty list") : [];
+    case "grammar":
+      return typeof value === "string" && value.trim() === ""
+        ? fault(`${name} cannot be an empty string`)
+        : [];
+    case "json":
+    case "structural_tag":
+      if (typeof value !== "string" || value === anyObject[name] || parsed(value) !== undefined) return [];
+      return fault(`${name} is a text that is not JSON.`);
+    case "_backend":
+      if (!isGiven(value) || backends.includes(value)) return [];
+      return fault(
+        `${place[place.length - 1]} is ${quoted(String(value))}; this server has one of its own, which "auto" and "hone" name.`,
+      );
+    default:
+      return [];
+  }
+}
+
+/** The values of fields that ask for any JSON object rather than for JSON of a schema. */
+const anyObject: Readonly<Record<string, string>> = { format: "json" };
+
+function unservedFormat(format: Members): readonly Fault[] {
+  const { type, json_schema: described, value, grammar } = format;
+  const place = "response_format";
+  switch (type) {
+    case "json_object":
+    case "json_schema":
+    case "json": {
+      if (isGiven(value) && !isObject(value))
+        return [unserved("response_format.value must be a JSON Schema, an object.", place, "value")];
+      if (type !== "json_schema" || schemasIn(format).length > 0) return [];
+      const needed = "When response_format type is 'json_schema', the 'json_schema' field must be provided.";
+      if (!isGiven(described)) return [unserved(needed, place, "json_schema")];
+      if (!isObject(described)) return [];
+      return [unserved(`${noneGiven}; give json_schema its schema.`, place, "json_schema", "schema")];
+    }
+    case "regex":
+      return typeof value === "string"
+        ? []
+        : [unserved(`${noneGiven}; give value a pattern.`, place, "value")];
+    case "grammar":
+      return typeof grammar === "string" && grammar.trim() !== ""
+        ? []
+        : [unserved(`${noneGiven}; give grammar a grammar.`, place, "grammar")];
+    default:
+      return [];
+  }
+}
+
+const noneGiven = "You must use one kind of structured outputs constraint but none are specified";
+
+function unserved(message: string, ...place: readonly string[]): Fault {
+  return { location: ["body", ...place], message, type: "unsupported" };
+}
+
+/**
+ * The members of `structured_outputs`, their other spellings and `response_format`, that ask for a constraint, whatever
+ * they say.
+ */
+export function constraintsIn(body: Members): readonly string[] {
+  const { structured_outputs: outputs, response_format: format } = body;
+  const isConstraint = ([field, member]: readonly [string, string]): boolean =>
+    isGiven(body[field]) && constraintNames.some((name) => name === member);
+  return [
+    ...(isObject(outputs) ? constraintNames.filter((name) => isGiven(outputs[name])) : []),
+    ...spellings.filter(isConstraint).map(([field]) => field),
+    ...(isObject(format) && format["type"] !== "text" ? ["response_format"] : []),
+  ];
+}
+
+type Outputs = NonNullable<ChatRequestBody["structured_outputs"]>;
+type ConstraintBody = Pick<
+  ChatRequestBody,
+  "structured_outputs" | "response_format" | keyof typeof spelledFields
+>;
+
+/** Reads the constraint of a checked body, which has the digits of its numbers; null where there is none. */
+export function readConstraint(body: ConstraintBody): Constraint | null {
+  const outputs = outputsOf(body);
+  const rule = ruleOfOutputs(outputs) ?? ruleOfFormat(body.response_format ?? null);
+  if (rule === null) return null;
+  return {
+    ...rule,
+    allowsAnyWhitespace: outputs.disable_any_whitespace !== true,
+    whitespacePattern: outputs.whitespace_pattern ?? null,
+    allowsAdditionalProperties: outputs.disable_additional_properties !== true,
+  };
+}
+
+/** With what was sent under other names. */
+function outputsOf(body: ConstraintBody): Outputs {
+  const spelled = spellings.flatMap(([field, member]) => {
+    const value = body[field];
+    if (!isGiven(value)) return [];
+    return [value === anyObject[field] ? (["json_object", true] as const) : ([member, value] as const)];
+  });
+  return { ...body.structured_outputs, ...Object.fromEntries(spelled) };
+}
+
+function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {
+  const { json, regex, choice, grammar, json_object: isAnyObject, structural_tag: tag } = outputs;
+  if (isGiven(json)) return { kind: "json-schema", schema: jsonTextOf(json) };
+  if (isGiven(regex)) return { kind: "regex", pattern: regex };
+  if (isGiven(choice)) return { kind: "choice", choices: choice };
+  if (isGiven(grammar)) return { kind: "grammar", text: grammar };
+  if (isAnyObject === true) return { kind: "json-object" };
+  return isGiven(tag) ? { kind: "structural-tag", tag: jsonTextOf(tag) } : null;
+}
+
+/** A format without what it needs is not served, and does not come here. */
+function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRule | null {
+  switch (format?.type) {
+    case "json":
+    case "json_object":
+    case "json_schema": {
+      const [found] = schemasIn(format);
+      return found === undefined
+        ? { kind: "json-object" }
+        : { kind: "json-schema", schema: jsonTextOf(found[1]) };
+    }
+    case "regex":
+      return { kind: "regex", pattern: String(format.value) };
+    case "grammar":
+      return { kind: "grammar", text: format.grammar ?? "" };
+    case "structural_tag":
+      return { kind: "structural-tag", tag: jsonTextOf(format) };
+    default:
+      return null;
+  }
+}
+
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== undefined && value !== null;
+}
+
+/** The text of JSON, which came as it is, or as a text of it that was checked. */
+function jsonTextOf(value: unknown): string {
+  return exactJsonText(typeof value === "string" ? parseExactJson(value) : (value as ExactJson));
+}
+
+/** Undefined for what is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

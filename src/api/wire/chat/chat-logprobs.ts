@@ -1,0 +1,61 @@
+// Log-probabilities as the interface spells them.
+import type { ChatLogprob, ChatPromptLogprob, ChatRankedToken } from "../../../base/domain/chat.ts";
+import { logprobMin } from "../../../base/domain/generation.ts";
+import { JsonText } from "../json-text.ts";
+
+export interface LogprobEntry {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[];
+}
+
+export interface JudgedEntry extends LogprobEntry {
+  readonly top_logprobs: readonly LogprobEntry[];
+}
+
+export interface LogprobsBody {
+  readonly content: readonly JudgedEntry[];
+  readonly refusal: null;
+}
+
+/** @param asIds tokens read `token_id:<N>`, which no library loses on the way back into training */
+export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
+  return { content: logprobs.map((logprob) => judgedEntry(logprob, asIds)), refusal: null };
+}
+
+/** As in {@link logprobsBody}. */
+export function judgedEntry(logprob: ChatLogprob, asIds: boolean): JudgedEntry {
+  return {
+    ...entry(logprob, asIds),
+    top_logprobs: logprob.alternatives.map((alternative) => entry(alternative, asIds)),
+  };
+}
+
+export function tokenName({ tokenId, text }: Pick<ChatLogprob, "tokenId" | "text">, asIds: boolean): string {
+  return asIds ? `token_id:${tokenId}` : text;
+}
+
+function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): LogprobEntry {
+  return {
+    token: tokenName(logprob, asIds),
+    logprob: Math.max(logprob.logprob, logprobMin),
+    bytes: logprob.bytes,
+  };
+}
+
+/** For each token of the prompt an object by token id: the token itself, then the alternatives in their order. */
+export function promptLogprobsBody(
+  tokens: readonly (ChatPromptLogprob | null)[],
+): readonly (JsonText | null)[] {
+  return tokens.map((token) => token && new JsonText(() => rankedJson(token)));
+}
+
+function rankedJson(token: ChatPromptLogprob): string {
+  const others = token.alternatives.filter(({ tokenId }) => tokenId !== token.tokenId);
+  const members = [token, ...others].map((one) => `"${one.tokenId}":${JSON.stringify(rankedEntry(one))}`);
+  return `{${members.join(",")}}`;
+}
+
+function rankedEntry({ logprob, rank, text }: ChatRankedToken): object {
+  return { logprob: Math.max(logprob, logprobMin), rank, decoded_token: text };
+}

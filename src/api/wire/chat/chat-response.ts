@@ -1,0 +1,150 @@
+// The whole answer to a chat request: every declared field is written, nulls included.
+import { assert } from "../../../base/domain/assert.ts";
+import type {
+  ChatDelta,
+  ChatFinish,
+  ChatHeader,
+  ChatRequest,
+  ChatUsage,
+  ToolCallDelta,
+} from "../../../base/domain/chat.ts";
+import { JsonList, type TakeBytes } from "../json-text.ts";
+import { judgedEntry, promptLogprobsBody } from "./chat-logprobs.ts";
+import { passingParams } from "../transfer/passing-params.ts";
+import type { ChatAnswerForm } from "./read-chat-request.ts";
+
+/** A choice of an answer that is no stream, as far as it has come, without log-probabilities. */
+export interface GatheredChoice {
+  text: string;
+  reasoning: string;
+  /** By the call's index. */
+  readonly toolCalls: ToolCallDelta[];
+  readonly tokenIds: number[];
+  finish: ChatFinish | null;
+}
+
+/**
+ * Adds up one answer, of its steps as they come.
+ *
+ * @param take called with what is in memory of the answer; what it throws, adding to the answer does
+ */
+export function chatAnswer(
+  { identity: { requestId } }: ChatRequest,
+  form: ChatAnswerForm,
+  { header, take }: { readonly header: ChatHeader; readonly take: TakeBytes },
+) {
+  const choices = newChoices(header.choiceCount, header);
+  const logprobs = choices.map(() => new JsonList(take));
+  const asIds = spellsIds(header, form);
+  return {
+    add: (deltas: readonly ChatDelta[]): void => {
+      for (const delta of deltas) {
+        addDelta(choices, delta);
+        for (const logprob of delta.logprobs) logprobs[delta.choice].add(judgedEntry(logprob, asIds));
+      }
+    },
+    end: (usage: ChatUsage): object => ({
+      id: `chatcmpl-${requestId}`,
+      request_id: requestId,
+      object: "chat.completion",
+      created: Math.floor(header.createdAt.getTime() / 1000),
+      model: header.model,
+      choices: choices.map((choice, index) => ({
+        index,
+        ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+      })),
+      service_tier: "default",
+      system_fingerprint: header.fingerprint,
+      usage: usageBody(usage),
+      prompt_logprobs: header.promptLogprobs && promptLogprobsBody(header.promptLogprobs),
+      prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
+      kv_transfer_params: passingParams(header.heldAt),
+    }),
+  };
+}
+
+/** The choices of one request before anything was drawn. */
+export function newChoices(count: number, { echo }: ChatHeader): readonly GatheredChoice[] {
+  return Array.from({ length: count }, () => ({
+    text: echo,
+    reasoning: "",
+    toolCalls: [],
+    tokenIds: [],
+    finish: null,
+  }));
+}
+
+/** Adds what a delta brought to the choice that it is of, but log-probabilities. */
+export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): void {
+  const choice = choices[delta.choice];
+  assert(choice !== undefined, "a delta names one of the request's choices");
+  choice.text += delta.text;
+  choice.reasoning += delta.reasoning;
+  for (const call of delta.toolCalls) {
+    const before = choice.toolCalls[call.index];
+    const argumentsText = (before?.argumentsText ?? "") + call.argumentsText;
+    choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
+  }
+  choice.tokenIds.push(...delta.tokenIds);
+  choice.finish = delta.finish ?? choice.finish;
+}
+
+function choiceBody(choice: GatheredChoice, header: ChatHeader, logprobs: JsonList | null): object {
+  const { finish, tokenIds } = choice;
+  assert(finish !== null, "every choice finishes");
+  return {
+    message: messageBody(header.role, choice),
+    logprobs: logprobs && { content: logprobs, refusal: null },
+    ...finishBody(finish),
+    token_ids: header.tokenIds.top || header.tokenIds.inChoices ? tokenIds : null,
+    ...(header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {}),
+  };
+}
+
+/** What a choice says, as a message. */
+export function messageBody(
+  role: string,
+  { text, reasoning, toolCalls }: Pick<GatheredChoice, "text" | "reasoning" | "toolCalls">,
+): object {
+  const thought = reasoning === "" ? null : reasoning;
+  return {
+    role,
+    // A message that only calls tools, or only thinks, has no content.
+    content: text === "" && (toolCalls.length > 0 || thought !== null) ? null : text,
+    refusal: null,
+    annotations: null,
+    audio: null,
+    function_call: null,
+    tool_calls: toolCalls.map(callBody),
+    reasoning: thought,
+    reasoning_content: thought,
+  };
+}
+
+/** A tool call, or the part of it that a delta brought: what names it comes once. */
+export function callBody({ id, name, argumentsText, isText }: ToolCallDelta): object {
+  const named = name === undefined ? {} : { name };
+  const type = isText === true ? "custom" : "function";
+  return {
+    ...(id === undefined ? {} : { id, type }),
+    [type]: isText === true ? { ...named, input: argumentsText } : { ...named, arguments: argumentsText },
+  };
+}
+
+export function finishBody(finish: ChatFinish): object {
+  return { finish_reason: finish.reason, stop_reason: finish.stopReason, matched_stop: finish.matchedStop };
+}
+
+/** Whether tokens of log-probabilities read `token_id:<N>`: the request or the model's kind may say so. */
+export function spellsIds(header: ChatHeader, form: ChatAnswerForm): boolean {
+  return form.tokensAsIds || header.logprobs === "token-id";
+}
+
+export function usageBody(usage: ChatUsage, completionTokens = usage.completionTokens): object {
+  return {
+    prompt_tokens: usage.promptTokens,
+    total_tokens: usage.promptTokens + completionTokens,
+    completion_tokens: completionTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+  };
+}

@@ -1,0 +1,153 @@
+// A check of a constraint on the wire: the fields of a chat request that are a constraint, values to check it with, and
+// what there is to say of them.
+import { Type, type Static } from "typebox";
+import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { exactJsonText, type ExactJson } from "../../../base/domain/text/exact-json.ts";
+import type { ExactBody } from "../../../base/validation/json-body.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import { checkConstraint, constraintsIn, readConstraint, unservedConstraint } from "./chat-constraint.ts";
+import { constraintFields } from "./fields/constraint-fields.ts";
+import { nullable, orNull } from "../nullable.ts";
+
+const testSchema = Type.Object(
+  {
+    data: Type.Unknown({
+      description:
+        "A value; for a constraint that is not JSON, a text. Its properties may stand in any order.",
+    }),
+    valid: nullable(Type.Boolean(), { description: "What the client thinks of it; answered as it came." }),
+  },
+  { title: "ConstraintTest" },
+);
+
+const checkSchema = Type.Object(
+  {
+    model: nullable(Type.String(), {
+      description: "The model whose answers are meant, by any of its names; by default the server's default.",
+    }),
+    structured_outputs: constraintFields.structured_outputs.schema,
+    response_format: constraintFields.response_format.schema,
+    tests: nullable(Type.Array(testSchema), { description: "Values to check the constraint with." }),
+  },
+  { title: "ConstraintCheckRequest" },
+);
+
+export const constraintCheckForm: BodyForm<typeof checkSchema> = {
+  schema: checkSchema,
+  more: (body, findings) => {
+    checkConstraint(body, findings);
+    checkTests(body, findings);
+  },
+  moreUnserved: unservedConstraint,
+};
+
+type CheckedTest = Static<typeof testSchema>;
+
+export interface ReadConstraintCheck {
+  readonly constraint: Constraint;
+  /** Null means the default. */
+  readonly model: string | null;
+  /** The values as JSON. */
+  readonly tests: readonly { readonly data: string; readonly valid: boolean | null }[];
+  readonly ignored: readonly string[];
+}
+
+/** @throws ServiceError as `readForm` does, and for more tests than are taken */
+export function readConstraintCheck(
+  { value, exact }: ExactBody,
+  { checkTests: countMax }: { readonly checkTests: number },
+): ReadConstraintCheck {
+  refuseManyTests(value, countMax);
+  const { ignored } = readForm(constraintCheckForm, value);
+  // It differs from the checked body in nothing but the digits of numbers.
+  const body = exact as unknown as Static<typeof checkSchema>;
+  // Other spellings of a constraint are a chat's alone, and nothing has looked at them here.
+  const { structured_outputs, response_format } = body;
+  const constraint = readConstraint({ structured_outputs, response_format });
+  if (constraint === null) throw noConstraint();
+  const tests = (body.tests ?? []).map(({ data, valid = null }: CheckedTest) => {
+    // It came out of JSON.
+    return { data: exactJsonText(data as ExactJson), valid };
+  });
+  return { constraint, model: body.model ?? null, tests, ignored };
+}
+
+export const constraintCheckSchema = Type.Object(
+  {
+    served: Type.Boolean({
+      description:
+        "Whether the constraint is served exactly, from the first token of an answer on and along every test.",
+    }),
+    kind: orNull(Type.String(), { description: "Which kind of refusal." }),
+    subject: orNull(Type.String(), { description: "The keyword that is refused." }),
+    place: orNull(Type.String(), { description: "Where it stands." }),
+    reason: orNull(Type.String(), { description: "Why, for people." }),
+    tests: Type.Array(
+      Type.Object({
+        valid: orNull(Type.Boolean()),
+        accepted: Type.Boolean({ description: "Whether an answer can be this value." }),
+        limit: orNull(Type.String(), { description: "The limit that was reached before it was known." }),
+        place: orNull(Type.String(), { description: "How much of the value's text stood there by then." }),
+      }),
+    ),
+    notices: Type.Array(Type.String(), {
+      description: "What to know of a constraint that is served: formats that are not known here.",
+    }),
+    compile_ms: Type.Number({ minimum: 0 }),
+  },
+  { title: "ConstraintCheck" },
+);
+
+/** The answer, in the order in which the tests were sent. */
+export function constraintCheckBody(
+  { refusal, instances, notices, compileMs }: ConstraintCheck,
+  tests: ReadConstraintCheck["tests"],
+): object {
+  return {
+    served: refusal === null,
+    kind: refusal?.kind ?? null,
+    subject: refusal?.subject ?? null,
+    place: refusal?.place ?? null,
+    reason: refusal?.message ?? null,
+    tests: instances.map(({ isAccepted, limit, place }, index) => ({
+      valid: tests[index].valid,
+      accepted: isAccepted,
+      limit,
+      place: place === "" ? null : place,
+    })),
+    notices,
+    compile_ms: Math.round(compileMs * 1000) / 1000,
+  };
+}
+
+/** Adds a fault for every test of a text that is none. */
+function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const format = body["response_format"];
+  const textTypes: readonly unknown[] = ["structural_tag", "regex", "grammar"];
+  const isText = isObject(format) && textTypes.includes(format["type"]);
+  const isJson = constraintsIn(body).every(
+    (name) => name.includes("json") || (name === "response_format" && !isText),
+  );
+  if (isJson || !Array.isArray(body["tests"])) return;
+  for (const [index, test] of body["tests"].entries()) {
+    if (isObject(test) && test["data"] !== undefined && typeof test["data"] !== "string")
+      report(findings, "string_type", "Input should be a valid string", "tests", String(index), "data");
+  }
+}
+
+function refuseManyTests(body: unknown, countMax: number): void {
+  if (!isObject(body) || !Array.isArray(body["tests"]) || body["tests"].length <= countMax) return;
+  const message = `The list has ${body["tests"].length} items; at most ${countMax} are taken; send several checks.`;
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["body", "tests"], message, type: "too_long" }],
+  });
+}
+
+function noConstraint(): ServiceError {
+  const message = "Field required: structured_outputs or response_format, with a constraint in it";
+  const faults = [{ location: ["body", "structured_outputs"], message, type: "missing" }];
+  return new ServiceError({ code: "invalid", faults });
+}

@@ -1,0 +1,223 @@
+// From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
+import type {
+  ChatOutput,
+  ChatRequest,
+  ChatSampling,
+  ChatStopping,
+  ConversationPrompt,
+} from "../../../base/domain/chat.ts";
+import type { Constraint } from "../../../base/domain/constraint.ts";
+import type { Fault } from "../../../base/domain/service-error.ts";
+import type { JsonObject, MessageRecord } from "../../../base/domain/trajectory.ts";
+import { templateArgumentsOf } from "../../../train/trajectories/prompt-arguments.ts";
+import type { Field, ValuesOf } from "../fields/field.ts";
+import type { WirePlaces } from "../places.ts";
+import { completionId, freshRequestId, requestIdPlaces, type RequestId } from "./completion-id.ts";
+import { readWithUnserved } from "../body.ts";
+import { readConstraint } from "./chat-constraint.ts";
+import { chatForm, placesOf } from "./chat-fields.ts";
+import { readCalls } from "./chat-calls.ts";
+import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
+import { chatFields, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
+import type { conversationFields } from "./fields/conversation-fields.ts";
+import { samplingFields } from "./fields/sampling-fields.ts";
+import { readPassing } from "../transfer/passing-params.ts";
+import { readTokenLimit } from "./token-limit.ts";
+import { asFunctionTool, withFunctionCalls } from "./custom-tools.ts";
+
+/** How the answer is written. */
+export interface ChatAnswerForm {
+  readonly isStream: boolean;
+  /** A last chunk with the usage. */
+  readonly includesUsage: boolean;
+  /** The usage so far in every chunk. */
+  readonly usageInEveryChunk: boolean;
+  /** Tokens of log-probabilities read `token_id:<N>` because the request said so. */
+  readonly tokensAsIds: boolean;
+}
+
+export interface ReadChatRequest {
+  readonly request: ChatRequest;
+  readonly form: ChatAnswerForm;
+  /** Where the request's fields stand in the body. */
+  readonly places: WirePlaces;
+  readonly ignored: readonly string[];
+  /** What the client should know of how its request was understood, in sentences. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Checks the whole body and reads it.
+ *
+ * @param exact the body with the digits of its numbers
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and with every option that cannot
+ *   be honoured; where there are only the latter, they stand in the request
+ */
+export function readChatRequest(
+  value: unknown,
+  limits: ChatLimits,
+  requestId = freshRequestId(),
+  exact = value,
+): ReadChatRequest {
+  refuseBeyondLimits(value, limits);
+  const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
+  // It differs from the body in nothing but the digits of numbers, which no constraint's own members are.
+  const constraint = readConstraint(servedPart(exact as ChatRequestBody, unserved));
+  return {
+    request: { ...toRequest(servedPart(body, unserved), { requestId, constraint }), unserved },
+    form: answerFormOf(body),
+    places: { ...placesOf(chatFields, body), ...requestIdPlaces(requestId) },
+    ignored,
+    notices: [],
+  };
+}
+
+/** The body without the fields at fault, none of which must be there: what is not served comes to chat at its default. */
+export function servedPart<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
+  const names = new Set(unserved.map(({ location }) => location[1]));
+  // Every field that the type asks for is left.
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
+}
+
+function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatRequest, "unserved"> {
+  const { logprobs } = body;
+  const { stopping, output, ...parts } = readGeneration(body, read);
+  return {
+    ...parts,
+    prompt: readConversation(body),
+    calls: readCalls(body),
+    stopping: { ...stopping, maxTokens: readTokenLimit(body.max_completion_tokens ?? body.max_tokens) },
+    output: {
+      ...output,
+      promptLogprobCount: output.promptLogprobCount ?? echoedLogprobCount(body),
+      logprobs:
+        logprobs === true ? { topCount: body.top_logprobs ?? 0 } : logprobs === false ? null : undefined,
+      includeReasoning: body.include_reasoning ?? true,
+    },
+  };
+}
+
+/** What is put before an answer is judged as the answer is; null where nothing is, and in streams and searches. */
+function echoedLogprobCount(body: ChatRequestBody): number | null {
+  const isJudged = body.echo === true && body.stream !== true && body.use_beam_search !== true;
+  return isJudged ? (body.top_logprobs ?? 0) : null;
+}
+
+/** What a request says of how answers are drawn, ended and written, whatever they answer. */
+export type GenerationParts = Pick<
+  ChatRequest,
+  "identity" | "sampling" | "constraint" | "recording" | "passing"
+> & {
+  readonly stopping: Omit<ChatStopping, "maxTokens">;
+  readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
+};
+
+/** What of a request is not read of the body alone. */
+export interface GenerationContext {
+  readonly requestId: RequestId;
+  readonly constraint: Constraint | null;
+}
+
+/** Reads that of a checked body. */
+export function readGeneration(
+  body: GenerationBody,
+  { requestId, constraint }: GenerationContext,
+): GenerationParts {
+  const { stop } = body;
+  return {
+    identity: {
+      requestId: completionId(requestId, body.request_id),
+      model: body.model ?? null,
+      user: body.user ?? null,
+      priority: body.priority ?? 0,
+      cacheSalt: body.cache_salt ?? null,
+    },
+    sampling: samplingOf(body),
+    constraint,
+    recording: {
+      isWanted: body.store ?? null,
+      // Of texts alone, as its schema has it.
+      metadata: (body.metadata ?? {}) as Readonly<Record<string, string>>,
+    },
+    passing: readPassing(body.kv_transfer_params),
+    stopping: {
+      minTokens: body.min_tokens ?? 0,
+      stop: typeof stop === "string" ? [stop] : (stop ?? []),
+      stopTokenIds: body.stop_token_ids ?? [],
+      ignoreEndTokens: body.ignore_eos ?? false,
+      includeStopText: body.include_stop_str_in_output ?? false,
+    },
+    output: outputOf(body),
+  };
+}
+
+/** The fields that say which conversation is rendered, and how; the last two where there is an answer. */
+export type ConversationBody = ValuesOf<typeof conversationFields> &
+  Pick<ChatRequestBody, "truncate_prompt_tokens" | "echo">;
+
+export function readConversation(body: ConversationBody): ConversationPrompt {
+  const continueFinalMessage = body.continue_final_message ?? false;
+  return {
+    kind: "conversation",
+    // It came out of JSON.
+    messages: body.messages.map(withFunctionCalls) as readonly MessageRecord[],
+    tools: jsonUnlessEmpty(body.tools?.map(asFunctionTool)),
+    documents: jsonUnlessEmpty(body.documents),
+    template: body.chat_template ?? null,
+    // It came out of JSON.
+    templateArguments: templateArgumentsOf(body as JsonObject),
+    reasoningEffort: body.reasoning_effort ?? null,
+    addGenerationPrompt: body.add_generation_prompt ?? !continueFinalMessage,
+    continueFinalMessage,
+    addSpecialTokens: body.add_special_tokens ?? false,
+    truncation: body.truncate_prompt_tokens ?? null,
+    echo: body.echo ?? false,
+  };
+}
+
+type SamplingField = Field & { readonly reads: `sampling.${string}` };
+
+/** Of fields that are read as one parameter the first that was sent counts; lists are joined. */
+function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
+  const sampling: Record<string, unknown> = {};
+  for (const [name, { reads, read }] of Object.entries<SamplingField>(samplingFields)) {
+    const parameter = reads.slice("sampling.".length);
+    const sent = body[name] ?? null;
+    const value = sent === null || read === undefined ? sent : read(sent);
+    const before = sampling[parameter] ?? null;
+    sampling[parameter] =
+      Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : (before ?? value);
+  }
+  // Each row reads what its parameter takes, or does not compile; that none lacks a row is tested.
+  return sampling as unknown as ChatSampling;
+}
+
+function outputOf(body: GenerationBody): GenerationParts["output"] {
+  const { n } = body;
+  return {
+    choices:
+      body.use_beam_search === true
+        ? { kind: "beam", width: n ?? 1, lengthPenalty: body.length_penalty ?? 1 }
+        : { kind: "sample", count: n ?? 1 },
+    promptLogprobCount: body.prompt_logprobs ?? null,
+    returnTokenIds: body.return_token_ids ?? undefined,
+    skipSpecialTokens: body.skip_special_tokens ?? true,
+  };
+}
+
+/** What came out of JSON as JSON; an empty list or object asks for as much as none. */
+function jsonUnlessEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
+function jsonUnlessEmpty(value: object | null | undefined): unknown {
+  return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;
+}
+
+export function answerFormOf(body: GenerationBody): ChatAnswerForm {
+  const options = body.stream_options ?? null;
+  const includesUsage = options?.include_usage === true;
+  return {
+    isStream: body.stream ?? false,
+    includesUsage,
+    usageInEveryChunk: includesUsage && (options?.continuous_usage_stats ?? false),
+    tokensAsIds: body.return_tokens_as_token_ids ?? false,
+  };
+}

@@ -1,0 +1,128 @@
+// The chunks of a streamed text completion: what each choice goes on with, the first of each beginning with what is put
+// before its text, one without text that ends each choice, and the usage at the end where it was asked for. Choices of
+// several prompts come as they are drawn.
+import type { ChatDelta, ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
+import { choiceCountOf } from "../../../base/domain/generation.ts";
+import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
+import { isLong } from "../json-text.ts";
+import {
+  completionLogprobs,
+  echoedLogprobs,
+  endOf,
+  type CompletionLogprobs,
+  type EchoedLogprobs,
+} from "./completion-logprobs.ts";
+import { completionHeader } from "./completion-response.ts";
+import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
+import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
+
+/**
+ * Makes the chunks of one stream, of its steps as they come.
+ *
+ * @param header of the prompt that began first
+ */
+export function completionChunks({ requests, form }: ReadCompletion, header: ChatHeader) {
+  const choiceCount = choiceCountOf(requests[0].output);
+  const prompts: StreamedPrompt[] = [];
+  // By the choice's index in the answer; those that have begun.
+  const choices = new Map<number, ChoiceStream>();
+  const common = completionHeader(form, header);
+  const chunksOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): readonly object[] => {
+    const known = choices.get(index);
+    const choice = known ?? new ChoiceStream(prompt, form);
+    if (known === undefined) choices.set(index, choice);
+    const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
+    // What is put before an answer has as many log-probabilities as the prompt.
+    const mark = known === undefined && prompt.header.echo !== "" ? { [isLong]: true } : {};
+    return choice.next(delta).map((body, place) => ({
+      ...common,
+      choices: [{ index, ...body }],
+      ...rest,
+      ...(place === 0 ? mark : {}),
+    }));
+  };
+  return {
+    add: ({ request, header: own, deltas }: RequestDeltas): readonly object[] => {
+      const prompt = (prompts[request] ??= streamedPrompt(own, form));
+      return deltas.flatMap((delta) =>
+        chunksOf(request * choiceCount + delta.choice, prompt, deltaAsAnswered(delta, form)),
+      );
+    },
+    end: (usage: ChatUsage): readonly object[] =>
+      form.includesUsage ? [{ ...common, choices: [], usage: usageBody(usageAsAnswered(usage, form)) }] : [],
+  };
+}
+
+/** What all choices of a prompt begin with. */
+interface StreamedPrompt {
+  readonly header: ChatHeader;
+  readonly echoed: EchoedLogprobs;
+}
+
+function streamedPrompt(header: ChatHeader, form: CompletionForm): StreamedPrompt {
+  return { header, echoed: echoedLogprobs(header, form, spellsIds(header, form)) };
+}
+
+/** One choice while it is streamed. */
+class ChoiceStream {
+  readonly #header: ChatHeader;
+  readonly #echoed: EchoedLogprobs;
+  readonly #asIds: boolean;
+  #isBegun = false;
+  /** Characters of all tokens so far, and of what is put before them. */
+  #characters: number;
+
+  constructor({ header, echoed }: StreamedPrompt, form: CompletionForm) {
+    this.#header = header;
+    this.#echoed = echoed;
+    this.#asIds = spellsIds(header, form);
+    this.#characters = echoed.end;
+  }
+
+  /** The bodies of the choice in the next chunks: none where there is nothing to say, and a finish apart from text. */
+  next(delta: ChatDelta): readonly object[] {
+    const text = this.#textOf(delta);
+    if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return [];
+    if (text === "" || delta.finish === null) return [this.#body(delta)];
+    const body = this.#body({ ...delta, finish: null });
+    return [body, this.#body({ ...delta, text: "", tokenIds: [], logprobs: [] })];
+  }
+
+  #textOf(delta: ChatDelta): string {
+    return this.#isBegun ? delta.text : this.#header.echo + delta.text;
+  }
+
+  #body(delta: ChatDelta): object {
+    const { promptTokenIds, tokenIds: ids } = this.#header;
+    const text = this.#textOf(delta);
+    const hasIds = ids.top || ids.inChoices;
+    const prompt = hasIds && !this.#isBegun ? { prompt_token_ids: promptTokenIds } : {};
+    const logprobs = this.#logprobs(delta);
+    this.#isBegun = true;
+    return {
+      text,
+      logprobs,
+      ...(delta.finish === null ? { finish_reason: null } : finishBody(delta.finish)),
+      token_ids: hasIds ? delta.tokenIds : null,
+      ...prompt,
+    };
+  }
+
+  #logprobs({ logprobs: tokens }: ChatDelta): object | null {
+    if (this.#header.logprobs === "off") return null;
+    const own = completionLogprobs(tokens, this.#characters, this.#asIds);
+    this.#characters = endOf(tokens, this.#characters);
+    const body = this.#isBegun ? own : behind(this.#echoed, own);
+    return body.tokens.length === 0 ? null : body;
+  }
+}
+
+function behind(echoed: EchoedLogprobs, own: CompletionLogprobs): EchoedLogprobs["lists"] {
+  const { lists } = echoed;
+  return {
+    tokens: [...lists.tokens, ...own.tokens],
+    token_logprobs: [...lists.token_logprobs, ...own.token_logprobs],
+    top_logprobs: [...lists.top_logprobs, ...own.top_logprobs],
+    text_offset: [...lists.text_offset, ...own.text_offset],
+  };
+}

@@ -1,0 +1,116 @@
+// The body of a text completion: a prompt as text or token ids, or several, and a chat's fields for how answers are drawn
+// and ended. Its own fields, and what contradicts what.
+import { Type } from "typebox";
+import { report, type Findings } from "../../../base/validation/findings.ts";
+import type { BodyForm } from "../body.ts";
+import { checkGeneration } from "../chat/chat-combinations.ts";
+import { unservedConstraint } from "../chat/chat-constraint.ts";
+import { generationFields } from "../chat/chat-request.ts";
+import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
+import { tokenLimitSchema } from "../chat/token-limit.ts";
+import { nullable } from "../nullable.ts";
+
+const tokenId = Type.Integer({ minimum: 0, title: "int" });
+const promptSchema = Type.Union([
+  Type.String({ title: "str" }),
+  Type.Array(
+    Type.Union([Type.String({ title: "str" }), tokenId, Type.Array(tokenId, { title: "list[int]" })]),
+    { title: "list", minItems: 1 },
+  ),
+]);
+
+/** As OpenAI has it: a completion that says nothing is short. */
+export const defaultMaxTokens = 16;
+
+export const completionFields = {
+  prompt: field("prompt.text", promptSchema, {
+    about:
+      "What the answer goes on with, as it stands: a text, a list of texts, token ids, or a list of lists of token ids. No chat template is used. Several prompts are answered at once, the choices of each after those of the one before; one that fails fails all.",
+    range: "at most 128 prompts unless configured otherwise, none empty",
+    example: "The capital of France is",
+  }),
+  max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
+    about:
+      "Most tokens of an answer; cut to the room that is left, -1 for no limit. With 0 nothing is answered but the prompt: with echo and logprobs that scores it.",
+    default: defaultMaxTokens,
+    example: 100,
+  }),
+  logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
+    about:
+      "Returns each token's log-probability, before bias, penalties and temperature, with so many alternatives; with echo the prompt's too. The answers of a prompt have at most 4,194,304 together.",
+    otherwise: "none",
+    example: 3,
+  }),
+  echo: field("prompt.echo", nullable(Type.Boolean()), {
+    about: "Puts the prompt's text before the answer's.",
+    default: false,
+    example: true,
+  }),
+  add_special_tokens: field("prompt.addSpecialTokens", Type.Optional(Type.Boolean()), {
+    about: "Adds the tokenizer's special tokens, such as one that begins a text, to a prompt that is a text.",
+    default: true,
+    example: false,
+  }),
+  // What these two may hold asks for nothing.
+  best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
+    about: "How many answers are drawn: all are returned, so it can only be n.",
+    otherwise: "n",
+    example: 1,
+  }),
+  suffix: field(null, nullable(Type.String()), {
+    about: "What comes after the answer: refused unless empty.",
+    otherwise: "none",
+    example: "",
+  }),
+  ...generationFields,
+};
+
+const completionSchema = schemaOf("CompletionRequest", completionFields);
+
+export type CompletionBody = ValuesOf<typeof completionFields>;
+
+export const completionForm: BodyForm<typeof completionSchema> = {
+  schema: completionSchema,
+  fields: completionFields,
+  more: checkCombinations,
+  moreUnserved: unservedConstraint,
+};
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Adds what the schema cannot say; looks at raw values, whatever their types. */
+function checkCombinations(body: Body, findings: Findings): void {
+  checkGeneration(body, body["max_tokens"] ?? defaultMaxTokens, findings);
+  checkPrompts(body["prompt"], findings);
+  const { suffix, best_of: bestOf, n } = body;
+  if (typeof suffix === "string" && suffix !== "") {
+    const message = "suffix is not supported: what comes after an answer cannot be given. Leave it out.";
+    report(findings, "value_error", `Value error, ${message}`, "suffix");
+  }
+  const count = typeof n === "number" ? n : 1;
+  if (typeof bestOf === "number" && bestOf !== count) {
+    const message = `best_of is ${bestOf} and n is ${count}: every answer that is drawn is returned. Send the same number, or leave best_of out.`;
+    report(findings, "value_error", `Value error, ${message}`, "best_of");
+  }
+}
+
+/** The prompts of a list are of one kind, and none is without tokens. */
+function checkPrompts(prompt: unknown, findings: Findings): void {
+  if (!Array.isArray(prompt)) return;
+  const kinds = new Set(prompt.map((item) => (Array.isArray(item) ? "list" : typeof item)));
+  if (kinds.size > 1) {
+    const message =
+      "A list of prompts holds texts, token ids of one prompt, or lists of token ids, not several of these.";
+    report(findings, "value_error", `Value error, ${message}`, "prompt");
+  }
+  prompt.forEach((item, index) => {
+    if (!Array.isArray(item) || item.length > 0) return;
+    report(
+      findings,
+      "too_short",
+      "The prompt is empty; send at least one token id.",
+      "prompt",
+      String(index),
+    );
+  });
+}

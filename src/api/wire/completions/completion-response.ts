@@ -1,0 +1,116 @@
+// A text completion's answer that is no stream: the choices of every prompt one after the other, every declared field of
+// each.
+import { assert } from "../../../base/domain/assert.ts";
+import type { ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
+import { choiceCountOf } from "../../../base/domain/generation.ts";
+import {
+  addDelta,
+  finishBody,
+  newChoices,
+  spellsIds,
+  usageBody,
+  type GatheredChoice,
+} from "../chat/chat-response.ts";
+import { promptLogprobsBody } from "../chat/chat-logprobs.ts";
+import { passingParams } from "../transfer/passing-params.ts";
+import type { TakeBytes } from "../json-text.ts";
+import { echoedLogprobs, GatheredLogprobs } from "./completion-logprobs.ts";
+import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
+import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
+
+interface GatheredPrompt {
+  readonly header: ChatHeader;
+  readonly choices: readonly GatheredChoice[];
+  /** Of each choice. */
+  readonly logprobs: readonly GatheredLogprobs[];
+}
+
+/** What is the same in an answer and in every chunk of a stream. */
+export function completionHeader({ id }: CompletionForm, header: ChatHeader): object {
+  return {
+    id: `cmpl-${id}`,
+    request_id: id,
+    object: "text_completion",
+    created: Math.floor(header.createdAt.getTime() / 1000),
+    model: header.model,
+    service_tier: "default",
+    system_fingerprint: header.fingerprint,
+  };
+}
+
+/**
+ * Adds up one answer, of its steps as they come.
+ *
+ * @param take called with what is in memory of the answer; what it throws, adding to the answer does
+ */
+export function completionAnswer({ requests, form }: ReadCompletion, take: TakeBytes) {
+  const choiceCount = choiceCountOf(requests[0].output);
+  const prompts: GatheredPrompt[] = [];
+  const newPrompt = (header: ChatHeader): GatheredPrompt => {
+    const asIds = spellsIds(header, form);
+    const echoed = echoedLogprobs(header, form, asIds);
+    const choices = newChoices(choiceCount, header);
+    return { header, choices, logprobs: choices.map(() => new GatheredLogprobs(echoed, asIds, take)) };
+  };
+  return {
+    add: ({ request, header, deltas }: RequestDeltas): void => {
+      const prompt = (prompts[request] ??= newPrompt(header));
+      for (const drawn of deltas) {
+        const delta = deltaAsAnswered(drawn, form);
+        addDelta(prompt.choices, delta);
+        prompt.logprobs[delta.choice].add(delta.logprobs);
+      }
+    },
+    end: (usage: ChatUsage): object => {
+      assert(prompts.length === requests.length, "every request was answered");
+      return {
+        ...completionHeader(form, prompts[0].header),
+        choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
+          // The same for all of them: made once, and spelled when it is written.
+          const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
+          return choices.map((choice, index) => ({
+            index: prompt * choiceCount + index,
+            ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+            ...ofPrompt,
+          }));
+        }),
+        usage: usageBody(usageAsAnswered(usage, form)),
+        kv_transfer_params: passingParams(prompts[0].header.heldAt),
+      };
+    },
+  };
+}
+
+function choiceBody(
+  { text, finish, tokenIds }: GatheredChoice,
+  header: ChatHeader,
+  logprobs: GatheredLogprobs | null,
+): object {
+  assert(finish !== null, "every choice finishes");
+  return {
+    text,
+    logprobs: logprobs?.body ?? null,
+    ...finishBody(finish),
+    ...idsBody(header, tokenIds),
+  };
+}
+
+/** Those that `prompt_logprobs` asked for, where more are there because the prompt is put before the answer. */
+function promptLogprobs(
+  { promptLogprobs: all }: ChatHeader,
+  { promptLogprobCount }: CompletionForm,
+): object | null {
+  if (all === null || promptLogprobCount === null) return null;
+  return promptLogprobsBody(
+    all.map((token) => token && { ...token, alternatives: token.alternatives.slice(0, promptLogprobCount) }),
+  );
+}
+
+/** The ids where they were asked for, and in the choices of a trained model that were asked for log-probabilities. */
+function idsBody(
+  { tokenIds: { top, inChoices }, promptTokenIds }: ChatHeader,
+  tokenIds: readonly number[],
+): object {
+  const isShown = top || inChoices;
+  return { token_ids: isShown ? tokenIds : null, prompt_token_ids: isShown ? promptTokenIds : null };
+}

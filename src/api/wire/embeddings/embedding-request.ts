@@ -1,0 +1,119 @@
+// The body of a request for embeddings, as OpenAI has it: its fields, and what it is read as.
+import { Type } from "typebox";
+import type { EmbeddedInput, EmbeddingRequest } from "../../../base/domain/text/embedding.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import { requestFields } from "../chat/fields/request-fields.ts";
+import { nullable } from "../nullable.ts";
+import type { WirePlaces } from "../places.ts";
+
+/** As OpenAI has it. */
+const inputsMax = 2048;
+
+const tokenId = Type.Integer({ minimum: 0, title: "int" });
+const inputSchema = Type.Union(
+  [
+    Type.String({ title: "str" }),
+    Type.Array(
+      Type.Union([Type.String({ title: "str" }), tokenId, Type.Array(tokenId, { title: "list[int]" })]),
+      { title: "list", minItems: 1 },
+    ),
+  ],
+  {
+    description:
+      "What is embedded: a text, a list of texts, token ids, or a list of lists of token ids. A text gets the tokenizer's special tokens and no chat template. One that cannot be embedded fails all.",
+    "x-range": `at most ${inputsMax} inputs, none empty or longer than the model's context, and 300000 tokens together`,
+    examples: [["The cat sat on the mat.", "A dog barked."]],
+  },
+);
+
+export const embeddingSchema = Type.Object(
+  {
+    model: requestFields.model.schema,
+    input: inputSchema,
+    dimensions: nullable(Type.Integer({ minimum: 1 }), {
+      description:
+        "Keeps so many of each embedding's first numbers, and brings them to length 1 again. That loses little with models that were trained for it (Matryoshka), and may lose much with others.",
+      "x-default": "all that the model has",
+      "x-range": "at most the model's width",
+      examples: [64],
+    }),
+    encoding_format: nullable(Type.Enum(["float", "base64"]), {
+      description:
+        "How an embedding is written: as numbers, or its little-endian floats of 32 bits in base64.",
+      default: "float",
+      examples: ["base64"],
+    }),
+    user: requestFields.user.schema,
+  },
+  { title: "EmbeddingRequest" },
+);
+
+export const embeddingForm: BodyForm<typeof embeddingSchema> = { schema: embeddingSchema, more: checkInputs };
+
+export interface ReadEmbedding {
+  readonly request: EmbeddingRequest;
+  readonly encoding: "float" | "base64";
+  /** Whether the body has a list of inputs, in which faults have an index. */
+  readonly isList: boolean;
+  readonly ignored: readonly string[];
+}
+
+/** @throws ServiceError `invalid` with every fault */
+export function readEmbedding(value: unknown): ReadEmbedding {
+  refuseManyInputs(value);
+  const { value: body, ignored } = readForm(embeddingForm, value);
+  const { inputs, isList } = inputsOf(body.input);
+  const request = { model: body.model ?? null, inputs, dimensions: body.dimensions ?? null };
+  return { request, encoding: body.encoding_format ?? "float", isList, ignored };
+}
+
+/** Where what an error is about stands in the body: all of the request, or one of its inputs. */
+export function embeddingPlaces(isList: boolean, input: number | null): WirePlaces {
+  const place = ["body", "input", ...(isList && input !== null ? [String(input)] : [])];
+  return {
+    model: ["body", "model"],
+    dimensions: ["body", "dimensions"],
+    inputs: ["body", "input"],
+    "prompt.text": place,
+    "prompt.tokenIds": place,
+  };
+}
+
+/** Before anything walks them. */
+function refuseManyInputs(body: unknown): void {
+  const input = isObject(body) ? body["input"] : null;
+  if (!Array.isArray(input) || input.length <= inputsMax || typeof input[0] === "number") return;
+  const message = `There are ${input.length} inputs; at most ${inputsMax} are taken. Send them in several requests.`;
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["body", "input"], message, type: "too_long" }],
+  });
+}
+
+/** The inputs of a list are of one kind, and none is without tokens. */
+function checkInputs({ input }: Readonly<Record<string, unknown>>, findings: Findings): void {
+  if (!Array.isArray(input)) return;
+  const kinds = new Set(input.map((item) => (Array.isArray(item) ? "list" : typeof item)));
+  if (kinds.size > 1) {
+    const message =
+      "A list of inputs holds texts, token ids of one input, or lists of token ids, not several of these.";
+    report(findings, "value_error", `Value error, ${message}`, "input");
+  }
+  input.forEach((item, index) => {
+    if (!Array.isArray(item) || item.length > 0) return;
+    report(findings, "too_short", "The input is empty; send at least one token id.", "input", String(index));
+  });
+}
+
+type Inputs = string | readonly (string | number | readonly number[])[];
+
+function inputsOf(input: Inputs): Pick<EmbeddingRequest, "inputs"> & Pick<ReadEmbedding, "isList"> {
+  const inputOf = (item: string | readonly number[]): EmbeddedInput =>
+    typeof item === "string" ? { kind: "text", text: item } : { kind: "tokens", tokenIds: item };
+  if (typeof input === "string") return { inputs: [inputOf(input)], isList: false };
+  // The items were found to be of one kind.
+  if (typeof input[0] === "number") return { inputs: [inputOf(input as readonly number[])], isList: false };
+  return { inputs: (input as readonly (string | readonly number[])[]).map(inputOf), isList: true };
+}

@@ -1,0 +1,52 @@
+// The answer to a request for embeddings, as OpenAI spells it.
+import { Type } from "typebox";
+import type { Embeddings } from "../../../base/domain/text/embedding.ts";
+import { JsonText, type TakeBytes } from "../json-text.ts";
+import type { ReadEmbedding } from "./embedding-request.ts";
+
+export const embeddingsSchema = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(
+      Type.Object({
+        object: Type.Literal("embedding"),
+        index: Type.Integer({ minimum: 0, description: "The input's place." }),
+        embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
+          description: "A vector of length 1: numbers, or floats in base64 where `encoding_format` says so.",
+        }),
+      }),
+      { description: "One for each input, in their order." },
+    ),
+    model: Type.String({ description: "The name that was asked for." }),
+    usage: Type.Object({
+      prompt_tokens: Type.Integer({ minimum: 0, description: "Tokens of all inputs together." }),
+      total_tokens: Type.Integer({ minimum: 0, description: "The same: nothing is answered with tokens." }),
+    }),
+  },
+  { title: "Embeddings" },
+);
+
+/** @param take called with the bytes that are in memory of it; what it throws, this does */
+export function embeddingsBody(
+  { model, embeddings, tokenCount }: Embeddings,
+  { encoding }: Pick<ReadEmbedding, "encoding">,
+  take: TakeBytes,
+): object {
+  const data = embeddings.map((values, index) => {
+    take(values.byteLength);
+    const text = encoding === "base64" ? () => JSON.stringify(base64Of(values)) : () => numbersOf(values);
+    return { object: "embedding", index, embedding: new JsonText(text) };
+  });
+  return { object: "list", data, model, usage: { prompt_tokens: tokenCount, total_tokens: tokenCount } };
+}
+
+/** Nine digits tell all floats of 32 bits apart; the others that a double prints say nothing. */
+function numbersOf(values: Float32Array): string {
+  return `[${Array.from(values, (value) => Number(value.toPrecision(9))).join(",")}]`;
+}
+
+function base64Of(values: Float32Array): string {
+  const bytes = Buffer.alloc(values.byteLength);
+  values.forEach((value, index) => bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT));
+  return bytes.toString("base64");
+}

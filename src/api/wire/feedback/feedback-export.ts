@@ -1,0 +1,91 @@
+// Asking for feedback as a file: which records, which of their fields, in which form.
+import { Type, type Static } from "typebox";
+import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
+import type { Fault } from "../../../base/domain/service-error.ts";
+import type { RecordSelection } from "../../../judge/feedback/reading/record-pages.ts";
+import { newFindings } from "../../../base/validation/findings.ts";
+import type { BodyForm } from "../body.ts";
+import { nullable } from "../nullable.ts";
+import { csvWriter } from "./csv.ts";
+import { conditionOf, expressionSchema, readMember, unknownFields } from "./feedback-queries.ts";
+import { countColumn, rowBody } from "./query/result-rows.ts";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+
+export const feedbackExportSchema = Type.Object(
+  {
+    project_id: Type.String({ description: "`<entity>/<project>`." }),
+    query: expressionSchema("Which records: as queries have it; all unless given."),
+    fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
+      description:
+        "The fields of each record, as queries have them, under exactly these names. All unless given.",
+      examples: [["id", "created_at", "payload.stars"]],
+    }),
+    format: nullable(Type.Enum(["jsonl", "csv"]), {
+      default: "jsonl",
+      description:
+        "A JSON object a line, or CSV (RFC 4180) with a column for each field, where objects and lists are JSON and a text that a spreadsheet would take for a formula has a `'` before it.",
+    }),
+    after: nullable(Type.String(), {
+      description:
+        "The id of the last record that you have: what was stored behind it comes. So an export goes on that broke off, and has what is new since one that ended.",
+    }),
+    header: nullable(Type.Boolean(), {
+      description: "Of CSV, whether the names of the columns come first.",
+      "x-default": "true without `after`",
+    }),
+  },
+  { title: "FeedbackExportReq" },
+);
+
+type ExportBody = Static<typeof feedbackExportSchema>;
+
+/** The form of an export, whose query is read within limits. */
+export function feedbackExportForm(limits: QueryLimits): BodyForm<typeof feedbackExportSchema> {
+  return {
+    schema: feedbackExportSchema,
+    more: ({ query }, findings) => void readMember(query, findings, limits),
+    moreUnserved: ({ query, fields }) => [
+      ...readMember(query, newFindings("body"), limits).refusals,
+      ...unknownFields(fields),
+      ...countedFields(fields),
+    ],
+  };
+}
+
+function countedFields(fields: unknown): readonly Fault[] {
+  if (!Array.isArray(fields) || fields.length > 1 || fields[0] !== countColumn) return [];
+  const message = `${countColumn} is no field of a record; ask /feedback/query for it.`;
+  return [{ location: ["body", "fields"], message, type: "query" }];
+}
+
+/** What a checked body asks for. */
+export function exportedSelection(body: ExportBody, limits: QueryLimits): RecordSelection {
+  // An empty cursor is what clients send that have nothing yet.
+  const after = body.after === undefined || body.after === "" ? null : body.after;
+  return { projectId: body.project_id, condition: conditionOf(body.query, limits), after };
+}
+
+/** A form of files, as the answer has it. */
+export interface ExportFile {
+  readonly mediaType: string;
+  readonly extension: string;
+  /** What comes before the first record. */
+  readonly header: string;
+  readonly line: (record: FeedbackRecord) => string;
+}
+
+export function exportFile({ format, fields, after, header }: ExportBody): ExportFile {
+  const names = fields ?? null;
+  if (format !== "csv") {
+    const line = (record: FeedbackRecord): string => `${JSON.stringify(rowBody(record, names))}\n`;
+    return { mediaType: "application/jsonl", extension: "jsonl", header: "", line };
+  }
+  const csv = csvWriter(names);
+  const hasHeader = header ?? (after === undefined || after === null || after === "");
+  return {
+    ...csv,
+    mediaType: `text/csv; charset=utf-8; header=${hasHeader ? "present" : "absent"}`,
+    extension: "csv",
+    header: hasHeader ? csv.header : "",
+  };
+}

@@ -1,0 +1,62 @@
+// Removing feedback: a query that names records by their ids, and no other.
+import { Type } from "typebox";
+import { isObject } from "../../../base/validation/findings.ts";
+import type { BodyForm } from "../body.ts";
+
+const purgeSchema = Type.Object(
+  {
+    project_id: Type.String({ description: "`<entity>/<project>`." }),
+    query: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description:
+          "Which records: one whose id is equal to a text, or, with `$or`, up to ten thousand of those.",
+        examples: [
+          { $expr: { $eq: [{ $getField: "id" }, { $literal: "0192d3a4-0000-7000-8000-000000000000" }] } },
+        ],
+      },
+    ),
+  },
+  { title: "FeedbackPurgeReq" },
+);
+
+/** Records removed by one request: as many as a batch adds. */
+const purgedMax = 10_000;
+
+export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
+  schema: purgeSchema,
+  moreUnserved: ({ query }) => {
+    if (!isObject(query) || idsIn(query) !== null) return [];
+    const cure = `write {"$expr": {"$eq": [{"$getField": "id"}, {"$literal": "<id>"}]}}, or an $or of up to ${purgedMax} of those`;
+    const message = `Can only purge feedback by specifying one or more feedback ids; ${cure}.`;
+    return [{ location: ["body", "query"], message, type: "query" }];
+  },
+};
+
+/** The ids that a query names; null where it asks for something else. */
+export function idsIn(query: object): readonly string[] | null {
+  const expression = memberAlone(query, "$expr");
+  const alternatives = memberAlone(expression, "$or");
+  const parts = Array.isArray(alternatives) ? alternatives : [expression];
+  if (parts.length === 0 || parts.length > purgedMax) return null;
+  const ids = parts.map(idIn);
+  return ids.every((id) => id !== null) ? ids : null;
+}
+
+/** The text that an id is to be equal to; null where the expression says something else. */
+function idIn(expression: unknown): string | null {
+  const operands = memberAlone(expression, "$eq");
+  if (!Array.isArray(operands) || operands.length !== 2) return null;
+  const [field, literal] = [memberAlone(operands[0], "$getField"), memberAlone(operands[1], "$literal")];
+  return field === "id" && typeof literal === "string" ? literal : null;
+}
+
+/** What the only member of an object is, where that has this name. */
+function memberAlone(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) && Object.keys(value).length === 1
+    ? value[name]
+    : undefined;
+}
+
+export const feedbackPurgeAnswerSchema = Type.Object({});

@@ -1,0 +1,178 @@
+// Asking for feedback: which records, in which order, which of their fields, and how they come back.
+import { Type, type Static } from "typebox";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
+import type {
+  FeedbackQuery,
+  FeedbackResult,
+  SortKey,
+} from "../../../base/domain/feedback-query/feedback-query.ts";
+import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
+import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
+import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import { isObject, newFindings, type Findings } from "../../../base/validation/findings.ts";
+import type { BodyForm } from "../body.ts";
+import { nullable } from "../nullable.ts";
+import { contentSchema } from "./feedback.ts";
+import { fieldNamed } from "./query/record-fields.ts";
+import { readExpression, type ReadExpression } from "./query/read-expression.ts";
+import { countColumn, rowBody } from "./query/result-rows.ts";
+
+const expressionExample = {
+  $expr: {
+    $and: [
+      { $eq: [{ $getField: "feedback_type" }, { $literal: "vendor.reaction.1" }] },
+      { $eq: [{ $getField: "payload.emoji" }, { $literal: "👍" }] },
+    ],
+  },
+};
+
+/** A query of the language, as a member of a body; which operations it has is checked by {@link readExpression}. */
+export const expressionSchema = (description: string, example: object = expressionExample) =>
+  nullable(Type.Object({}, { additionalProperties: true }), { description, examples: [example] });
+
+export const feedbackQuerySchema = Type.Object(
+  {
+    project_id: Type.String({ description: "`<entity>/<project>`." }),
+    query: expressionSchema('Which records: `{"$expr": …}` in the language of queries; all unless given.'),
+    sort_by: nullable(
+      Type.Array(
+        Type.Object({
+          field: Type.String({ description: "As `fields` has them." }),
+          direction: Type.Enum(["asc", "desc"], { description: "From the least on, or from the greatest." }),
+        }),
+        { maxItems: 16 },
+      ),
+      {
+        description:
+          "By what they are sorted. Records that have a value come first, of values of the payload numbers before other texts; what is equal stays in the order in which it was stored.",
+        examples: [[{ field: "created_at", direction: "desc" }]],
+      },
+    ),
+    fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
+      description:
+        "The fields of each row, under exactly these names: those of a record, `payload.<path>`, `*` for all, or `count(*)` alone. All unless given.",
+      examples: [["id", "payload.note"]],
+    }),
+    limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
+      default: 1000,
+      description: "Most records of the answer, which has up to 4 MiB of them, but at least one.",
+    }),
+    offset: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+      default: 0,
+      description: "Records that are passed over.",
+    }),
+  },
+  { title: "FeedbackQueryReq" },
+);
+
+export type QueryBody = Static<typeof feedbackQuerySchema>;
+
+/** The form of a query, whose operations are read within limits. */
+export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedbackQuerySchema> {
+  return {
+    schema: feedbackQuerySchema,
+    more: ({ query }, findings) => void readMember(query, findings, limits),
+    moreUnserved: ({ query, sort_by: sortBy, fields }) => [
+      ...readMember(query, newFindings("body"), limits).refusals,
+      ...unknownSortFields(sortBy),
+      ...unknownFields(fields),
+    ],
+  };
+}
+
+/** Reads the query of a body; where there is none, it is about every record. */
+export function readMember(query: unknown, findings: Findings, limits: QueryLimits): ReadExpression {
+  if (query === undefined || query === null) return { condition: always, refusals: [] };
+  findings.path.push("query");
+  const read = readExpression(query, findings, limits);
+  findings.path.pop();
+  return read;
+}
+
+/** The condition of a query that was checked. */
+export function conditionOf(query: unknown, limits: QueryLimits): Condition {
+  return readMember(query, newFindings("body"), limits).condition;
+}
+
+function unknownSortFields(sortBy: unknown): readonly Fault[] {
+  return itemsOf(sortBy).flatMap((key, index) =>
+    isObject(key) ? unknownField(key["field"], ["body", "sort_by", String(index), "field"]) : [],
+  );
+}
+
+/** The faults of fields that no record has, and of a count beside others. */
+export function unknownFields(fields: unknown): readonly Fault[] {
+  const names = itemsOf(fields);
+  if (names.length > 1 && names.includes(countColumn)) {
+    const message = `${countColumn} is asked for beside other fields; ask for it alone, or read total_count.`;
+    return [{ location: ["body", "fields"], message, type: "query" }];
+  }
+  return names.flatMap((name, index) =>
+    name === "*" || name === countColumn ? [] : unknownField(name, ["body", "fields", String(index)]),
+  );
+}
+
+function itemsOf(list: unknown): readonly unknown[] {
+  return Array.isArray(list) ? list : [];
+}
+
+function unknownField(name: unknown, location: readonly string[]): readonly Fault[] {
+  if (typeof name !== "string") return [];
+  try {
+    fieldNamed(name);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return [{ location, message: error.message, type: "query" }];
+  }
+}
+
+/** What a checked body asks. */
+export function toFeedbackQuery(body: QueryBody, limits: QueryLimits): FeedbackQuery {
+  return {
+    projectId: body.project_id,
+    condition: conditionOf(body.query, limits),
+    sortBy: sortKeys(body.sort_by ?? []),
+    // A count needs no records.
+    limit: asksForCount(body) ? 0 : (body.limit ?? 1000),
+    offset: body.offset ?? 0,
+  };
+}
+
+/** The oldest first, unless something else is asked for. */
+function sortKeys(sortBy: NonNullable<QueryBody["sort_by"]>): readonly SortKey[] {
+  if (sortBy.length === 0) return [{ field: { kind: "createdAt" }, direction: "asc" }];
+  return sortBy.map(({ field, direction }) => ({ field: fieldNamed(field), direction }));
+}
+
+function asksForCount({ fields }: QueryBody): boolean {
+  return fields?.[0] === countColumn;
+}
+
+export const feedbackQueryAnswerSchema = Type.Object({
+  result: Type.Array(
+    Type.Union([
+      Type.Object(contentSchema, { title: "FeedbackRecord" }),
+      Type.Object(
+        {},
+        { title: "FeedbackRow", additionalProperties: true, description: "The `fields` asked for." },
+      ),
+    ]),
+    { description: "In the order asked for; the oldest first unless given." },
+  ),
+  total_count: Type.Integer({ minimum: 0, description: "Of the records that the query is about." }),
+});
+
+/** The rows of an answer, with the fields asked for. */
+export function feedbackQueryBody(body: QueryBody, { items, totalCount }: FeedbackResult): JsonObject {
+  const result = asksForCount(body)
+    ? [{ [countColumn]: totalCount }]
+    : items.map((record) => feedbackRow(body, record));
+  return { result, total_count: totalCount };
+}
+
+/** One of these rows. */
+export function feedbackRow({ fields }: QueryBody, record: FeedbackRecord): JsonObject {
+  return rowBody(record, fields ?? null);
+}

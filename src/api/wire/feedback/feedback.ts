@@ -1,0 +1,212 @@
+// Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
+// `wb_user_id`. Checks shapes only; references and payloads are checked by feedback/.
+import { Type, type Static } from "typebox";
+import type { FeedbackRecord, FeedbackRevision } from "../../../base/domain/feedback.ts";
+import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
+import type { BodyForm } from "../body.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { nullable, orNull } from "../nullable.ts";
+
+/** In characters. */
+const referenceText = Type.String({ maxLength: 4096 });
+
+/** One of the two spellings of the reference must be there; that is checked apart. */
+const createFields = {
+  project_id: Type.String({ description: "`<entity>/<project>`." }),
+  vendor_ref: nullable(referenceText, {
+    description: "What the feedback is on: an object, an op or a call; this or weave_ref must be there.",
+    examples: ["weave:///acme/games/call/0192d3a4"],
+  }),
+  weave_ref: nullable(referenceText, { description: "The same as vendor_ref, by another name." }),
+  feedback_type: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: "Which kind of feedback; some have payloads of a known form.",
+    examples: ["vendor.reaction.1"],
+  }),
+  payload: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: "What is said; at most 1 MiB of JSON.",
+      examples: [{ emoji: "👍" }],
+    },
+  ),
+  id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
+    description: "Of the record; the same id with the same content again adds nothing.",
+    "x-default": "a fresh one",
+  }),
+  creator: nullable(Type.String({ maxLength: 1024 }), { description: "Who said it, in the client's words." }),
+  annotation_ref: nullable(referenceText, { description: "The `object/` that asked for it." }),
+  runnable_ref: nullable(referenceText, { description: "The `op/` or `object/` that judged." }),
+  call_ref: nullable(referenceText, { description: "The `call/` in which it judged." }),
+  trigger_ref: nullable(referenceText, { description: "The `object/` that had it judged." }),
+  queue_id: nullable(Type.String({ maxLength: 256 }), { description: "The annotation queue it came from." }),
+  // Authors are written by the server.
+  vendor_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+  wb_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+};
+
+/** One record of a batch too. */
+export const feedbackRecordSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
+const replaceSchema = Type.Object(
+  {
+    ...createFields,
+    feedback_id: Type.String({ minLength: 1, maxLength: 256, description: "The record to replace." }),
+  },
+  { title: "FeedbackReplaceReq" },
+);
+const batchSchema = Type.Object(
+  { batch: Type.Array(feedbackRecordSchema, { description: "All are written, or none." }) },
+  { title: "FeedbackBatchCreateReq" },
+);
+const historySchema = Type.Object(
+  {
+    project_id: Type.String({ description: "`<entity>/<project>`." }),
+    feedback_id: Type.String({ description: "The record." }),
+    after: nullable(Type.String(), { description: "The `revision_id` that the page before ended with." }),
+    limit: nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
+      default: 100,
+      description: "Most revisions of the page.",
+    }),
+  },
+  { title: "FeedbackHistoryReq" },
+);
+
+export type FeedbackBody = Static<typeof feedbackRecordSchema>;
+export type FeedbackReplaceBody = Static<typeof replaceSchema>;
+
+export const feedbackCreateForm: BodyForm<typeof feedbackRecordSchema> = {
+  schema: feedbackRecordSchema,
+  more: checkSpellings,
+};
+export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
+  schema: replaceSchema,
+  more: checkSpellings,
+};
+export const feedbackBatchForm: BodyForm<typeof batchSchema> = { schema: batchSchema };
+export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: historySchema };
+
+/** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
+export function checkSpellings(record: unknown, findings: Findings): void {
+  if (!isObject(record)) return;
+  const vendor = unlessEmpty(record["vendor_ref"]);
+  const weave = unlessEmpty(record["weave_ref"]);
+  if (vendor === null && weave === null) report(findings, "missing", "Field required", "vendor_ref");
+  if (typeof vendor === "string" && typeof weave === "string" && vendor !== weave) {
+    const message =
+      "Value error, vendor_ref and weave_ref are two spellings of one field and differ; give one.";
+    report(findings, "value_error", message, "weave_ref");
+  }
+}
+
+/** Whether the record was written in the other spelling; its answer then is too. */
+export function usesOtherSpelling(body: FeedbackBody): boolean {
+  return body.weave_ref !== undefined || body.wb_user_id !== undefined;
+}
+
+/** Reads a checked record. */
+export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
+  return {
+    id: body.id ?? null,
+    projectId: body.project_id,
+    vendorRef: reference(body.vendor_ref) ?? reference(body.weave_ref) ?? "",
+    feedbackType: body.feedback_type,
+    // It came out of JSON.
+    payload: body.payload as JsonObject,
+    creator: body.creator ?? null,
+    annotationRef: reference(body.annotation_ref),
+    runnableRef: reference(body.runnable_ref),
+    callRef: reference(body.call_ref),
+    triggerRef: reference(body.trigger_ref),
+    queueId: body.queue_id ?? null,
+  };
+}
+
+/** An empty text counts as absent. */
+function unlessEmpty<Value>(value: Value): Value | null {
+  return value === undefined || value === "" ? null : value;
+}
+
+function reference(text: string | null | undefined): string | null {
+  return unlessEmpty(text) ?? null;
+}
+
+const answerFields = {
+  id: Type.String(),
+  created_at: Type.String({ format: "date-time", description: "UTC." }),
+  vendor_user_id: Type.String({ description: "The owner of the key that wrote it." }),
+  wb_user_id: Type.Optional(
+    Type.String({ description: "The same, where the request was in this spelling." }),
+  ),
+  payload: Type.Object({}, { additionalProperties: true }),
+};
+export const feedbackSchema = Type.Object(answerFields, { title: "Feedback" });
+export const feedbackBatchAnswerSchema = Type.Object({
+  res: Type.Array(feedbackSchema, { description: "In the order of the batch." }),
+});
+
+export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): JsonObject {
+  return {
+    id: record.id,
+    created_at: record.createdAt.toISOString(),
+    vendor_user_id: record.vendorUserId,
+    ...(otherSpelling ? { wb_user_id: record.vendorUserId } : {}),
+    payload: record.payload,
+  };
+}
+
+const shownReference = orNull(Type.String());
+
+/** Everything that a record says. */
+export const contentSchema = {
+  ...answerFields,
+  project_id: Type.String(),
+  vendor_ref: Type.String(),
+  weave_ref: Type.String(),
+  feedback_type: Type.String(),
+  creator: shownReference,
+  annotation_ref: shownReference,
+  runnable_ref: shownReference,
+  call_ref: shownReference,
+  trigger_ref: shownReference,
+  queue_id: shownReference,
+};
+
+export const feedbackHistorySchema = Type.Object({
+  result: Type.Array(
+    Type.Object(
+      {
+        ...contentSchema,
+        revision_id: Type.String({ description: "What `after` takes for the next page." }),
+        replaced_at: Type.String({ format: "date-time" }),
+      },
+      { title: "FeedbackRevision" },
+    ),
+    { description: "What the record said before, the oldest first." },
+  ),
+  has_more: Type.Boolean(),
+});
+
+/** A replaced state of a record, with everything it said. */
+export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {
+  return { ...contentBody(record), revision_id: id, replaced_at: replacedAt.toISOString() };
+}
+
+/** A record with everything it says, in both spellings. */
+export function contentBody(record: FeedbackRecord): JsonObject {
+  return {
+    ...feedbackBody(record, true),
+    project_id: record.projectId,
+    vendor_ref: record.vendorRef,
+    weave_ref: record.vendorRef,
+    feedback_type: record.feedbackType,
+    creator: record.creator,
+    annotation_ref: record.annotationRef,
+    runnable_ref: record.runnableRef,
+    call_ref: record.callRef,
+    trigger_ref: record.triggerRef,
+    queue_id: record.queueId,
+  };
+}

@@ -1,0 +1,51 @@
+// What one query may still ask while it is read.
+import type { QueryLimits } from "../../../../base/domain/feedback-query/query-limits.ts";
+import { ServiceError } from "../../../../base/domain/service-error.ts";
+
+/** What is left for one query. Every method throws `unsupported` once there is nothing left. */
+export interface QueryBudget {
+  /** One more part, inside of those that were not left. @returns true */
+  enter(): boolean;
+  leave(): void;
+  /** @returns true */
+  takeLiteral(value: unknown): boolean;
+}
+
+export function newQueryBudget({ depthMax, operandsMax, literalBytesMax }: QueryLimits): QueryBudget {
+  let depth = 0;
+  let operandCount = 0;
+  let literalBytes = 0;
+  let isOver = false;
+  /** Said once: what comes after it is refused in silence. */
+  const over = (message: string): never => {
+    isOver = true;
+    throw new ServiceError({ code: "unsupported", message });
+  };
+  return {
+    enter: () => {
+      if (isOver) return false;
+      if (depth === depthMax)
+        over(
+          `The query is nested more than ${depthMax} deep (feedback.queryDepth). Write $and and $or with longer lists instead.`,
+        );
+      if (operandCount === operandsMax)
+        over(
+          `The query has more than ${operandsMax} operations and operands (feedback.queryOperands). Ask with several queries.`,
+        );
+      depth += 1;
+      operandCount += 1;
+      return true;
+    },
+    leave: () => {
+      depth -= 1;
+    },
+    takeLiteral: (value) => {
+      literalBytes += Buffer.byteLength(JSON.stringify(value));
+      if (literalBytes > literalBytesMax && !isOver)
+        over(
+          `The literals of the query are more than ${literalBytesMax} bytes together (feedback.queryLiteralBytes). Ask for a part of the text with $contains, or with several queries.`,
+        );
+      return !isOver;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// The names that queries have for the fields of a feedback record, in both spellings.
+import type { FeedbackField, TextField } from "../../../../base/domain/feedback-query/feedback-field.ts";
+import { pathSteps } from "../../../../base/domain/feedback-query/feedback-field.ts";
+import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+
+const textFields: ReadonlyMap<string, TextField> = new Map([
+  ["id", "id"],
+  ["project_id", "projectId"],
+  ["vendor_ref", "vendorRef"],
+  ["weave_ref", "vendorRef"],
+  ["vendor_user_id", "vendorUserId"],
+  ["wb_user_id", "vendorUserId"],
+  ["creator", "creator"],
+  ["feedback_type", "feedbackType"],
+  ["annotation_ref", "annotationRef"],
+  ["runnable_ref", "runnableRef"],
+  ["call_ref", "callRef"],
+  ["trigger_ref", "triggerRef"],
+  ["queue_id", "queueId"],
+  ["call_id", "callId"],
+]);
+
+const payload = "payload";
+
+/** Every name, without those of what is in a payload. */
+export const fieldNames: readonly string[] = [...textFields.keys(), "created_at", payload];
+
+/**
+ * The field of a name; `payload.<path>` for what is in a payload.
+ *
+ * @throws ServiceError `unsupported` where there is none of this name
+ */
+export function fieldNamed(name: string): FeedbackField {
+  const text = textFields.get(name);
+  if (text !== undefined) return { kind: "text", name: text };
+  if (name === "created_at") return { kind: "createdAt" };
+  if (name === payload) return { kind: "payload", path: [] };
+  if (name.startsWith(`${payload}.`)) {
+    const path = pathSteps(name.slice(payload.length + 1));
+    if (path !== null) return { kind: "payload", path };
+    const message = `${quoted(name)} has an index beyond every list; write a backslash before digits that are a name.`;
+    throw new ServiceError({ code: "unsupported", message });
+  }
+  const message = `Unknown field: ${quoted(name)}. The fields are ${fieldNames.join(", ")} and payload.<path>.`;
+  throw new ServiceError({ code: "unsupported", message });
+}

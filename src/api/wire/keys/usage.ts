@@ -1,0 +1,99 @@
+// What keys have used, as the API spells it: pages of rows, and the same as CSV.
+import { Type, type Static } from "typebox";
+import { usageId, type UsageFilter, type UsageRow } from "../../../base/domain/keys/usage.ts";
+import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { csvLine } from "../feedback/csv.ts";
+import { orNull } from "../nullable.ts";
+import { pageQueryFields, pageSchema } from "../page.ts";
+
+const day = { pattern: "^\\d{4}-\\d{2}-\\d{2}$", examples: ["2026-11-26"] };
+
+const filterFields = {
+  from: Type.Optional(Type.String({ ...day, description: "The first day, `YYYY-MM-DD` in UTC." })),
+  to: Type.Optional(Type.String({ ...day, description: "The last day, which is included." })),
+  key_id: Type.Optional(Type.String({ description: "Only what this key used." })),
+  model: Type.Optional(
+    Type.String({ description: "Only of this model: `<entity>/<project>/<name>`, or a base model's name." }),
+  ),
+  entity: Type.Optional(
+    Type.String({ description: "Only what this entity's keys used; another than the key's for admins." }),
+  ),
+};
+
+export const usageQuerySchema = Type.Object({ ...filterFields, ...pageQueryFields });
+export const usageExportQuerySchema = Type.Object(filterFields);
+
+export const usageSchema = Type.Object(
+  {
+    id: Type.String({ description: "Of the row, for `after`." }),
+    day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
+    key_id: orNull(Type.String(), {
+      description: "Null for what no key asked for, such as a job of a standing rule.",
+    }),
+    entity: Type.String({ description: "The key's." }),
+    model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
+    requests: Type.Integer({
+      minimum: 0,
+      description: "Answers that the model began; each prompt of a text completion is one.",
+    }),
+    prompt_tokens: Type.Integer({ minimum: 0 }),
+    cached_tokens: Type.Integer({
+      minimum: 0,
+      description: "Those of the prompts that were not computed anew.",
+    }),
+    completion_tokens: Type.Integer({ minimum: 0 }),
+    training_tokens: Type.Integer({
+      minimum: 0,
+      description: "Tokens that jobs which succeeded learned from, each as often as they did.",
+    }),
+  },
+  { title: "Usage" },
+);
+export const usagePageSchema = pageSchema(usageSchema);
+
+export function usageBody(row: UsageRow): Static<typeof usageSchema> {
+  return {
+    id: usageId(row),
+    day: row.day,
+    key_id: row.keyId === "" ? null : row.keyId,
+    entity: row.entity,
+    model: row.model,
+    requests: row.requests,
+    prompt_tokens: row.promptTokens,
+    cached_tokens: row.cachedTokens,
+    completion_tokens: row.completionTokens,
+    training_tokens: row.trainingTokens,
+  };
+}
+
+/**
+ * @param entity whose the caller may see, or asked for
+ * @throws ServiceError `invalid` for what is no day
+ */
+export function usageFilter(
+  query: Static<typeof usageExportQuerySchema>,
+  entity: string | null,
+): UsageFilter {
+  const { key_id: keyId = null, model = null } = query;
+  return { from: dayIn(query, "from"), to: dayIn(query, "to"), keyId, model, entity };
+}
+
+function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to"): string | null {
+  const text = query[field];
+  if (text === undefined) return null;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  const message = `${field} is ${quoted(text)}; it must be a day such as 2026-11-26`;
+  const faults = [{ location: ["query", field], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", faults });
+}
+
+const columns = Object.keys(usageSchema.properties).filter((name) => name !== "id");
+
+/** RFC 4180, a column for each field but `id`. */
+export const usageCsv = {
+  header: csvLine(columns),
+  line: (row: UsageRow): string => {
+    const values: Readonly<Record<string, string | number | null>> = usageBody(row);
+    return csvLine(columns.map((name) => values[name] ?? null));
+  },
+};

@@ -1,0 +1,77 @@
+// The body of the chat request that a request for a message stands for.
+import { borrowed, given } from "../chat/borrowed-fields.ts";
+import { isObject } from "../../../base/validation/findings.ts";
+import { continuesLast, type InputMessage } from "./input-messages.ts";
+import { lentNames, type CountRequestBody, type MessagesRequestBody } from "./messages-request.ts";
+
+type Tool = NonNullable<CountRequestBody["tools"]>[number];
+type ToolChoice = NonNullable<CountRequestBody["tool_choice"]>;
+
+/** A request for a message, or for the number of tokens of its prompt. */
+export type MessageBody = CountRequestBody & Partial<MessagesRequestBody>;
+
+/**
+ * @param messages as `inputMessages` makes them of the body
+ * @param tools those of the body that the model is shown
+ */
+export function chatBody(
+  body: MessageBody,
+  messages: readonly InputMessage[],
+  tools: readonly Tool[],
+): object {
+  const choice = tools.length === 0 ? null : (body.tool_choice ?? null);
+  const format = formatOf(body);
+  return {
+    ...borrowed(body, lentNames),
+    messages: messages.map(({ message }) => message),
+    ...(continuesLast(messages) ? { continue_final_message: true } : {}),
+    stream: body.stream ?? false,
+    max_tokens: body.max_tokens ?? null,
+    stop: body.stop_sequences ?? null,
+    user: body.metadata?.user_id ?? null,
+    tools: tools.length === 0 ? null : tools.map(toolBody),
+    tool_choice: choice === null ? null : toolChoice(choice),
+    parallel_tool_calls: choice?.disable_parallel_tool_use !== true,
+    response_format: format && {
+      type: "json_schema",
+      json_schema: { name: "output", schema: format.schema },
+    },
+    ...thinkingBody(body),
+    // Tokens have no place in the answer.
+    logprobs: false,
+    return_token_ids: false,
+  };
+}
+
+/** By its newer name, or its older one. */
+function formatOf({ output_config: config, output_format: older }: CountRequestBody) {
+  return config?.format ?? older ?? null;
+}
+
+function toolBody({ name, description, input_schema: parameters, strict }: Tool): object {
+  return { type: "function", function: given({ name, description, parameters, strict }) };
+}
+
+function toolChoice({ type, name }: ToolChoice): unknown {
+  if (type === "tool") return { type: "function", function: { name } };
+  return type === "any" ? "required" : type;
+}
+
+/** A model is told to think, or not to: whether it does where nothing is said depends on its template. */
+function thinkingBody({
+  thinking,
+  output_config: config,
+  chat_template_kwargs: variables,
+}: MessageBody): object {
+  const kind = thinking?.type ?? "disabled";
+  if (kind === "disabled") return { reasoning_effort: "none" };
+  const effort = config?.effort ?? null;
+  const own = variables ?? {};
+  return {
+    reasoning_effort: effort,
+    // An effort says it already, and what is no object is refused as it was sent.
+    ...(effort === null && isObject(own) ? { chat_template_kwargs: { enable_thinking: true, ...own } } : {}),
+    thinking_token_budget: kind === "enabled" ? (thinking?.budget_tokens ?? null) : null,
+    include_reasoning: thinking?.display !== "omitted",
+  };
+}

@@ -1,0 +1,113 @@
+// The answer to a request for a message: the events of a stream in order, and the whole, which holds what they add up to.
+import { assert } from "../../../base/domain/assert.ts";
+import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
+import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
+
+/** What keeps a stream alive that has nothing to say for long. */
+export const ping: MessageEvent = { type: "ping" };
+
+/** Makes the events of one stream, of its steps as they come. */
+export function messageEvents(request: ChatRequest, header: ChatHeader) {
+  const message = new MessageSoFar(request, header);
+  return {
+    begin: (usage: ChatUsage): readonly object[] => [
+      { type: "message_start", message: message.body({ usage: message.usage(usage) }) },
+      ping,
+    ],
+    add: (deltas: readonly ChatDelta[]): readonly object[] =>
+      deltas.flatMap((delta) => [...message.add(delta)]),
+    end: (usage: ChatUsage): readonly object[] => {
+      const { stop_reason, stop_sequence } = message.stop(usage);
+      return [
+        {
+          type: "message_delta",
+          delta: { stop_reason, stop_sequence, stop_details: null, container: null },
+          usage: message.usage(usage),
+        },
+        { type: "message_stop" },
+      ];
+    },
+  };
+}
+
+/** Adds up one answer, as {@link messageEvents} streams one. */
+export function wholeMessage(request: ChatRequest, header: ChatHeader) {
+  const message = new MessageSoFar(request, header);
+  return {
+    // What the events are is for streams; taking them is what adds them up.
+    add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...message.add(delta)]),
+    end: (usage: ChatUsage): object => message.body({ ...message.stop(usage), usage: message.usage(usage) }),
+  };
+}
+
+class MessageSoFar {
+  readonly #request: ChatRequest;
+  readonly #header: ChatHeader;
+  readonly #blocks = new ContentBlocks();
+  #finish: ChatFinish | null = null;
+  /** Tokens up to the last one that was thought. */
+  #thinkingTokens = 0;
+
+  constructor(request: ChatRequest, header: ChatHeader) {
+    this.#request = request;
+    this.#header = header;
+  }
+
+  *add(delta: ChatDelta): Generator<MessageEvent> {
+    if (delta.reasoning !== "") this.#thinkingTokens = delta.choiceTokens;
+    yield* this.#blocks.add(delta);
+    if (delta.finish === null) return;
+    this.#finish = delta.finish;
+    yield* this.#blocks.finish();
+  }
+
+  body(ended: { readonly usage: object; readonly stop_reason?: string }): object {
+    return {
+      id: `msg_${this.#request.identity.requestId}`,
+      type: "message",
+      role: "assistant",
+      model: this.#header.model,
+      content: [...this.#blocks.blocks],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      container: null,
+      diagnostics: null,
+      ...ended,
+    };
+  }
+
+  /** Why it ended. */
+  stop({ completionTokens }: ChatUsage): {
+    readonly stop_reason: string;
+    readonly stop_sequence: string | null;
+  } {
+    const finish = this.#finish;
+    assert(finish !== null, "a completion ends with its finish");
+    const { reason, matchedStop } = finish;
+    const { maxTokens } = this.#request.stopping;
+    if (reason === "length") {
+      const isAsMany = maxTokens !== null && completionTokens >= maxTokens;
+      return { stop_reason: isAsMany ? "max_tokens" : "model_context_window_exceeded", stop_sequence: null };
+    }
+    if (this.#blocks.hasCalls) return { stop_reason: "tool_use", stop_sequence: null };
+    return { stop_reason: matchedStop === null ? "end_turn" : "stop_sequence", stop_sequence: matchedStop };
+  }
+
+  /** Tokens of the prompt that were computed before are counted by themselves. */
+  usage({ promptTokens, cachedTokens, completionTokens }: ChatUsage): object {
+    return {
+      input_tokens: promptTokens - cachedTokens,
+      // What is kept of a prompt costs nothing, and is not set apart from the rest of it.
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: cachedTokens,
+      cache_creation: null,
+      output_tokens: completionTokens,
+      output_tokens_details: { thinking_tokens: this.#thinkingTokens },
+      server_tool_use: null,
+      service_tier: "standard",
+      inference_geo: null,
+      speed: null,
+    };
+  }
+}

@@ -1,0 +1,65 @@
+// The models that can be asked as clients of Anthropic's API read them, who send the header `anthropic-version`.
+import { Type, type Static } from "typebox";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+/** What is known of a name that can be asked. */
+export interface NamedModel {
+  readonly id: string;
+  readonly createdAt: Date;
+  /** Tokens that prompt and answer may have together; null where its base is not served. */
+  readonly contextLength: number | null;
+}
+
+export const modelListQuerySchema = Type.Object({
+  /** The id that the page begins behind, and the one that it ends before. */
+  after_id: Type.Optional(Type.String()),
+  before_id: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+});
+
+export function modelInfo({ id, createdAt, contextLength }: NamedModel): object {
+  return {
+    type: "model",
+    id,
+    display_name: id,
+    created_at: createdAt.toISOString(),
+    max_input_tokens: contextLength,
+    max_tokens: contextLength,
+    capabilities: null,
+    lifecycle: "active",
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+  };
+}
+
+/**
+ * A page of the models.
+ *
+ * @throws ServiceError `invalid` for a name to go on from that is none of them
+ */
+export function modelInfoPage(
+  models: readonly NamedModel[],
+  { after_id: after, before_id: before, limit = 20 }: Static<typeof modelListQuerySchema>,
+): object {
+  const start = after === undefined ? 0 : placeOf(models, after, "after_id") + 1;
+  const end = before === undefined ? models.length : placeOf(models, before, "before_id");
+  // What ends before a model has those next to it.
+  const isBackward = before !== undefined && after === undefined;
+  const first = isBackward ? Math.max(start, end - limit) : start;
+  const page = models.slice(first, isBackward ? end : Math.min(end, first + limit));
+  return {
+    data: page.map(modelInfo),
+    has_more: page.length < end - start,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  };
+}
+
+function placeOf(models: readonly NamedModel[], id: string, parameter: string): number {
+  const place = models.findIndex((model) => model.id === id);
+  if (place >= 0) return place;
+  const message = "The list has no such model to go on from; begin again without it.";
+  const location = ["query", parameter];
+  throw new ServiceError({ code: "invalid", faults: [{ location, message, type: "value_error" }] });
+}

@@ -1,0 +1,180 @@
+// From a parsed body to the domain's requests: the body becomes a chat request's and is read as one, so that each field means
+// what it means there. What is found wrong is located where the client sent it.
+import type { ChatRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
+import { assert } from "../../../base/domain/assert.ts";
+import { cut, ServiceError } from "../../../base/domain/service-error.ts";
+import { isObject } from "../../../base/validation/findings.ts";
+import { readForm } from "../body.ts";
+import { longList, type ChatLimits } from "../chat/chat-limits.ts";
+import { freshRequestId, type RequestId } from "../chat/completion-id.ts";
+import { readChatRequest } from "../chat/read-chat-request.ts";
+import type { WirePlaces } from "../places.ts";
+import { chatBody, type MessageBody } from "./chat-body.ts";
+import { inputMessages } from "./input-messages.ts";
+import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
+import { sentError, sentPlace, type SentOrigins } from "./sent-places.ts";
+
+/** What is known of a request beside what it asks for. */
+interface ReadParts {
+  /** Where its fields stand in the body; of the messages, where they would stand in a chat request's. */
+  readonly places: WirePlaces;
+  /** Where messages and tools were sent, which says where in the body a fault of one stands. */
+  readonly origins: SentOrigins;
+  /** What the client should know of how its request was understood, in sentences. */
+  readonly notices: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+export interface ReadMessagesRequest extends ReadParts {
+  readonly request: ChatRequest;
+  readonly isStream: boolean;
+}
+
+export interface ReadCountRequest extends ReadParts {
+  readonly request: TokenizeRequest;
+}
+
+/**
+ * @param exact the body with the digits of its numbers
+ * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
+ */
+export function readMessagesRequest(
+  value: unknown,
+  limits: ChatLimits,
+  requestId = freshRequestId(),
+  exact = value,
+): ReadMessagesRequest {
+  refuseLongLists(value, limits);
+  const { value: body, ignored } = readForm(messagesForm, value);
+  const read = readAsChat(body, { limits, requestId, exact });
+  return { ...read, ignored, isStream: body.stream ?? false };
+}
+
+/**
+ * Reads which prompt is counted.
+ *
+ * @throws ServiceError as {@link readMessagesRequest}
+ */
+export function readCountRequest(value: unknown, limits: ChatLimits): ReadCountRequest {
+  refuseLongLists(value, limits);
+  const { value: body, ignored } = readForm(countForm, value);
+  const { request, ...read } = readAsChat(body, { limits, requestId: freshRequestId(), exact: value });
+  const { identity, prompt, unserved } = request;
+  if (unserved.length > 0) throw new ServiceError({ code: "unsupported", faults: unserved });
+  assert(prompt.kind === "conversation", "messages are a conversation");
+  return {
+    ...read,
+    ignored,
+    request: { model: identity.model, prompt, wantsTexts: false },
+  };
+}
+
+function readAsChat(
+  body: MessageBody,
+  {
+    limits,
+    requestId,
+    exact,
+  }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
+): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
+  // It differs from the body in nothing but the digits of numbers, which a call's arguments keep.
+  const exactBody = exact as MessageBody;
+  const messages = inputMessages(exactBody);
+  const shown = (body.tools ?? []).flatMap((tool, index) =>
+    isShownTool(tool.type) ? [{ tool, index }] : [],
+  );
+  const tools = shown.map(({ tool }) => tool);
+  refuseForcedNothing(body, tools);
+  const origins = {
+    messages: messages.map(({ origin }) => origin),
+    tools: shown.map(({ index }) => index),
+    format: (body.output_config?.format ?? null) === null ? ["output_format"] : ["output_config", "format"],
+  };
+  try {
+    const { request, places, notices } = readChatRequest(
+      chatBody(body, messages, tools),
+      limits,
+      requestId,
+      chatBody(exactBody, messages, tools),
+    );
+    return {
+      request: {
+        ...withLenientBudget(request, body),
+        unserved: request.unserved.map((fault) => ({
+          ...fault,
+          location: sentPlace(fault.location, origins),
+        })),
+      },
+      places: Object.fromEntries(
+        Object.entries(places).map(([field, place]) => [
+          field,
+          field === "prompt.messages" ? place : sentPlace(place, origins),
+        ]),
+      ),
+      origins,
+      notices: [...noticesOf(body), ...notices],
+    };
+  } catch (error) {
+    throw sentError(error, origins);
+  }
+}
+
+/**
+ * A budget is asked for by clients that know nothing of the model: one that has no marks of thinking, which a chat's own
+ * `thinking_token_budget` is refused for, needs none.
+ */
+function withLenientBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
+  const { processors } = request.sampling;
+  if (processors === null || thinking?.type !== "enabled") return request;
+  const budget = processors.at(-1);
+  assert(budget !== undefined, "a budget is the last processor");
+  const lenient = { ...budget, kwargs: { ...budget.kwargs, optional: true } };
+  return {
+    ...request,
+    sampling: { ...request.sampling, processors: [...processors.slice(0, -1), lenient] },
+  };
+}
+
+/** Before anything walks the blocks. */
+function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: ChatLimits): void {
+  if (!isObject(body)) return;
+  const { messages, system, tools } = body;
+  const faults = [
+    ...longList(["messages"], messages, chatMessages),
+    ...longList(["system"], system, chatParts),
+    ...longList(["tools"], tools, chatTools),
+  ];
+  if (faults.length === 0 && Array.isArray(messages)) {
+    messages.forEach((message: unknown, index) => {
+      if (isObject(message))
+        faults.push(...longList(["messages", String(index), "content"], message["content"], chatParts));
+    });
+  }
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+}
+
+/** A call that must be, where none of the tools can be called. */
+function refuseForcedNothing({ tools, tool_choice: choice }: MessageBody, shown: readonly object[]): void {
+  const isForced = choice?.type === "any" || choice?.type === "tool";
+  if (!isForced || shown.length > 0) return;
+  const message =
+    (tools ?? []).length === 0
+      ? "tool_choice asks for a call, and there are no tools; send some, or leave it out."
+      : "tool_choice asks for a call, and this server runs none of the tools itself; send tools of the type custom.";
+  throw new ServiceError({
+    code: "unsupported",
+    faults: [{ location: ["body", "tools"], message, type: "unsupported" }],
+  });
+}
+
+/** What of the request has no effect, though its sender may expect one. */
+function noticesOf({ tools, context_management: management }: MessageBody): readonly string[] {
+  const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownTool(type)))];
+  const edits = isObject(management) ? management["edits"] : null;
+  return [
+    ...(left.length > 0 ? [`tools that this server does not run are left out: ${cut(left.join(", "))}`] : []),
+    ...(Array.isArray(edits) && edits.length > 0
+      ? ["context_management is not applied: the conversation is taken as it was sent"]
+      : []),
+  ];
+}

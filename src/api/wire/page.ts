@@ -1,0 +1,84 @@
+// Cursor pages on the wire: the query that asks for one, and the list that answers.
+import { Type, type Static, type TSchema } from "typebox";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
+import { locate } from "./places.ts";
+
+export const pageQueryFields = {
+  after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Most items of the page." }),
+  ),
+  order: Type.Optional(
+    Type.Enum(["asc", "desc"], {
+      description: "The oldest first, or the newest; each list has its own default.",
+    }),
+  ),
+};
+
+/** The query of a list that has no filters. */
+export const pageQuerySchema = Type.Object(pageQueryFields);
+type PageQuery = Static<typeof pageQuerySchema>;
+
+/** @param order the order of a request that names none */
+export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
+  // An empty cursor is what clients send back from an empty page.
+  const after = query.after === "" ? undefined : query.after;
+  return { after: after ?? null, limit: query.limit ?? 20, order: query.order ?? order };
+}
+
+export interface PageBody {
+  readonly object: "list";
+  readonly data: readonly object[];
+  readonly first_id: string;
+  readonly last_id: string;
+  readonly has_more: boolean;
+}
+
+export function pageSchema(item: TSchema) {
+  return Type.Object({
+    object: Type.Enum(["list"]),
+    data: Type.Array(item),
+    first_id: Type.String({ description: "Empty where the page is." }),
+    last_id: Type.String({ description: "What `after` takes for the next page." }),
+    has_more: Type.Boolean(),
+  });
+}
+
+/**
+ * The page that a store is asked for, as an answer.
+ *
+ * @throws whatever the store throws, located in the query
+ */
+export async function pageAnswer<Item extends { readonly id: string }>(
+  page: Promise<Page<Item>>,
+  body: (item: Item) => object,
+): Promise<PageBody> {
+  try {
+    return pageBody(await page, body);
+  } catch (error) {
+    throw cursorRefusal(error);
+  }
+}
+
+/**
+ * The refusal of a cursor, where the client sent it; any other error as it is.
+ *
+ * @param place where that is, unless in the query
+ */
+export function cursorRefusal(error: unknown, place: readonly string[] = ["query", "after"]): unknown {
+  return locate(error, { after: place });
+}
+
+/** @param body how an item is written */
+export function pageBody<Item extends { readonly id: string }>(
+  page: Page<Item>,
+  body: (item: Item) => object,
+): PageBody {
+  return {
+    object: "list",
+    data: page.items.map(body),
+    first_id: page.items[0]?.id ?? "",
+    last_id: page.items.at(-1)?.id ?? "",
+    has_more: page.hasMore,
+  };
+}

@@ -1,0 +1,208 @@
+// The configuration of preference training as the interface spells it.
+import { Type, type Static } from "typebox";
+import {
+  type PreferenceConfig,
+  preferenceLosses,
+  preferenceReferences,
+  resolvePreferenceConfig,
+} from "../../../base/domain/preferences/preference-config.ts";
+import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { nullable, orNull } from "../nullable.ts";
+import { foreignOptions, foreignProperties, refuseForeign } from "../training/foreign-options.ts";
+
+const defaults = resolvePreferenceConfig({});
+const simpo = resolvePreferenceConfig({ loss: "simpo" });
+
+/** More would be a mistake. */
+const [batchMax, epochsMax, numberMax] = [100_000, 1000, 1e6];
+
+const aboveZero = Type.Number({ exclusiveMinimum: 0, maximum: numberMax });
+const epochs = Type.Integer({ minimum: 1, maximum: epochsMax });
+const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
+const precision = Type.Enum([...basePrecisions]);
+const loss = Type.Enum([...preferenceLosses]);
+const reference = Type.Enum([...preferenceReferences]);
+
+/** As a request gives it. */
+export const preferenceConfigForm = Type.Object(
+  {
+    loss: nullable(loss, {
+      description:
+        "How answers are compared: dpo, ipo and simpo take two answers to a prompt; kto judges each by itself, and takes pairs as two of them.",
+      default: defaults.loss,
+    }),
+    beta: nullable(aboveZero, {
+      description: "How much log ratios count; the greater, the nearer the model stays to the reference.",
+      "x-default": `${defaults.beta}; ${simpo.beta} with simpo`,
+    }),
+    label_smoothing: nullable(Type.Number({ minimum: 0, maximum: 0.5 }), {
+      description: "How often a preference is taken to be the wrong way round (cDPO); with dpo and simpo.",
+      default: defaults.labelSmoothing,
+    }),
+    gamma: nullable(Type.Number({ minimum: 0, maximum: numberMax }), {
+      description: "By how much the reward of a chosen answer is to exceed the other's; with simpo.",
+      "x-default": `${simpo.gamma} with simpo`,
+    }),
+    length_normalized: nullable(Type.Boolean(), {
+      description:
+        "Whether the mean over an answer's tokens counts, and not their sum; with dpo, ipo and simpo.",
+      "x-default": "true with ipo and simpo",
+    }),
+    desirable_weight: nullable(aboveZero, {
+      description: "What answers that people wanted count for; with kto.",
+      default: defaults.desirableWeight,
+    }),
+    undesirable_weight: nullable(aboveZero, {
+      description: "What answers that they did not want count for; with kto.",
+      default: defaults.undesirableWeight,
+    }),
+    reference: nullable(reference, {
+      description:
+        "Whose log-probabilities answers are compared with: those of the version that the job starts from, or of the base model. simpo compares with none.",
+      "x-default": "start",
+    }),
+    base_precision: nullable(precision, {
+      description:
+        "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+      "x-default": "left to the server (training.basePrecision)",
+    }),
+    batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
+      description: `Pairs of one step, with kto answers; auto is ${defaults.batchSize}.`,
+      default: defaults.batchSize,
+    }),
+    learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
+      description: "Of AdamW, of every step.",
+      default: defaults.learningRate,
+    }),
+    epochs: nullable(epochs, {
+      description: "How often each of them trains.",
+      default: defaults.epochCount,
+    }),
+    num_epochs: nullable(epochs, {
+      description: "The same as epochs, by another name.",
+      default: defaults.epochCount,
+    }),
+    weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
+      description: "Of AdamW, times the learning rate.",
+      default: defaults.weightDecay,
+    }),
+    max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
+      description: "Gradients are scaled down to this norm; 0 never scales.",
+      default: defaults.gradientNormMax,
+    }),
+    shuffle: nullable(Type.Boolean(), {
+      description: "Whether they are shuffled, anew for each epoch; the same job shuffles alike.",
+      default: defaults.isShuffled,
+    }),
+    ...foreignProperties(foreignOptions.preference),
+  },
+  { title: "PreferenceConfig" },
+);
+
+/** As a job shows it. */
+export const preferenceConfigSchema = Type.Object(
+  {
+    loss,
+    beta: Type.Number(),
+    label_smoothing: Type.Number(),
+    gamma: Type.Number(),
+    length_normalized: Type.Boolean(),
+    desirable_weight: Type.Number(),
+    undesirable_weight: Type.Number(),
+    reference: orNull(reference),
+    base_precision: nullable(precision),
+    batch_size: batchSize,
+    learning_rate: Type.Number(),
+    epochs: Type.Integer({ minimum: 1 }),
+    shuffle: Type.Boolean(),
+    weight_decay: Type.Number({ minimum: 0 }),
+    max_grad_norm: Type.Number({ minimum: 0 }),
+  },
+  { title: "PreferenceConfigInEffect" },
+);
+
+type ConfigBody = Static<typeof preferenceConfigForm>;
+
+const knownFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
+
+/** The fields that were sent and that nothing reads. */
+export function preferenceKeysNotApplied(config: object): readonly string[] {
+  return Object.keys(config).filter((key) => !knownFields.includes(key));
+}
+
+/** Options that some losses have, and what asks for nothing with the others. */
+const lossOptions: Readonly<
+  Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>
+> = {
+  label_smoothing: { losses: ["dpo", "simpo"], plain: 0 },
+  gamma: { losses: ["simpo"], plain: 0 },
+  length_normalized: { losses: ["dpo", "ipo", "simpo"], plain: false },
+  desirable_weight: { losses: ["kto"], plain: 1 },
+  undesirable_weight: { losses: ["kto"], plain: 1 },
+  reference: { losses: ["dpo", "ipo", "kto"], plain: null },
+};
+
+/** Adds what the schema cannot say of a configuration. */
+export function checkPreferenceConfig(config: unknown, findings: Findings): void {
+  refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
+  if (!isObject(config)) return;
+  const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
+  // What is no loss is refused by the schema.
+  const name = typeof given === "string" ? given : defaults.loss;
+  for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
+    const value = config[option] ?? null;
+    if (value === null || value === plain || losses.includes(name)) continue;
+    const message = `Value error, ${option} is ${JSON.stringify(value)}, and the loss ${name} has no such option; it goes with ${losses.join(", ")}. Leave it out.`;
+    report(findings, "value_error", message, "config", option);
+  }
+  if (name === "kto" && size === 1) {
+    const message =
+      "Value error, batch_size is 1, and kto compares the answers of a step with prompts of others in it; give at least 2.";
+    report(findings, "value_error", message, "config", "batch_size");
+  }
+  if (typeof first !== "number" || typeof second !== "number" || first === second) return;
+  const message = `Value error, epochs is ${first} and num_epochs is ${second}; they are two spellings of one field, give one.`;
+  report(findings, "value_error", message, "config", "num_epochs");
+}
+
+/** Reads a checked configuration. */
+export function toPreferenceConfig(body: ConfigBody): PreferenceConfig {
+  return resolvePreferenceConfig({
+    loss: body.loss ?? null,
+    beta: body.beta ?? null,
+    labelSmoothing: body.label_smoothing ?? null,
+    gamma: body.gamma ?? null,
+    lengthNormalized: body.length_normalized ?? null,
+    desirableWeight: body.desirable_weight ?? null,
+    undesirableWeight: body.undesirable_weight ?? null,
+    reference: body.reference ?? null,
+    basePrecision: body.base_precision ?? null,
+    batchSize: body.batch_size === "auto" ? null : (body.batch_size ?? null),
+    learningRate: body.learning_rate ?? null,
+    epochCount: body.epochs ?? body.num_epochs ?? null,
+    isShuffled: body.shuffle ?? null,
+    weightDecay: body.weight_decay ?? null,
+    gradientNormMax: body.max_grad_norm ?? null,
+  });
+}
+
+export function preferenceConfigBody(config: PreferenceConfig): Static<typeof preferenceConfigSchema> {
+  return {
+    loss: config.loss,
+    beta: config.beta,
+    label_smoothing: config.labelSmoothing,
+    gamma: config.gamma,
+    length_normalized: config.lengthNormalized,
+    desirable_weight: config.desirableWeight,
+    undesirable_weight: config.undesirableWeight,
+    reference: config.reference,
+    base_precision: config.basePrecision,
+    batch_size: config.batchSize,
+    learning_rate: config.learningRate,
+    epochs: config.epochCount,
+    shuffle: config.isShuffled,
+    weight_decay: config.weightDecay,
+    max_grad_norm: config.gradientNormMax,
+  };
+}

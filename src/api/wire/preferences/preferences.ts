@@ -1,0 +1,79 @@
+// Preferences as they are stored, read one by one from a body's list or from a file with one a line.
+import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
+import { newFindings, refuseFaults, type Findings } from "../../../base/validation/findings.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import { LinePacker, type PackedLines } from "../packed-lines.ts";
+import { readLineFile } from "../supervised/line-file.ts";
+import { readPreference } from "./read-preference.ts";
+
+export interface StoredPreferences {
+  readonly lines: PackedLines;
+  readonly preferenceCount: number;
+  /** The first that has one answer alone, which KTO alone takes; from 0, null where all have both. */
+  readonly firstSingle: number | null;
+}
+
+/** Checks preferences one by one, and keeps them as long as nothing was wrong. */
+export class PreferenceReader {
+  readonly #findings: Findings;
+  readonly #takesSingles: boolean;
+  readonly #lines = new LinePacker();
+  #count = 0;
+  #firstSingle: number | null = null;
+
+  constructor(findings: Findings, { takesSingles }: { readonly takesSingles: boolean }) {
+    this.#findings = findings;
+    this.#takesSingles = takesSingles;
+  }
+
+  /** @param place below where the findings stand */
+  read(value: unknown, ...place: readonly string[]): void {
+    const findings = this.#findings;
+    findings.path.push(...place);
+    const preference = readPreference(value, findings, { takesSingles: this.#takesSingles });
+    findings.path.length -= place.length;
+    const index = this.#count++;
+    if (preference === null) return;
+    if (preference.chosen === null || preference.rejected === null) this.#firstSingle ??= index;
+    if (findings.faultCount > 0) return;
+    for (const part of foldedLine(JSON.stringify(preference))) this.#lines.add(part);
+  }
+
+  get stored(): StoredPreferences {
+    return {
+      lines: this.#lines.packed(),
+      preferenceCount: this.#count,
+      firstSingle: this.#firstSingle,
+    };
+  }
+}
+
+/** The file that a job names, and one that comes as the part of a form: where their faults stand. */
+const filePlaces = { "preference file": "file_id", "uploaded file": "file" } as const;
+
+/**
+ * Reads a file of preferences, one a line as JSON; whether its job's loss takes single answers is for whoever knows the job.
+ *
+ * @throws ServiceError `invalid` with every fault, each with its line
+ */
+export function readPreferenceFile(
+  bytes: Buffer,
+  limits: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
+  kind: keyof typeof filePlaces,
+): StoredPreferences {
+  const findings = newFindings("body", filePlaces[kind]);
+  const reader = new PreferenceReader(findings, { takesSingles: true });
+  readLineFile(bytes, limits, {
+    findings,
+    holds: { one: "preference", many: "preferences" },
+    read: (value, place) => reader.read(value, place),
+  });
+  refuseFaults(findings);
+  return reader.stored;
+}
+
+/** Whether a line is a preference and no conversation. */
+export function isPreference(value: unknown): boolean {
+  const fields = ["chosen", "rejected", "completion", "preferred_output", "non_preferred_output"];
+  return typeof value === "object" && value !== null && fields.some((field) => field in value);
+}

@@ -1,0 +1,84 @@
+// From the bytes of a log to what is stored of it and what its metrics are made of.
+import { Type } from "typebox";
+import { nullable } from "./nullable.ts";
+import { LogSummarizer, type LogSummary } from "../../train/trajectories/log-summary.ts";
+import { report } from "../../base/validation/findings.ts";
+import { locate } from "./places.ts";
+import { pageQueryFields } from "./page.ts";
+import type { BodyForm } from "./body.ts";
+import { metricsSchema, readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import type { PackedLines } from "./packed-lines.ts";
+
+export const logQuerySchema = Type.Object({
+  ...pageQueryFields,
+  split: Type.Optional(Type.String({ description: "Only logs under this split." })),
+});
+
+const defaultSplit = "val";
+
+export const logSchema = Type.Object(
+  {
+    split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
+      default: defaultSplit,
+      description: "What the trajectories are for, such as train or val; its metrics are named after it.",
+    }),
+    step: nullable(Type.Integer({ minimum: 0 }), {
+      description:
+        "Version that the trajectories belong to. Without it, the final_policy_version that all of them share, else the newest version.",
+    }),
+    trajectory_groups: Type.Array(trajectoryGroupSchema, { description: "What is logged." }),
+    model_id: nullable(Type.String(), { description: "The path's, if anything." }),
+  },
+  { title: "TrajectoryLog" },
+);
+
+const logForm: BodyForm<typeof logSchema> = {
+  schema: logSchema,
+  more: ({ split }, findings) => {
+    if (typeof split !== "string" || !/[\0\p{Surrogate}]/u.test(split)) return;
+    report(findings, "value_error", "Value error, it holds a character that is not text", "split");
+  },
+};
+
+export const loggedSchema = Type.Object(
+  {
+    detail: Type.Array(Type.Unknown(), { maxItems: 0 }),
+    model_id: Type.String({ format: "uuid" }),
+    split: Type.String(),
+    step: Type.Integer({ minimum: 0, description: "The version that the log belongs to." }),
+    trajectories: Type.Integer({ minimum: 0 }),
+    metrics: metricsSchema,
+  },
+  { title: "Logged" },
+);
+
+export interface ReadLog {
+  readonly split: string;
+  /** Null where the body names no version. */
+  readonly step: number | null;
+  /** Clients repeat here what the path says; null when they do not. */
+  readonly modelId: string | null;
+  readonly summary: LogSummary;
+  /** The groups as they are stored. */
+  readonly lines: PackedLines;
+  /** Of the trajectories in the groups. */
+  readonly outlines: PackedLines;
+  readonly ignored: readonly string[];
+}
+
+/** @throws ServiceError `invalid` with every fault */
+export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
+  const summarizer = new LogSummarizer();
+  const { value, ignored, lines, outlines } = readGroupBody(logForm, bytes, limits, {
+    onGroup: (group) => summarizer.add(group),
+  });
+  const split = value.split ?? defaultSplit;
+  try {
+    const summary = summarizer.summary(split);
+    const modelId = value.model_id?.toLowerCase() ?? null;
+    return { split, step: value.step ?? null, modelId, summary, lines, outlines, ignored };
+  } catch (error) {
+    throw locate(error, { groups: ["body", "trajectory_groups"] });
+  }
+}

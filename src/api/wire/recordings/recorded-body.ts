@@ -1,0 +1,193 @@
+// A recorded completion as the API spells it: its outline, the prompt as it was asked, how it was drawn, and each choice as
+// it was answered, so that a choice behind its messages is a trajectory that trains.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Type } from "typebox";
+import type { CallFeedback, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
+import type {
+  RecordedChoice,
+  RecordedPrompt,
+  RecordedSampling,
+} from "../../../base/domain/recordings/recorded-completion.ts";
+import { choiceSchema, tokenIds } from "../chat/chat-answer-schema.ts";
+import { judgedEntry } from "../chat/chat-logprobs.ts";
+import { finishBody, messageBody } from "../chat/chat-response.ts";
+import { anyObject } from "../fields/any-object.ts";
+import { orNull } from "../nullable.ts";
+import { promptFields } from "../trajectory.ts";
+import { outlineBody, outlineSchema } from "./outlines.ts";
+
+const feedbackSchema = Type.Object(
+  {
+    id: Type.String(),
+    feedback_type: Type.String(),
+    vendor_ref: Type.String({ description: "The whole answer, or one of its choices." }),
+    vendor_user_id: Type.String(),
+    created_at: Type.String({ format: "date-time" }),
+  },
+  { title: "CallFeedback" },
+);
+
+const samplingSchema = Type.Object(
+  {
+    temperature: Type.Number(),
+    top_p: Type.Number(),
+    top_k: Type.Integer(),
+    min_p: Type.Number(),
+    top_n_sigma: Type.Number(),
+    repetition_penalty: Type.Number(),
+    frequency_penalty: Type.Number(),
+    presence_penalty: Type.Number(),
+    seed: Type.Number({ description: "The request's, or the one that was drawn for it." }),
+    max_tokens: Type.Integer(),
+    min_tokens: Type.Integer(),
+    stop: Type.Array(Type.String()),
+    use_beam_search: Type.Boolean(),
+    is_held: Type.Boolean({
+      description: "Whether a constraint, a bias, forbidden words or a processor held what could come.",
+    }),
+  },
+  { title: "RecordedSampling" },
+);
+
+export const recordedSchema = Type.Object(
+  {
+    ...outlineSchema,
+    messages: orNull(Type.Array(anyObject), {
+      description: "As they were sent; null of a text completion, and where it is not whole.",
+    }),
+    tools: orNull(Type.Array(anyObject)),
+    ...promptFields,
+    prompt_text: orNull(Type.String(), { description: "Of a text completion whose prompt was a text." }),
+    prompt_token_ids: orNull(tokenIds, { description: "The prompt's exact tokens." }),
+    sampling: orNull(samplingSchema, { description: "How it was drawn, every default resolved." }),
+    choices: Type.Array(choiceSchema, {
+      description: "As they were answered; empty where it is not whole.",
+    }),
+    feedback: Type.Array(feedbackSchema, {
+      description: "What there is on it or on one of its choices, the oldest first; at most a thousand.",
+    }),
+  },
+  { title: "RecordedCompletion" },
+);
+
+/** As JSON, in pieces, with turns for others in between: a token is a hundred characters of it. */
+export async function* recordedText(
+  stored: StoredCompletion,
+  feedback: readonly CallFeedback[],
+): AsyncGenerator<string, void> {
+  const { content } = stored;
+  const head = {
+    ...outlineBody(stored),
+    ...promptBody(content?.prompt ?? null),
+    prompt_token_ids: content?.promptTokenIds ?? null,
+    sampling: content && samplingBody(content.sampling),
+    feedback: feedback.map(feedbackBody),
+  };
+  yield `${JSON.stringify(head).slice(0, -1)},"choices":[`;
+  for (const [index, choice] of (content?.choices ?? []).entries()) {
+    yield index === 0 ? "" : ",";
+    yield* choiceText(choice, index);
+    await nextTurn();
+  }
+  yield "]}";
+}
+
+/** Of one piece. */
+const entriesMax = 500;
+
+function* choiceText(choice: RecordedChoice, index: number): Generator<string, void> {
+  const { tokenIds: ids, logprobs } = choice;
+  const head = JSON.stringify({
+    index,
+    message: recordedMessage(choice),
+    ...finishBody(choice.finish),
+    token_ids: ids,
+  });
+  yield `${head.slice(0, -1)},"logprobs":`;
+  if (logprobs === null) yield "null}";
+  else yield* logprobsText(ids, logprobs);
+}
+
+function* logprobsText(
+  ids: readonly number[],
+  logprobs: NonNullable<RecordedChoice["logprobs"]>,
+): Generator<string, void> {
+  yield '{"refusal":null,"content":[';
+  for (let start = 0; start < logprobs.length; start += entriesMax) {
+    const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
+      JSON.stringify(
+        // By its id, as trained models answer: no two texts are one token's.
+        judgedEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
+      ),
+    );
+    yield (start === 0 ? "" : ",") + entries.join(",");
+  }
+  yield "]}}";
+}
+
+/** The message of a choice as it was answered. */
+export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
+  const calls = toolCalls.map(({ isText, ...call }, index) => ({
+    index,
+    ...call,
+    ...(isText ? { isText: true as const } : {}),
+  }));
+  return messageBody("assistant", { text, reasoning, toolCalls: calls });
+}
+
+/** What the request said of its prompt. */
+function promptBody(prompt: RecordedPrompt | null): object {
+  const conversation = prompt?.kind === "conversation" ? prompt : null;
+  return {
+    messages: conversation?.messages ?? null,
+    tools: conversation?.tools ?? null,
+    documents: conversation?.documents ?? null,
+    chat_template: conversation?.template ?? null,
+    chat_template_kwargs: conversation?.templateArguments ?? null,
+    reasoning_effort: conversation?.reasoningEffort ?? null,
+    add_generation_prompt: conversation?.addGenerationPrompt ?? null,
+    continue_final_message: conversation?.continueFinalMessage ?? null,
+    add_special_tokens:
+      prompt?.kind === "text" ? prompt.addSpecialTokens : (conversation?.addSpecialTokens ?? null),
+    truncate_prompt_tokens: prompt?.truncation ?? null,
+    prompt_text: prompt?.kind === "text" ? prompt.text : null,
+  };
+}
+
+function samplingBody(sampling: RecordedSampling): object {
+  return {
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK,
+    min_p: sampling.minP,
+    top_n_sigma: sampling.topNSigma,
+    repetition_penalty: sampling.repetitionPenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    presence_penalty: sampling.presencePenalty,
+    seed: sampling.seed,
+    max_tokens: sampling.maxTokens,
+    min_tokens: sampling.minTokens,
+    stop: sampling.stop,
+    use_beam_search: sampling.isSearched,
+    is_held: sampling.isHeld,
+  };
+}
+
+function feedbackBody(feedback: CallFeedback): object {
+  return {
+    id: feedback.id,
+    feedback_type: feedback.feedbackType,
+    vendor_ref: feedback.vendorRef,
+    vendor_user_id: feedback.vendorUserId,
+    created_at: feedback.createdAt.toISOString(),
+  };
+}
+
+export const deletedSchema = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Enum(["chat.completion.deleted"]),
+    deleted: Type.Boolean(),
+  },
+  { title: "RecordedDeletion" },
+);

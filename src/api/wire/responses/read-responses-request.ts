@@ -1,0 +1,161 @@
+// From a parsed body to the domain's ChatRequest: the body becomes a chat request's and is read as one, so that each field
+// means what it means there. What is found wrong is located where the client sent it.
+import type { ChatRequest } from "../../../base/domain/chat.ts";
+import { cut, ServiceError } from "../../../base/domain/service-error.ts";
+import { isObject } from "../../../base/validation/findings.ts";
+import { readForm } from "../body.ts";
+import { longList, type ChatLimits } from "../chat/chat-limits.ts";
+import { freshRequestId } from "../chat/completion-id.ts";
+import { readChatRequest } from "../chat/read-chat-request.ts";
+import type { WirePlaces } from "../places.ts";
+import { chatBody } from "./chat-body.ts";
+import { inputMessages } from "./input-messages.ts";
+import { responsesForm } from "./responses-fields.ts";
+import { isShownType, unknownIncludes, type ResponsesRequestBody } from "./responses-request.ts";
+import { sentError, sentFault, sentPlace, type SentOrigins } from "./sent-places.ts";
+
+/** How the answer is written: as a stream or not, and what of the request it repeats. */
+export interface ResponsesAnswerForm {
+  readonly isStream: boolean;
+  readonly repeated: RepeatedFields;
+}
+
+/** Fields of the request that are members of the answer. */
+export interface RepeatedFields {
+  readonly instructions: string | null;
+  readonly max_output_tokens: number | null;
+  readonly metadata: object;
+  readonly parallel_tool_calls: boolean;
+  readonly reasoning: object;
+  readonly temperature: number | null;
+  readonly text: object;
+  readonly tool_choice: unknown;
+  readonly tools: readonly object[];
+  readonly top_logprobs: number;
+  readonly top_p: number | null;
+  readonly truncation: string;
+  readonly user: string | null;
+}
+
+export interface ReadResponsesRequest {
+  readonly request: ChatRequest;
+  readonly form: ResponsesAnswerForm;
+  /** Where the request's fields stand in the body; of the messages, where they would stand in a chat request's. */
+  readonly places: WirePlaces;
+  /** Where messages and tools were sent, which says where in the body a fault of one stands. */
+  readonly origins: SentOrigins;
+  /** What the client should know of how its request was understood, in sentences. */
+  readonly notices: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+/**
+ * @param exact the body with the digits of its numbers
+ * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
+ */
+export function readResponsesRequest(
+  value: unknown,
+  limits: ChatLimits,
+  requestId = freshRequestId(),
+  exact = value,
+): ReadResponsesRequest {
+  refuseLongLists(value, limits);
+  const { value: body, ignored } = readForm(responsesForm, value);
+  const messages = inputMessages(body);
+  const shown = (body.tools ?? []).flatMap((tool, index) =>
+    isShownType(tool.type) ? [{ tool, index }] : [],
+  );
+  const tools = shown.map(({ tool }) => tool);
+  refuseForcedNothing(body, tools);
+  const origins = {
+    messages: messages.map(({ origin }) => origin),
+    tools: shown.map(({ index }) => index),
+  };
+  try {
+    const { request, places, notices } = readChatRequest(
+      chatBody(body, messages, tools),
+      limits,
+      requestId,
+      // It differs from the body in nothing but the digits of numbers.
+      chatBody(exact as ResponsesRequestBody, messages, tools),
+    );
+    const { unserved } = request;
+    return {
+      request: { ...request, unserved: unserved.map((fault) => sentFault(fault, origins)) },
+      form: { isStream: body.stream ?? false, repeated: repeatedIn(body) },
+      places: Object.fromEntries(
+        Object.entries(places).map(([field, place]) => [
+          field,
+          field === "prompt.messages" ? place : sentPlace(place, origins),
+        ]),
+      ),
+      origins,
+      notices: [...noticesOf(body), ...notices],
+      ignored,
+    };
+  } catch (error) {
+    throw sentError(error, origins);
+  }
+}
+
+/** Before anything walks the items. */
+function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
+  if (!isObject(body)) return;
+  const faults = [
+    ...longList(["input"], body["input"], chatMessages),
+    ...longList(["tools"], body["tools"], chatTools),
+  ];
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+}
+
+/** A call that must be, where none of the tools can be called. */
+function refuseForcedNothing(
+  { tools, tool_choice: choice }: ResponsesRequestBody,
+  shown: readonly object[],
+): void {
+  const mode =
+    typeof choice === "object" && choice?.type === "allowed_tools" ? (choice.mode ?? "auto") : choice;
+  const isForced = mode === "required" || typeof mode === "object";
+  if (mode === null || !isForced || shown.length > 0 || (tools ?? []).length === 0) return;
+  const message =
+    "tool_choice asks for a call, and this server runs none of the tools itself; send a function or a custom tool.";
+  throw new ServiceError({
+    code: "unsupported",
+    faults: [{ location: ["body", "tools"], message, type: "unsupported" }],
+  });
+}
+
+/** What of the request has no effect, though its sender may expect one. */
+function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly string[] {
+  const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownType(type)))];
+  const unknown = unknownIncludes(include ?? []);
+  const named = (names: readonly string[]): string => cut(names.join(", "));
+  return [
+    ...(left.length > 0 ? [`tools that this server does not run are left out: ${named(left)}`] : []),
+    ...(store === true ? ["a response cannot be asked for later: store is answered as false"] : []),
+    ...(unknown.length > 0 ? [`include has what is not known here: ${named(unknown)}`] : []),
+  ];
+}
+
+function repeatedIn(body: ResponsesRequestBody): RepeatedFields {
+  const { tools, text, reasoning } = body;
+  return {
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens === -1 ? null : (body.max_output_tokens ?? null),
+    metadata: body.metadata ?? {},
+    parallel_tool_calls: body.parallel_tool_calls !== false,
+    reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    temperature: numberOrNull(body.temperature),
+    text: { format: text?.format ?? { type: "text" }, verbosity: text?.verbosity ?? "medium" },
+    tool_choice: body.tool_choice ?? "auto",
+    tools: (tools ?? []).map((tool) => ({ description: null, parameters: null, strict: false, ...tool })),
+    top_logprobs: body.top_logprobs ?? 0,
+    top_p: numberOrNull(body.top_p),
+    truncation: body.truncation ?? "disabled",
+    user: typeof body.user === "string" ? body.user : null,
+  };
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,137 @@
+// The events of a streamed response, in order, each with its number: the response as it begins, its items as they come, the
+// response as it ended. The last one holds the whole answer, which is what a request without a stream gets.
+import { assert } from "../../../base/domain/assert.ts";
+import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
+import { isLong, type TakeBytes } from "../json-text.ts";
+import { OutputItems, type ItemEvent } from "./output-items.ts";
+import type { RepeatedFields } from "./read-responses-request.ts";
+
+/** What is answered, and what the answer repeats of the request. */
+export interface AskedResponse {
+  readonly request: ChatRequest;
+  readonly repeated: RepeatedFields;
+}
+
+/** The body that every error has. */
+export interface ResponseFailure {
+  readonly error: { readonly message: string; readonly param: string | null; readonly code: string };
+}
+
+/**
+ * Makes the events of one stream, of its steps as they come.
+ *
+ * @param take called with what is in memory of the answer; what it throws, adding to the answer does
+ */
+export function responseEvents(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+  const response = new ResponseSoFar(asked, header, take);
+  let count = 0;
+  const numbered = (event: ItemEvent): object => ({ ...event, sequence_number: count++ });
+  return {
+    begin: (): readonly object[] =>
+      ["response.created", "response.in_progress"].map((type) => numbered(response.event(type))),
+    add: (deltas: readonly ChatDelta[]): readonly object[] =>
+      deltas.flatMap((delta) => [...response.add(delta)]).map(numbered),
+    end: (usage: ChatUsage): readonly object[] => [numbered(response.end(usage))],
+    fail: (body: ResponseFailure): readonly object[] => [
+      numbered(response.fail(body)),
+      responseError(body, count),
+    ],
+  };
+}
+
+/** The last event of a stream that fails: the members of OpenAI's, and the body that errors have everywhere. */
+export function responseError(body: ResponseFailure, sequenceNumber: number): object {
+  const { message, param, code } = body.error;
+  return { type: "error", code, message, param, ...body, sequence_number: sequenceNumber };
+}
+
+/** Adds up one answer, as {@link responseEvents} streams one. */
+export function wholeResponse(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+  const response = new ResponseSoFar(asked, header, take);
+  return {
+    // What the events are is for streams; taking them is what adds them up.
+    add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...response.add(delta)]),
+    end: (usage: ChatUsage): object => response.end(usage).response,
+  };
+}
+
+/** An event with the response as it stands. */
+type ResponseStateEvent = ItemEvent & { readonly response: object };
+
+class ResponseSoFar {
+  readonly #asked: AskedResponse;
+  readonly #header: ChatHeader;
+  readonly #items: OutputItems;
+  #finish: ChatFinish | null = null;
+  /** Tokens up to the last one that was thought. */
+  #reasoningTokens = 0;
+
+  constructor(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+    this.#asked = asked;
+    this.#header = header;
+    const { requestId } = asked.request.identity;
+    this.#items = new OutputItems(requestId, { hasLogprobs: header.logprobs !== "off", take });
+  }
+
+  *add(delta: ChatDelta): Generator<ItemEvent> {
+    if (delta.reasoning !== "") this.#reasoningTokens = delta.choiceTokens;
+    this.#finish = delta.finish;
+    yield* this.#items.add(delta);
+    if (delta.finish !== null) yield* this.#items.finish(delta.finish);
+  }
+
+  event(type: string): ResponseStateEvent {
+    return { type, response: this.#body("in_progress") };
+  }
+
+  end(usage: ChatUsage): ResponseStateEvent {
+    const finish = this.#finish;
+    assert(finish !== null, "a completion ends with its finish");
+    const isCut = finish.reason === "length";
+    const status = isCut ? "incomplete" : "completed";
+    const response = this.#body(status, {
+      incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
+      usage: usageBody(usage, this.#reasoningTokens),
+    });
+    return { type: `response.${status}`, response, [isLong]: true };
+  }
+
+  fail({ error }: ResponseFailure): ResponseStateEvent {
+    const { message } = error;
+    return {
+      type: "response.failed",
+      response: this.#body("failed", { error: { code: "server_error", message } }),
+    };
+  }
+
+  #body(status: string, ended: object = {}): object {
+    const { model, createdAt } = this.#header;
+    return {
+      id: `resp_${this.#asked.request.identity.requestId}`,
+      object: "response",
+      created_at: Math.floor(createdAt.getTime() / 1000),
+      status,
+      error: null,
+      incomplete_details: null,
+      model,
+      output: [...this.#items.items],
+      ...this.#asked.repeated,
+      background: false,
+      previous_response_id: null,
+      service_tier: "default",
+      store: false,
+      usage: null,
+      ...ended,
+    };
+  }
+}
+
+function usageBody(usage: ChatUsage, reasoningTokens: number): object {
+  return {
+    input_tokens: usage.promptTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    output_tokens: usage.completionTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: usage.promptTokens + usage.completionTokens,
+  };
+}

@@ -1,0 +1,64 @@
+// From the places of a chat request to those of the request for a response that it was made of.
+import type { Fault } from "../../../base/domain/service-error.ts";
+import { relocate } from "../places.ts";
+import type { MessageOrigin } from "./input-messages.ts";
+import { isShownType } from "./responses-request.ts";
+
+type Place = readonly string[];
+
+/** Where what a chat request holds was sent. */
+export interface SentOrigins {
+  readonly messages: readonly MessageOrigin[];
+  /** The index at which each tool was sent. */
+  readonly tools: readonly number[];
+}
+
+/** Fields of a chat request, below the body, that stand elsewhere. */
+const moved: readonly (readonly [chat: Place, sent: Place])[] = [
+  [["messages"], ["input"]],
+  [["max_completion_tokens"], ["max_output_tokens"]],
+  [["reasoning_effort"], ["reasoning", "effort"]],
+  [["logprobs"], ["include"]],
+  [["tool_choice", "function"], ["tool_choice"]],
+  [["tool_choice", "custom"], ["tool_choice"]],
+  [["tool_choice", "allowed_tools"], ["tool_choice"]],
+  [
+    ["response_format", "json_schema"],
+    ["text", "format"],
+  ],
+  [["response_format"], ["text", "format"]],
+];
+
+/** The same error with its faults where the client sent what they speak of. */
+export function sentError(error: unknown, origins: SentOrigins): unknown {
+  return relocate(error, (location) => sentPlace(location, origins));
+}
+
+export function sentFault(fault: Fault, origins: SentOrigins): Fault {
+  return { ...fault, location: sentPlace(fault.location, origins) };
+}
+
+/** @param location what stands in a chat request's body begins with `body` */
+export function sentPlace(location: Place, origins: SentOrigins): Place {
+  const [part, ...place] = location;
+  if (part !== "body") return location;
+  const [field, index = "", ...below] = place;
+  const origin = field === "messages" ? origins.messages[Number(index)] : undefined;
+  if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
+  if (field === "tools" && index !== "") {
+    const sentIndex = String(origins.tools[Number(index)] ?? index);
+    // A tool has no object of its own for its function, nor a format for its grammar.
+    const isMoved = (name: string, at: number): boolean =>
+      (at === 0 && isShownType(name)) || (at === 2 && name === "grammar");
+    return ["body", field, sentIndex, ...below.filter((name, at) => !isMoved(name, at))];
+  }
+  const [chat, sent] = moved.find(([begin]) => begin.every((name, at) => place[at] === name)) ?? [[], []];
+  return ["body", ...sent, ...place.slice(chat.length)];
+}
+
+function messagePlace({ place, callPlaces }: MessageOrigin, below: Place): Place {
+  const call = below[0] === "tool_calls" ? callPlaces[Number(below[1])] : undefined;
+  if (call !== undefined) return [...call, ...below.slice(2).filter((name) => name !== "function")];
+  // A text that stands for a message has nothing below it.
+  return place.length === 1 ? place : [...place, ...below];
+}

@@ -1,0 +1,123 @@
+// Conversations that a model is to learn, as a body holds them in a list and a file one a line: what is checked of them,
+// and how they are stored. Messages are those of a chat; unknown keys are kept, since templates may show them.
+import { Type, type Static, type TSchema } from "typebox";
+import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
+import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
+import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
+import { check } from "../../../base/validation/check.ts";
+import {
+  isObject,
+  newFindings,
+  refuseFaults,
+  report,
+  type Findings,
+} from "../../../base/validation/findings.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import { nullable } from "../nullable.ts";
+import { LinePacker, type PackedLines } from "../packed-lines.ts";
+import { promptFields } from "../trajectory.ts";
+import { checkExampleMessages, exampleMessageSchema } from "./example-messages.ts";
+import { readLineFile } from "./line-file.ts";
+
+const open = { additionalProperties: true };
+
+export const conversationSchema = Type.Object(
+  {
+    messages: Type.Array(exampleMessageSchema, {
+      minItems: 1,
+      description: "The conversation; what the assistant says in it trains.",
+    }),
+    tools: nullable(Type.Array(Type.Object({}, open)), { description: "The tools that the request has." }),
+    ...promptFields,
+  },
+  { ...open, title: "ExampleConversation" },
+);
+
+/** The same, without what its type says of its members. */
+const schema: TSchema = conversationSchema;
+
+/** Conversations as they are stored, and how many there are. */
+export interface StoredConversations {
+  readonly lines: PackedLines;
+  readonly conversationCount: number;
+}
+
+/** Checks conversations one by one, and keeps them as long as nothing was wrong. */
+export class ConversationReader {
+  readonly #findings: Findings;
+  readonly #turns: AssistantTurns;
+  readonly #lines = new LinePacker();
+  #count = 0;
+
+  /** @param turns where only the last message trains, it has to be the assistant's */
+  constructor(findings: Findings, turns: AssistantTurns = "all") {
+    this.#findings = findings;
+    this.#turns = turns;
+  }
+
+  /** @param place below where the findings stand */
+  read(value: unknown, ...place: readonly string[]): void {
+    const findings = this.#findings;
+    findings.path.push(...place);
+    check(schema, value, findings);
+    if (isObject(value)) checkMessages(value["messages"], this.#turns, findings);
+    findings.path.length -= place.length;
+    this.#count += 1;
+    if (findings.faultCount > 0) return;
+    // The walk found nothing that differs from the schema.
+    const conversation = toConversation(value as Static<typeof conversationSchema>);
+    for (const part of foldedLine(JSON.stringify(conversation))) this.#lines.add(part);
+  }
+
+  get stored(): StoredConversations {
+    return { lines: this.#lines.packed(), conversationCount: this.#count };
+  }
+}
+
+function toConversation({
+  messages,
+  tools,
+  ...extra
+}: Static<typeof conversationSchema>): ExampleConversation {
+  // All of these came out of JSON.
+  return { messages, tools: tools ?? null, extra } as ExampleConversation;
+}
+
+/** Adds what the schema cannot say: what the assistant says, and that some of it trains. */
+function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {
+  if (!Array.isArray(messages)) return;
+  const last: unknown = messages.at(-1);
+  if (turns === "last" && isObject(last) && last["role"] !== "assistant") {
+    const fault =
+      'With assistant_turns "last" the last message trains; it must be the assistant\'s. Leave off what follows its answer.';
+    report(findings, "value_error", fault, "messages", String(messages.length - 1), "role");
+  }
+  const { hasAnswer } = checkExampleMessages(messages, findings, ["messages"]);
+  if (hasAnswer || messages.length === 0) return;
+  const message = "No message of the assistant trains; give at least one without the weight 0.";
+  report(findings, "value_error", message, "messages");
+}
+
+/** The file that a job names, and one that comes as the part of a form: where their faults stand. */
+const filePlaces = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
+
+/**
+ * Reads a file of conversations, one a line as JSON.
+ *
+ * @throws ServiceError `invalid` with every fault, each with its line
+ */
+export function readConversationFile(
+  bytes: Buffer,
+  limits: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
+  kind: keyof typeof filePlaces,
+): StoredConversations {
+  const findings = newFindings("body", filePlaces[kind]);
+  const reader = new ConversationReader(findings);
+  readLineFile(bytes, limits, {
+    findings,
+    holds: { one: "conversation", many: "conversations" },
+    read: (value, place) => reader.read(value, place),
+  });
+  refuseFaults(findings);
+  return reader.stored;
+}

@@ -1,0 +1,76 @@
+// Files that hold a value of JSON a line: reading them within the limits of a body, each fault with its line.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { isAtFaultLimit, report, type Findings } from "../../../base/validation/findings.ts";
+import { parseJsonBody, type JsonLimits } from "../../../base/validation/json-body.ts";
+import type { BodyLimits } from "../body-limits.ts";
+
+export interface LineReader {
+  /** Where faults are added. */
+  readonly findings: Findings;
+  /** What the lines are, in words. */
+  readonly holds: { readonly one: string; readonly many: string };
+  /** @param place of the line, such as `line 3` */
+  readonly read: (value: unknown, place: string) => void;
+}
+
+/** Reads each line; what is wrong with the file is added to the findings. */
+export function readLineFile(
+  bytes: Buffer,
+  { trajectoryGroups: countMax, trajectoryJson }: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
+  { findings, holds, read }: LineReader,
+): void {
+  let number = 0;
+  for (const line of linesOf(bytes)) {
+    number += 1;
+    if (number > countMax) {
+      const message = `The file has more than ${countMax} lines; at most so many ${holds.many} are taken at once. Send them in several jobs.`;
+      report(findings, "too_long", message);
+      break;
+    }
+    const place = `line ${number}`;
+    const value = parsed(line, trajectoryJson, (type, message) => report(findings, type, message, place));
+    if (value !== undefined) read(value, place);
+    if (isAtFaultLimit(findings)) break;
+  }
+  if (number === 0) report(findings, "too_short", `The file holds no ${holds.one}.`);
+}
+
+/** The value of the first line; undefined where there is none, or it is no JSON. */
+export function firstLineOf(bytes: Buffer, { trajectoryJson }: Pick<BodyLimits, "trajectoryJson">): unknown {
+  const { value } = linesOf(bytes).next();
+  return value === undefined ? undefined : parsed(value, trajectoryJson, () => undefined);
+}
+
+/** Undefined where the line is no JSON, which is added as a fault. */
+function parsed(
+  line: Buffer,
+  limits: JsonLimits,
+  addFault: (type: string, message: string) => void,
+): unknown {
+  try {
+    const value = parseJsonBody(line, limits);
+    if (value === undefined) addFault("missing", "The line is empty.");
+    return value;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    for (const { type, message } of error.faults) addFault(type, message);
+    return undefined;
+  }
+}
+
+const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+const byteOrderMark = Buffer.from("\uFEFF");
+
+/** Without line ends; the blank ones at the end are none. */
+function* linesOf(bytes: Buffer): Generator<Buffer> {
+  let start = bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
+  let end = bytes.length;
+  while (end > start && [lineFeed, carriageReturn, 0x20].includes(bytes[end - 1])) end -= 1;
+  while (start < end) {
+    const feed = bytes.indexOf(lineFeed, start);
+    const next = feed < 0 || feed > end ? end : feed;
+    const isReturned = next > start && bytes[next - 1] === carriageReturn;
+    yield bytes.subarray(start, isReturned ? next - 1 : next);
+    start = next + 1;
+  }
+}

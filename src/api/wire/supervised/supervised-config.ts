@@ -1,0 +1,134 @@
+// The configuration of supervised fine-tuning as the interface spells it.
+import { Type, type Static } from "typebox";
+import {
+  resolveSupervisedConfig,
+  type SupervisedConfig,
+} from "../../../base/domain/supervised/supervised-config.ts";
+import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { nullable } from "../nullable.ts";
+import { foreignOptions, foreignProperties, refuseForeign } from "../training/foreign-options.ts";
+
+const defaults = resolveSupervisedConfig({});
+
+/** Lists of more rates, and more epochs, are refused. */
+const ratesMax = 1_000_000;
+const epochsMax = 1000;
+const batchMax = 100_000;
+
+const rate = Type.Number({ exclusiveMinimum: 0 });
+
+const epochs = Type.Integer({ minimum: 1, maximum: epochsMax });
+
+const precision = Type.Enum([...basePrecisions]);
+
+const shared = {
+  base_precision: nullable(precision, {
+    description:
+      "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+    "x-default": "left to the server (training.basePrecision)",
+  }),
+  learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
+    description: "Of AdamW: one for all steps, or a list with one for each batch.",
+    default: defaults.learningRate,
+  }),
+  epochs: nullable(epochs, {
+    description: "How often each conversation trains.",
+    default: defaults.epochCount,
+  }),
+  num_epochs: nullable(epochs, {
+    description: "The same as epochs, by another name.",
+    default: defaults.epochCount,
+  }),
+  weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
+    description: "Of AdamW, times the learning rate.",
+    default: defaults.weightDecay,
+  }),
+  max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
+    description: "Gradients are scaled down to this norm; 0 never scales.",
+    default: defaults.gradientNormMax,
+  }),
+  shuffle: nullable(Type.Boolean(), {
+    description: "Whether the conversations are shuffled, anew for each epoch; the same job shuffles alike.",
+    default: defaults.isShuffled,
+  }),
+  assistant_turns: nullable(Type.Enum(["all", "last"]), {
+    description:
+      "Which messages of the assistant train: all, or the last message of each conversation alone, which then must be the assistant's.",
+    default: defaults.assistantTurns,
+  }),
+};
+const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
+
+/** As a request gives it. */
+export const supervisedConfigForm = Type.Object(
+  {
+    batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
+      description: `Conversations of one step; auto is ${defaults.batchSize}.`,
+      default: defaults.batchSize,
+    }),
+    ...shared,
+    metric_logging: nullable(Type.Unknown(), {
+      description: "Accepted: every step is an event with its metrics.",
+    }),
+    ...foreignProperties(foreignOptions.sft),
+  },
+  { title: "SupervisedConfig" },
+);
+
+/** As a job shows it. */
+export const supervisedConfigSchema = Type.Object(
+  {
+    base_precision: nullable(precision),
+    batch_size: batchSize,
+    learning_rate: Type.Union([rate, Type.Array(rate)]),
+    epochs: Type.Integer({ minimum: 1 }),
+    shuffle: Type.Boolean(),
+    weight_decay: Type.Number({ minimum: 0 }),
+    max_grad_norm: Type.Number({ minimum: 0 }),
+    assistant_turns: Type.Enum(["all", "last"]),
+  },
+  { title: "SupervisedConfigInEffect" },
+);
+
+type ConfigBody = Static<typeof supervisedConfigForm>;
+
+/** The fields that are known; any other that was sent is not applied. */
+export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
+
+/** Adds what the schema cannot say of a configuration. */
+export function checkSupervisedConfig(config: unknown, findings: Findings): void {
+  refuseForeign(config, foreignOptions.sft, findings, { place: "config" });
+  if (!isObject(config)) return;
+  const { epochs: first, num_epochs: second } = config;
+  if (typeof first !== "number" || typeof second !== "number" || first === second) return;
+  const message = `Value error, epochs is ${first} and num_epochs is ${second}; they are two spellings of one field, give one.`;
+  report(findings, "value_error", message, "config", "num_epochs");
+}
+
+/** Reads a checked configuration. */
+export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
+  return resolveSupervisedConfig({
+    basePrecision: body.base_precision ?? null,
+    batchSize: body.batch_size === "auto" ? null : (body.batch_size ?? null),
+    learningRate: body.learning_rate ?? null,
+    epochCount: body.epochs ?? body.num_epochs ?? null,
+    isShuffled: body.shuffle ?? null,
+    weightDecay: body.weight_decay ?? null,
+    gradientNormMax: body.max_grad_norm ?? null,
+    assistantTurns: body.assistant_turns ?? null,
+  });
+}
+
+export function supervisedConfigBody(config: SupervisedConfig): Static<typeof supervisedConfigSchema> {
+  return {
+    base_precision: config.basePrecision,
+    batch_size: config.batchSize,
+    learning_rate: typeof config.learningRate === "number" ? config.learningRate : [...config.learningRate],
+    epochs: config.epochCount,
+    shuffle: config.isShuffled,
+    weight_decay: config.weightDecay,
+    max_grad_norm: config.gradientNormMax,
+    assistant_turns: config.assistantTurns,
+  };
+}

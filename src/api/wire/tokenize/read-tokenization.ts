@@ -1,0 +1,74 @@
+// From a body to what is tokenized, or turned back into text.
+import type { DetokenizeRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
+import { report, type Findings } from "../../../base/validation/findings.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import { checkConversation } from "../chat/chat-combinations.ts";
+import { placesOf } from "../chat/chat-fields.ts";
+import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
+import { conversationFields } from "../chat/fields/conversation-fields.ts";
+import { readConversation } from "../chat/read-chat-request.ts";
+import type { WirePlaces } from "../places.ts";
+import { detokenizeSchema, renderingFields, tokenizeSchema } from "./tokenize-schemas.ts";
+
+export interface ReadTokenization {
+  readonly request: TokenizeRequest;
+  readonly ignored: readonly string[];
+}
+
+export interface ReadDetokenization {
+  readonly request: DetokenizeRequest;
+  readonly ignored: readonly string[];
+}
+
+export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
+  schema: tokenizeSchema,
+  more: (body, findings) => {
+    checkConversation(body, findings);
+    checkKind(body, findings);
+  },
+};
+
+export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
+
+/** Where the fields of a domain request stand in the body. */
+export const tokenizationPlaces: WirePlaces = {
+  ...placesOf(conversationFields, {}),
+  "prompt.text": ["body", "prompt"],
+  "prompt.tokenIds": ["body", "tokens"],
+};
+
+/** @throws ServiceError `invalid` with every fault */
+export function readTokenization(value: unknown, limits: ChatLimits): ReadTokenization {
+  refuseBeyondLimits(value, limits);
+  const { value: body, ignored } = readForm(tokenizeForm, value);
+  const { model = null, prompt = null, messages = [], add_special_tokens: addSpecialTokens } = body;
+  const text = { addSpecialTokens: addSpecialTokens ?? true, truncation: null, echo: false };
+  const request = {
+    model,
+    prompt:
+      prompt === null
+        ? readConversation({ ...body, messages })
+        : ({ kind: "text", text: prompt, ...text } as const),
+    wantsTexts: body.return_token_strs ?? false,
+  };
+  return { request, ignored };
+}
+
+/** @throws ServiceError `invalid` with every fault */
+export function readDetokenization(value: unknown): ReadDetokenization {
+  const { value: body, ignored } = readForm(detokenizeForm, value);
+  return { request: { model: body.model ?? null, tokenIds: body.tokens }, ignored };
+}
+
+/** It is a text or messages, and what is said of messages needs some. */
+function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const isSent = (name: string): boolean => (body[name] ?? null) !== null;
+  const fault = (message: string, ...below: readonly string[]): void =>
+    report(findings, "value_error", `Value error, ${message}`, ...below);
+  if (isSent("prompt") && isSent("messages"))
+    fault("prompt and messages are two ways to say what is tokenized; give one.");
+  else if (isSent("prompt")) {
+    for (const name of Object.keys(renderingFields).filter(isSent))
+      fault(`${name} says how messages are rendered, and there is a prompt instead.`, name);
+  } else if (!isSent("messages")) report(findings, "missing", "Field required: prompt or messages", "prompt");
+}

@@ -1,0 +1,175 @@
+// Options that trainers of other makers know and this one does not. One whose value asks for what is done here is accepted;
+// with any other value it is refused, since a job that trains otherwise than it says is worse than none.
+import type { TProperties } from "typebox";
+import { Type } from "typebox";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { is, never, type AsksNothing } from "../body.ts";
+import { nullable } from "../nullable.ts";
+
+interface ForeignOption {
+  /** Whether nothing is missing with this value; null always asks for nothing. */
+  readonly asksNothing: AsksNothing;
+  readonly description: string;
+}
+
+const accepted = (description: string): ForeignOption => ({ asksNothing: () => true, description });
+const refused = (description: string): ForeignOption => ({ asksNothing: never, description });
+const only = (value: unknown, description: string): ForeignOption => ({
+  asksNothing: is(value),
+  description,
+});
+
+const ofModel =
+  "The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is registered, before its first job.";
+const noSchedule = "The learning rate stays as it is within a job; send jobs with rates of their own.";
+const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
+
+/** Of jobs of every kind. */
+const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
+  adam_beta1: only(0.9, ofOptimizer),
+  adam_beta2: only(0.99, ofOptimizer),
+  adam_epsilon: only(1e-8, "The optimizer is AdamW with an epsilon of 1e-8."),
+  adam_params: refused(`${ofOptimizer} Its weight_decay and max_grad_norm are options of their own.`),
+  final_training_step: accepted("Every job makes a version."),
+  gradient_accumulation_steps: only(1, "Say batch_size, the sequences of a step."),
+  lora_alpha: refused(ofModel),
+  lora_config: refused(ofModel),
+  lora_dropout: only(0, "Adapters train without dropout."),
+  lora_rank: refused(ofModel),
+  lr_scheduler: only("constant", noSchedule),
+  lr_scheduler_type: only("constant", noSchedule),
+  max_steps: only(-1, "Say steps and passes, or batch_size."),
+  optim: { asksNothing: is("adamw", "adamw_torch"), description: ofOptimizer },
+  optimizer_save_interval: accepted("The optimizer's state is kept with every version."),
+  peft_args: refused(ofModel),
+  save_checkpoint: only(true, "Every job makes a version."),
+  seed: refused("What is random in a job is decided by its content: the same job trains the same."),
+  start_step: refused("A job starts from the model's newest version."),
+  target_modules: refused(ofModel),
+  warmup_ratio: only(0, noSchedule),
+  warmup_steps: only(0, noSchedule),
+};
+
+const ofClipping = "Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high].";
+const ofEntropy = "The loss has no entropy term; sample at a higher temperature, or lower learning_rate.";
+const ofKl = "Say kl_penalty_coef, which moves advantages; there is no KL term in the loss.";
+const ofLoss = "The loss is the mean over a step's tokens, each trajectory weighing alike.";
+const ofTruncated =
+  "Answers that were cut off train as the others do, by the reward that you give them; leave their trajectories out, or reward them less.";
+
+/** Of reinforcement learning. */
+const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
+  ...ofAllJobs,
+  beta: only(0, ofKl),
+  clip_ratio: refused(ofClipping),
+  clip_ratio_c: refused(ofClipping),
+  clip_ratio_high: refused(ofClipping),
+  clip_ratio_low: refused(ofClipping),
+  cliprange: refused(ofClipping),
+  delta: refused(
+    `${ofClipping} Ratios of both signs are capped by max_negative_advantage_importance_sampling_weight.`,
+  ),
+  dynamic_sampling: only(false, "A group whose rewards are all equal is skipped; send others."),
+  entropy_coef: only(0, ofEntropy),
+  entropy_coeff: only(0, ofEntropy),
+  entropy_loss_coef: only(0, ofEntropy),
+  eps_clip: refused(ofClipping),
+  eps_clip_high: refused(ofClipping),
+  eps_clip_low: refused(ofClipping),
+  gamma: only(1, "A trajectory has one reward, which all of its tokens share."),
+  grad_clip: refused("Say max_grad_norm."),
+  init_kl_coef: only(0, ofKl),
+  kl_coef: only(0, ofKl),
+  kl_loss_coef: only(0, ofKl),
+  kl_loss_type: refused(ofKl),
+  kl_penalty_reference_step: only(0, "The base model, step 0, is the reference."),
+  kl_penalty_step_lag: refused("The base model, step 0, is the reference, and does not move."),
+  kl_ref_adapter_path: refused("The base model, step 0, is the reference."),
+  logprob_calculation_chunk_size: accepted("The memory that training takes has settings."),
+  loss_fn_config: refused("The options of the loss stand beside it."),
+  lam: only(1, "Advantages are those of the group; there is no critic."),
+  loss_agg_mode: refused(ofLoss),
+  loss_reduction: refused(ofLoss),
+  loss_type: only("bnpo", ofLoss),
+  mask_truncated_completions: only(false, ofTruncated),
+  max_completion_length: refused(
+    "Say max_completion_tokens in the rollouts' requests; nothing is cut in training.",
+  ),
+  max_prompt_length: refused("Nothing is cut; what is too long is left out (packed_sequence_length)."),
+  moe_routing_replay_bundle: refused("There are no experts to route to."),
+  moe_routing_replay_path: refused("There are no experts to route to."),
+  moe_routing_replay_strict: accepted("There are no experts to route to."),
+  num_iterations: only(1, "Say passes."),
+  overlong_buffer_len: refused(ofTruncated),
+  overlong_filtering: only(false, ofTruncated),
+  plot_tensors: only(false, "Nothing is plotted."),
+  policy_loss_type: refused("Say loss_fn, cispo or ppo."),
+  ppo_epochs: only(1, "Say passes."),
+  ppo_mini_batch_size: refused("Say batch_size, the sequences of a step."),
+  reward_weights: refused("A trajectory has one reward; weigh its parts before sending it."),
+  scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not follow the rewards."),
+  sync_ref_model: only(false, "The base model, step 0, is the reference, and does not move."),
+  target_kl: refused("Say max_kl_update, above which a job fails; steps do not end early."),
+  top_entropy_quantile: only(1, "All tokens of an answer train."),
+  use_entropy_loss: only(false, ofEntropy),
+  use_kl_loss: only(false, ofKl),
+};
+
+/** Of preference training, as TRL has them. */
+const ofPreferences: Readonly<Record<string, ForeignOption>> = {
+  ...ofAllJobs,
+  cpo_alpha: only(0, "The losses have no term of likelihood beside the comparison."),
+  disable_dropout: accepted("Nothing is dropped out."),
+  f_divergence_type: only("reverse_kl", "Log ratios are compared."),
+  loss_type: refused("Say loss: TRL's sigmoid is dpo."),
+  max_completion_length: refused("Nothing is cut; what is too long is left out."),
+  max_length: refused("Nothing is cut; what is too long is left out (training.sequenceLengthMax)."),
+  max_prompt_length: refused("Nothing is cut; what is too long is left out."),
+  precompute_ref_log_probs: accepted("They are computed once, before the first step."),
+  reference_free: only(false, "Say loss simpo, which compares with no reference."),
+  rpo_alpha: refused("The losses have no term of likelihood beside the comparison."),
+  simpo_gamma: refused("Say gamma."),
+  sync_ref_model: only(false, "The reference does not move within a job."),
+};
+
+export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference: ofPreferences } as const;
+
+/** As a configuration's schema lists them. */
+export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { asksNothing, description }]) => [
+      name,
+      nullable(Type.Unknown(), { description: `${acceptanceOf(asksNothing)} ${description}` }),
+    ]),
+  );
+}
+
+function acceptanceOf(asksNothing: AsksNothing): string {
+  if (asksNothing === never) return "Refused.";
+  return asksNothing(undefined) ? "Accepted." : "Refused with a value that asks for more than is done.";
+}
+
+/**
+ * Adds a fault for each of these options that asks for what is not done.
+ *
+ * @param isInert which options ask for nothing in this configuration, whatever their values
+ */
+export function refuseForeign(
+  config: unknown,
+  options: Readonly<Record<string, ForeignOption>>,
+  findings: Findings,
+  { place, isInert = () => false }: { readonly place: string; readonly isInert?: (name: string) => boolean },
+): void {
+  if (!isObject(config)) return;
+  for (const [name, value] of Object.entries(config)) {
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (option === undefined || value === null || option.asksNothing(value) || isInert(name)) continue;
+    const message = `${name} is not supported by this server with the value ${shown(value)}. ${option.description}`;
+    report(findings, "unsupported", message, place, name);
+  }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,268 @@
+// How a job trains, as the interface and clients of other makers spell it. Null and absent mean the default; what two
+// spellings of one field say is one of them's, or refused; what is known and not done is refused, what is unknown is named.
+import { Type, type Static, type TSchema } from "typebox";
+import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
+import {
+  importanceSamplingLevels,
+  klPenaltySources,
+  resolveTrainingConfig,
+  type TrainingConfig,
+} from "../../../base/domain/training-config.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { nullable } from "../nullable.ts";
+import { foreignOptions, foreignProperties, refuseForeign } from "./foreign-options.ts";
+
+const defaults = resolveTrainingConfig({});
+const ppoDefaults = resolveTrainingConfig({ ppo: true });
+
+/** An option that takes effect, in one of its spellings. */
+interface Option {
+  readonly reads: keyof TrainingConfig;
+  readonly schema: TSchema;
+  /** The other spelling of the same, which answers are in. */
+  readonly spells?: string;
+  /** Where both are given it wins; else they must say the same. */
+  readonly wins?: true;
+  /** From what is sent; absent where that is what the domain has. */
+  read?(this: void, value: unknown): unknown;
+}
+
+/** A schema whose values are the option's own. */
+type SchemaOf<Schema extends TSchema, Reads extends keyof TrainingConfig> =
+  Static<Schema> extends NonNullable<TrainingConfig[Reads]> ? Schema : never;
+
+function option<Reads extends keyof TrainingConfig, Schema extends TSchema>(
+  reads: Reads,
+  schema: SchemaOf<Schema, Reads>,
+  description: string,
+  otherwise?: string,
+): Option {
+  const value = defaults[reads];
+  const keywords = {
+    description,
+    ...(value === null ? {} : { default: value }),
+    ...(otherwise === undefined ? {} : { "x-default": otherwise }),
+  };
+  return { reads, schema: nullable(schema, keywords) };
+}
+
+/** More would be a mistake. */
+const [sequencesMax, passesMax] = [1_000_000, 1000];
+
+const atLeastZero = Type.Number({ minimum: 0 });
+const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
+const passes = Type.Integer({ minimum: 1, maximum: passesMax });
+
+/** In the order in which answers have them; of two spellings the one that wins is the later. */
+const options: Readonly<Record<string, Option>> = {
+  advantage_balance: option(
+    "advantageBalance",
+    Type.Number({ minimum: -1, maximum: 1 }),
+    "Positive shrinks negative advantages, negative shrinks positive ones.",
+  ),
+  allow_training_without_logprobs: option(
+    "allowTrainingWithoutLogprobs",
+    Type.Boolean(),
+    "Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.",
+  ),
+  base_precision: option(
+    "basePrecision",
+    Type.Enum([...basePrecisions]),
+    "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+    "left to the server (training.basePrecision)",
+  ),
+  batch_size: option(
+    "batchSize",
+    sequencesOfStep,
+    "Sequences of one optimizer step; not beside steps.",
+    "1, unless the server counts tokens (training.batchTokens)",
+  ),
+  grad_accumulation_sequences: {
+    ...option("batchSize", sequencesOfStep, "The same as batch_size, by another name.", "as batch_size"),
+    spells: "batch_size",
+  },
+  epsilon: option(
+    "epsilon",
+    atLeastZero,
+    "The lower bound of clipping is 1 - epsilon.",
+    `${defaults.epsilon}; ${ppoDefaults.epsilon} with ppo`,
+  ),
+  epsilon_high: option(
+    "epsilonHigh",
+    atLeastZero,
+    "The upper bound of clipping is 1 + epsilon_high.",
+    `${defaults.epsilonHigh}; epsilon with ppo`,
+  ),
+  importance_sampling_level: option(
+    "importanceSamplingLevel",
+    Type.Enum([...importanceSamplingLevels]),
+    "Over what the ratio of new to old probability is taken.",
+  ),
+  vendor_k2_tau: option(
+    "k2Tau",
+    atLeastZero,
+    "Weight of the squared difference from the policy that sampled; 0 is off.",
+  ),
+  kimi_k2_tau: {
+    ...option("k2Tau", atLeastZero, "The same as vendor_k2_tau, by another name."),
+    spells: "vendor_k2_tau",
+  },
+  kl_penalty_coef: option(
+    "klPenaltyCoefficient",
+    atLeastZero,
+    "Takes advantage from tokens that the model now finds likelier than the base model does, and gives it to the others; 0 is off. Costs a forward pass of the base model.",
+  ),
+  kl_penalty_source: option(
+    "klPenaltySource",
+    Type.Enum([...klPenaltySources]),
+    "Whose log-probabilities the penalty compares with the base model's: those of the model as it trains, or those that were recorded as it was sampled.",
+  ),
+  learning_rate: option("learningRate", Type.Number({ exclusiveMinimum: 0 }), "Of AdamW, of every step."),
+  mask_prob_ratio: option(
+    "maskProbRatio",
+    Type.Boolean(),
+    "Leaves out tokens whose ratio is out of bounds instead of clipping it.",
+  ),
+  max_grad_norm: option(
+    "gradientNormMax",
+    Type.Number({ minimum: 0, maximum: 1e9 }),
+    "Gradients are scaled down to this norm; 0 never scales.",
+    "left to the server, 0.1",
+  ),
+  max_kl_update: option(
+    "klUpdateMax",
+    atLeastZero,
+    "Fails the job, which then makes no version, if it moves the policy by more than this from the one before it, in nats a token (the version's loss/kl_update); 0 is off.",
+    "left to the server (training.klUpdateMax)",
+  ),
+  max_negative_advantage_importance_sampling_weight: option(
+    "maxNegativeAdvantageImportanceSamplingWeight",
+    atLeastZero,
+    "Caps every ratio; 0 is off.",
+  ),
+  num_trajectories_learning_rate_multiplier_power: option(
+    "learningRatePower",
+    Type.Number({ minimum: 0, maximum: 10 }),
+    "A step's learning rate is multiplied by the number of its sequences to this power.",
+  ),
+  packed_sequence_length: option(
+    "packedSequenceLength",
+    Type.Integer({ minimum: 2, maximum: 1_048_576 }),
+    "A longer sequence is left out. Steps do not go by it, unless the server counts their tokens (training.batchTokens).",
+    "left to the server",
+  ),
+  passes: option("passCount", passes, "How often each sequence trains, in another order each time."),
+  num_epochs: {
+    ...option("passCount", passes, "The same as passes, by another name."),
+    spells: "passes",
+  },
+  ppo: option("ppo", Type.Boolean(), "Clips as PPO does, instead of as CISPO does."),
+  loss_fn: {
+    reads: "ppo",
+    schema: nullable(Type.Enum(["cispo", "ppo"]), {
+      description: "The same as ppo, by name; wins over it.",
+      default: "cispo",
+    }),
+    spells: "ppo",
+    wins: true,
+    read: (name) => name === "ppo",
+  },
+  precalculate_logprobs: option(
+    "precalculateLogprobs",
+    Type.Boolean(),
+    "Computes the old log-probabilities anew before the first step, instead of taking the recorded ones.",
+  ),
+  scale_rewards: option(
+    "scaleRewards",
+    Type.Boolean(),
+    "Divides a group's advantages by the standard deviation of its rewards.",
+  ),
+  normalize_advantages: {
+    ...option("scaleRewards", Type.Boolean(), "The same as scale_rewards, by another name; wins over it."),
+    spells: "scale_rewards",
+    wins: true,
+  },
+  steps: option(
+    "stepCount",
+    sequencesOfStep,
+    "Optimizer steps of a pass, into which the sequences are divided evenly: 1 takes one step over all. Not beside batch_size; there are never more than sequences.",
+    "as batch_size makes",
+  ),
+  truncated_importance_sampling: option(
+    "truncatedImportanceSampling",
+    atLeastZero,
+    "With precalculate_logprobs each token counts for the ratio of the computed to the recorded probability, up to this much; 0 is off. Not applied without.",
+  ),
+  weight_decay: option(
+    "weightDecay",
+    Type.Number({ minimum: 0, maximum: 10 }),
+    "Of AdamW, times the learning rate.",
+    "left to the server, 0.1",
+  ),
+};
+
+const schemas = Object.entries(options).map(([name, { schema }]) => [name, schema] as const);
+
+export const trainingConfigSchema = Type.Object(
+  { ...Object.fromEntries(schemas), ...foreignProperties(foreignOptions.rl) },
+  { title: "ExperimentalTrainingConfig" },
+);
+
+type ConfigBody = Readonly<Record<string, unknown>>;
+
+/** Adds what the schema cannot say of a configuration. */
+export function checkTrainingConfig(config: unknown, findings: Findings): void {
+  if (!isObject(config)) return;
+  const place = "experimental_config";
+  for (const [other, { spells: one, wins }] of Object.entries(options)) {
+    if (one === undefined || wins === true) continue;
+    const [first, second] = [config[one], config[other]];
+    if (typeof first !== "number" || typeof second !== "number" || first === second) continue;
+    const message = `Value error, ${one} is ${first} and ${other} is ${second}; they are two spellings of one field, give one.`;
+    report(findings, "value_error", message, place, other);
+  }
+  const size = (["batch_size", "grad_accumulation_sequences"] as const).find(
+    (name) => (config[name] ?? null) !== null,
+  );
+  if ((config["steps"] ?? null) !== null && size !== undefined) {
+    const message = `Value error, steps and ${size} both say how many sequences a step has; give one of the two.`;
+    report(findings, "value_error", message, place, "steps");
+  }
+  const hasPenalty = (config["kl_penalty_coef"] ?? 0) !== 0;
+  // There is no penalty to take from elsewhere.
+  const isInert = (name: string): boolean => name.startsWith("kl_") && !hasPenalty;
+  refuseForeign(config, foreignOptions.rl, findings, { place, isInert });
+}
+
+/** Reads a checked configuration. */
+export function toTrainingConfig(body: ConfigBody): TrainingConfig {
+  const given: Record<string, unknown> = {};
+  for (const [name, { reads, read = asItIs }] of Object.entries(options)) {
+    const value = body[name] ?? null;
+    if (value !== null) given[reads] = read(value);
+  }
+  // There is nothing to take the ratio of.
+  if (body["precalculate_logprobs"] !== true) delete given["truncatedImportanceSampling"];
+  // The schema gives each field the type that its domain field has.
+  return resolveTrainingConfig(given);
+}
+
+function asItIs(value: unknown): unknown {
+  return value;
+}
+
+/** The keys that were sent and have no effect, in their order: unknown ones, and one that needs another. */
+export function keysNotApplied(body: ConfigBody): readonly string[] {
+  return Object.entries(body).flatMap(([key, value]) => {
+    if (value === null) return [];
+    if (key === "truncated_importance_sampling")
+      return value !== 0 && body["precalculate_logprobs"] !== true ? [key] : [];
+    return Object.hasOwn(options, key) || Object.hasOwn(foreignOptions.rl, key) ? [] : [key];
+  });
+}
+
+/** As it takes effect, in the interface's spelling. */
+export function trainingConfigBody(config: TrainingConfig): object {
+  const written = Object.entries(options).filter(([, { spells }]) => spells === undefined);
+  return Object.fromEntries(written.map(([name, { reads }]) => [name, config[reads]]));
+}

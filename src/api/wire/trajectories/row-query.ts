@@ -1,0 +1,131 @@
+// Which stored trajectories a request asks for, as its query spells it.
+import { Type, type Static } from "typebox";
+import type { Fault } from "../../../base/domain/service-error.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { pageQueryFields } from "../page.ts";
+import type { RowFilter } from "./rows.ts";
+
+/** A version that trajectories are asked for by. */
+export const stepField = Type.Integer({
+  minimum: 0,
+  description: "Only of this version: the newest when it was logged, or the one that the job starts from.",
+});
+
+/** Between which times they were stored. */
+export const timeFields = {
+  recorded_from: Type.Optional(
+    Type.String({ format: "date-time", description: "Only what was stored then or later." }),
+  ),
+  recorded_before: Type.Optional(
+    Type.String({ format: "date-time", description: "Only what was stored before." }),
+  ),
+};
+
+const filterFields = {
+  source: Type.Optional(
+    Type.Enum(["logs", "jobs"], {
+      default: "logs",
+      description: "Trajectories that were logged, or those that training jobs were sent.",
+    }),
+  ),
+  log_id: Type.Optional(Type.String({ description: "Only this log's." })),
+  job_id: Type.Optional(Type.String({ description: "Only this training job's." })),
+  split: Type.Optional(Type.String({ description: "Only logs under this split; jobs count as train." })),
+  step: Type.Optional(stepField),
+  ...timeFields,
+  reward_min: Type.Optional(Type.Number({ description: "Only rewards of at least this." })),
+  reward_max: Type.Optional(Type.Number({ description: "Only rewards of at most this." })),
+  metadata: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 16,
+      description:
+        "`key=value`, and all of several: only trajectories whose metadata, or whose group's, has the value, written as text or JSON.",
+    }),
+  ),
+};
+
+export const rowPageQuerySchema = Type.Object({
+  ...filterFields,
+  after: pageQueryFields.after,
+  limit: pageQueryFields.limit,
+});
+
+export const rowExportQuerySchema = Type.Object({
+  ...filterFields,
+  format: Type.Enum(["jsonl", "parquet", "groups"], {
+    description:
+      "Trajectories as a JSON object a line, or as an Apache Parquet file; or `groups`: a JSON object a line for each group, with all that it holds beside its trajectories.",
+  }),
+});
+
+type RowQuery = Omit<Static<typeof rowExportQuerySchema>, "format">;
+
+/** Where rows are looked for, and which of them. */
+export interface RowSelection {
+  readonly source: "logs" | "jobs";
+  /** Of a single log or job; null for all. */
+  readonly sourceId: string | null;
+  readonly split: string | null;
+  readonly step: number | null;
+  readonly recordedFrom: Date | null;
+  readonly recordedBefore: Date | null;
+  readonly filter: RowFilter;
+}
+
+/** @throws ServiceError `invalid` for times that are none, metadata without `=`, and ids of the other source */
+export function rowSelection(query: RowQuery): RowSelection {
+  const { log_id: logId, job_id: jobId } = query;
+  const faults: Fault[] = [];
+  const refuse = (field: string, message: string): void =>
+    void faults.push({ location: ["query", field], message, type: "value_error" });
+  const metadata = (query.metadata ?? []).map((pair) => {
+    const split = pair.indexOf("=");
+    if (split < 1) refuse("metadata", "metadata is a key and a value, such as scenario_id=7");
+    return { key: pair.slice(0, split), value: pair.slice(split + 1) };
+  });
+  const source = query.source ?? (jobId === undefined ? "logs" : "jobs");
+  if (source === "logs" && jobId !== undefined) refuse("job_id", "job_id goes with source=jobs");
+  if (source === "jobs" && logId !== undefined) refuse("log_id", "log_id goes with source=logs");
+  const selection: RowSelection = {
+    source,
+    sourceId: (logId ?? jobId ?? null)?.toLowerCase() ?? null,
+    split: query.split ?? null,
+    step: query.step ?? null,
+    recordedFrom: readTime(query, "recorded_from", faults),
+    recordedBefore: readTime(query, "recorded_before", faults),
+    filter: { rewardMin: query.reward_min ?? null, rewardMax: query.reward_max ?? null, metadata },
+  };
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+  return selection;
+}
+
+/** The time that the query has in a field; null where it has none, and a fault where it is no time. */
+export function readTime<Field extends keyof typeof timeFields>(
+  query: { readonly [Name in Field]?: string },
+  field: Field,
+  faults: Fault[],
+): Date | null {
+  const text = query[field];
+  if (text === undefined) return null;
+  const date = new Date(text);
+  if (!Number.isNaN(date.getTime())) return date;
+  const message = `${field} is no time; write it as 2026-11-22T12:00:00Z`;
+  faults.push({ location: ["query", field], message, type: "value_error" });
+  return null;
+}
+
+/**
+ * Which logs or jobs have their groups exported.
+ *
+ * @throws ServiceError `invalid` as {@link rowSelection}, and for filters of trajectories
+ */
+export function groupSelection(query: RowQuery): RowSelection {
+  const faults = (["reward_min", "reward_max", "metadata"] as const)
+    .filter((field) => query[field] !== undefined)
+    .map((field) => {
+      const message = `${field} chooses trajectories, and format=groups exports groups; leave it out, or take format=jsonl`;
+      return { location: ["query", field], message, type: "value_error" };
+    });
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+  return rowSelection(query);
+}

@@ -1,0 +1,218 @@
+// What is done with stored groups to make rows of them, by kind: pure functions for a worker. Of a group that is large they
+// see a piece at a time, and what they need for the next is part of a task and of its result.
+import type { JsonObject, Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
+import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
+import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts";
+import { isWanted, rowOf, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
+
+export interface RowTasks {
+  /** From the next piece of a group to what rows of it need to know of the whole of it. */
+  readonly survey: {
+    readonly task: { readonly survey: GroupSurvey; readonly piece: Bytes };
+    readonly result: GroupSurvey;
+  };
+  /** From the next pieces of a group to rows. */
+  readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
+  /** From the next piece of a group to what its text says behind its trajectories; null while they go on. */
+  readonly members: {
+    readonly task: { readonly progress: MembersProgress; readonly piece: Bytes };
+    readonly result: { readonly progress: MembersProgress; readonly text: Bytes | null };
+  };
+  /** From rows to a part of a Parquet file. */
+  readonly "row group": {
+    readonly task: { readonly lines: readonly Bytes[]; readonly offset: number };
+    readonly result: { readonly bytes: Bytes; readonly group: WrittenGroup };
+  };
+  readonly "parquet end": {
+    readonly task: { readonly groups: readonly WrittenGroup[]; readonly offset: number };
+    readonly result: { readonly bytes: Bytes };
+  };
+}
+
+export type RowTaskKind = keyof RowTasks;
+
+/** What was seen of a group so far. */
+export interface GroupSurvey {
+  readonly cut: GroupCut;
+  readonly head: GroupHead;
+  /** Of its largest trajectory. */
+  readonly largestByteCount: number;
+}
+
+export const emptySurvey: GroupSurvey = {
+  cut: groupStart,
+  head: { metadata: null, metrics: null },
+  largestByteCount: 0,
+};
+
+/** How far the trajectories of a group are passed over. */
+export interface MembersProgress {
+  readonly cut: GroupCut;
+  readonly trajectoryCount: number;
+}
+
+export const noMembers: MembersProgress = { cut: groupStart, trajectoryCount: 0 };
+
+/** How far the rows of a group are made. */
+export interface RowProgress {
+  readonly cut: GroupCut;
+  /** Whole trajectories that are not looked at yet. */
+  readonly waiting: readonly (readonly Bytes[])[];
+  /** Of the next trajectory in the group. */
+  readonly index: number;
+  /** Null until the group's text was seen to its end, where that comes at once. */
+  readonly head: GroupHead | null;
+}
+
+export interface RowTask {
+  readonly progress: RowProgress;
+  readonly pieces: readonly Bytes[];
+  readonly source: RowSource;
+  readonly part: number;
+  readonly groupIndex: number;
+  /** Trajectories before this one are passed over. */
+  readonly from: number;
+  readonly filter: RowFilter;
+  readonly bounds: RowBounds;
+}
+
+/** What rows are asked for. */
+export interface RowBounds {
+  /** No more than these at once. */
+  readonly count: number;
+  /** A row that has more bytes than this comes without its content. */
+  readonly bytes: number;
+}
+
+export const everyRow: RowBounds = { count: Infinity, bytes: Infinity };
+
+export interface WrittenRows {
+  /** A line of JSON for each, with its line feed. */
+  readonly bytes: Bytes;
+  /** Where each line ends. */
+  readonly ends: readonly number[];
+  readonly ids: readonly string[];
+  /** Of the trajectories that were looked at. */
+  readonly readByteCount: number;
+  readonly progress: RowProgress;
+}
+
+/** Once its rows have so many bytes, a task leaves the rest for the next. */
+const rowsBytesMax = 1 << 20;
+/** A member of a group with more bytes is not repeated in its rows. */
+const headBytesMax = 1 << 20;
+
+export const rowTasks: {
+  readonly [Kind in RowTaskKind]: (task: RowTasks[Kind]["task"]) => RowTasks[Kind]["result"];
+} = {
+  survey({ survey, piece }) {
+    let { head, largestByteCount } = survey;
+    const cut = cutGroup(survey.cut, piece, {
+      keptBytes: { trajectories: 0, members: headBytesMax },
+      onItem: ({ section, pieces, byteCount }) => {
+        if (section === "members") head = withMember(head, pieces);
+        else largestByteCount = Math.max(largestByteCount, byteCount);
+      },
+    });
+    return { cut, head, largestByteCount };
+  },
+  rows(task) {
+    const { progress, pieces } = task;
+    const waiting = [...progress.waiting];
+    let { cut } = progress;
+    let head = progress.head ?? emptySurvey.head;
+    for (const piece of pieces)
+      cut = cutGroup(cut, piece, {
+        keptBytes: { trajectories: Infinity, members: progress.head === null ? headBytesMax : 0 },
+        onItem: ({ section, pieces: found }) => {
+          if (section === "members") head = withMember(head, progress.head === null ? found : null);
+          else if (found !== null) waiting.push(found);
+        },
+      });
+    return writeRows(task, { cut, waiting, index: progress.index, head });
+  },
+  members({ progress, piece }) {
+    let { trajectoryCount } = progress;
+    let end: number | null = null;
+    const cut = cutGroup(progress.cut, piece, {
+      keptBytes: { trajectories: 0, members: 0 },
+      onItem: ({ section }) => {
+        if (section === "trajectories") trajectoryCount += 1;
+      },
+      onMembers: (at) => {
+        end = at;
+      },
+    });
+    return { progress: { cut, trajectoryCount }, text: end === null ? null : piece.subarray(end) };
+  },
+  "row group": ({ lines, offset }) => writeRowGroup(rowsIn(lines), offset),
+  "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
+};
+
+/** For a pool of workers, whose module this is. */
+export const rowTaskModule = new URL("./row-tasks.js", import.meta.url);
+export const openTasks = (): typeof rowTasks => rowTasks;
+
+/** The head with what a member says of it, where it does. */
+function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
+  const text = pieces === null ? "" : Buffer.concat(pieces).toString();
+  if (!/^"(?:metadata|metrics)":/.test(text)) return head;
+  // A member of what `readGroupBody` made of a group.
+  return { ...head, ...(JSON.parse(`{${text}}`) as Partial<TrajectoryGroup>) };
+}
+
+/** Rows of the trajectories that wait, until there are enough. */
+function writeRows(
+  { source, part, groupIndex, from, filter, bounds }: RowTask,
+  { cut, waiting, index: first, head }: RowProgress & { readonly head: GroupHead },
+): WrittenRows {
+  const lines: Bytes[] = [];
+  const [ends, ids]: [number[], string[]] = [[], []];
+  let [index, byteCount, readByteCount] = [first, 0, 0];
+  for (; index - first < waiting.length; index++) {
+    if (byteCount >= rowsBytesMax || lines.length >= bounds.count) break;
+    if (index < from) continue;
+    const stored = Buffer.concat(waiting[index - first]);
+    readByteCount += stored.length;
+    // What `readGroupBody` made of a trajectory.
+    const trajectory = JSON.parse(stored.toString()) as Trajectory;
+    if (!isWanted(trajectory, head, filter)) continue;
+    const row = rowOf(trajectory, {
+      source,
+      place: { sourceId: source.id, part, group: groupIndex, index },
+      head,
+    });
+    const whole = lineOf(row);
+    const line = whole.length > bounds.bytes ? lineOf(withoutContent(row, whole.length)) : whole;
+    lines.push(line);
+    ids.push(row.id);
+    ends.push((byteCount += line.length));
+  }
+  const progress = { cut, waiting: waiting.slice(index - first), index, head };
+  return { bytes: inOnePlace(lines, byteCount), ends, ids, readByteCount, progress };
+}
+
+function lineOf(row: JsonObject): Bytes {
+  return new TextEncoder().encode(`${JSON.stringify(row)}\n`);
+}
+
+function inOnePlace(lines: readonly Bytes[], byteCount: number): Bytes {
+  if (lines.length === 1) return lines[0];
+  const bytes = new Uint8Array(byteCount);
+  let end = 0;
+  for (const line of lines) {
+    bytes.set(line, end);
+    end += line.length;
+  }
+  return bytes;
+}
+
+function rowsIn(lines: readonly Bytes[]): readonly JsonObject[] {
+  return lines.flatMap((bytes) =>
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      .toString()
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as JsonObject),
+  );
+}

@@ -1,0 +1,371 @@
+// Trajectories as recorded by clients: what is checked of them, how they are read, how they are shown again. Unknown
+// keys are kept; messages pass nearly unchecked, since clients send back whatever they were given.
+import { Type, type Static, type TSchema } from "typebox";
+import type {
+  History,
+  HistoryItem,
+  Json,
+  JsonObject,
+  Trajectory,
+  TrajectoryGroup,
+  TrajectoryLog,
+} from "../../base/domain/trajectory.ts";
+import { foldedLine } from "../../base/domain/text/folded-lines.ts";
+import { check } from "../../base/validation/check.ts";
+import { isAtFaultLimit, isObject, report, type Findings } from "../../base/validation/findings.ts";
+import { parseListBody, type ListBody } from "../../base/validation/list-body.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { readForm, type BodyForm } from "./body.ts";
+import type { Checked, ObjectSchema, ValueOf } from "./checked.ts";
+import { nullable } from "./nullable.ts";
+import { pageSchema } from "./page.ts";
+import { LinePacker, type PackedLines } from "./packed-lines.ts";
+import { OutlinePacker } from "./trajectories/packed-outlines.ts";
+
+const open = { additionalProperties: true };
+const anyObject = Type.Object({}, open);
+const metrics = Type.Object(
+  {},
+  { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
+);
+
+/** Training computes in float32, where a number of greater size is infinite. */
+const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
+const logprobList = Type.Array(
+  Type.Object(
+    {
+      token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
+      logprob: nullable(logprob, { description: "Natural logarithm." }),
+    },
+    open,
+  ),
+);
+const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
+
+/** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
+export const promptFields = {
+  documents: nullable(Type.Array(anyObject), { description: "As the request had them." }),
+  chat_template: nullable(Type.String(), { description: "As the request had it." }),
+  chat_template_kwargs: nullable(anyObject, { description: "As the request had them." }),
+  reasoning_effort: nullable(Type.String(), { description: "As the request had it." }),
+  add_generation_prompt: nullable(Type.Boolean(), { description: "As the request had it." }),
+  continue_final_message: nullable(Type.Boolean(), { description: "As the request had it." }),
+  add_special_tokens: nullable(Type.Boolean(), { description: "As the request had it." }),
+  truncate_prompt_tokens: nullable(Type.Integer(), { description: "As the request had it." }),
+};
+
+/** What a recorded Choice has. */
+export const choiceFields = {
+  message: nullable(anyObject, {
+    description: "With finish_reason makes the item a Choice, as it was answered.",
+  }),
+  logprobs: nullable(
+    Type.Object(
+      {
+        content: nullable(logprobList, { description: "One entry for each token of the answer." }),
+        refusal: nullable(logprobList, { description: "As in OpenAI's answers; not read." }),
+      },
+      open,
+    ),
+    { description: "Of a Choice: what the tokens were and how probable, as it was answered." },
+  ),
+  token_ids: nullable(tokenIds, { description: "Of a Choice: the answer's exact tokens." }),
+  prompt_token_ids: nullable(tokenIds, { description: "Of a Choice: the prompt's exact tokens." }),
+  ...promptFields,
+};
+
+/** A message or a recorded Choice; which of the two it must be is checked apart. */
+const historyItem = Type.Object(
+  {
+    role: Type.Optional(Type.String({ description: "Makes the item a message." })),
+    ...choiceFields,
+  },
+  { ...open, title: "MessageOrChoice" },
+);
+const historyItems = Type.Array(historyItem, {
+  description: "The conversation: messages, and Choices where the model answered.",
+});
+const tools = nullable(Type.Array(anyObject), { description: "The tools that the requests had." });
+
+const trajectorySchema = Type.Object(
+  {
+    messages_and_choices: Type.Optional(historyItems),
+    tools,
+    additional_histories: nullable(
+      Type.Array(Type.Object({ messages_and_choices: historyItems, tools }, { ...open, title: "History" })),
+      { description: "Further conversations that are rewarded together." },
+    ),
+    reward: Type.Optional(Type.Number({ default: 0, description: "How good it was." })),
+    initial_policy_version: nullable(Type.Integer(), {
+      description: "The model's version at its beginning.",
+    }),
+    final_policy_version: nullable(Type.Integer(), { description: "The model's version at its end." }),
+    metrics: nullable(metrics, {
+      default: {},
+      description: "Measured of it; means of them are the log's metrics.",
+    }),
+    auto_metrics: nullable(metrics, { description: "Kept, and shown again." }),
+    metadata: nullable(anyObject, { default: {}, description: "Kept; a `scenario_id` in it is counted." }),
+    logs: nullable(Type.Array(Type.Unknown()), { default: [], description: "Kept, and shown again." }),
+    start_time: nullable(Type.String({ format: "date-time" }), { description: "In ISO 8601." }),
+    ...promptFields,
+  },
+  { ...open, title: "Trajectory" },
+);
+
+export const trajectoryGroupSchema = Type.Object(
+  {
+    trajectories: Type.Array(trajectorySchema, { description: "Attempts at one problem." }),
+    exceptions: nullable(Type.Array(anyObject), { default: [], description: "Attempts that failed to run." }),
+    metadata: nullable(anyObject, { default: {}, description: "Kept, and shown again." }),
+    metrics: nullable(metrics, { default: {}, description: "Measured of the group." }),
+    logs: nullable(Type.Array(Type.Unknown()), { default: [], description: "Kept, and shown again." }),
+  },
+  { ...open, title: "TrajectoryGroup" },
+);
+
+/** The same, without what its type says of its members. */
+const groupSchema: TSchema = trajectoryGroupSchema;
+
+type HistoryBody = {
+  readonly messages_and_choices?: Static<typeof historyItems>;
+  readonly tools?: Static<typeof tools>;
+};
+
+/** What whoever reads a body with groups does with them. */
+export interface GroupVisitor {
+  /** Called with every group, in order, as long as nothing was wrong. */
+  readonly onGroup?: (group: TrajectoryGroup) => void;
+  /** Adds what is wrong with an item of a history beside its form, where the walk stands; it is an object. */
+  readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
+}
+
+/**
+ * Reads a body with groups of trajectories by its form, a group at a time.
+ *
+ * @returns the rest of the body, the groups as they are stored: folded lines, and the outlines of their trajectories
+ * @throws ServiceError `invalid` with every fault of the body and its groups
+ */
+export function readGroupBody<Schema extends ObjectSchema>(
+  form: BodyForm<Schema>,
+  bytes: Buffer,
+  limits: BodyLimits,
+  { onGroup = () => undefined, checkItem = () => undefined }: GroupVisitor = {},
+): Checked<ValueOf<Schema>> & { readonly lines: PackedLines; readonly outlines: PackedLines } {
+  const { trajectoryGroups: countMax, trajectoryJson } = limits;
+  const list = parseListBody(bytes, { member: "trajectory_groups", itemsMax: countMax }, trajectoryJson);
+  const lines = new LinePacker();
+  const outlines = new OutlinePacker();
+  const result = readForm(form, list.rest, (findings) =>
+    readGroups(list, findings, {
+      countMax,
+      checkItem,
+      onGroup: (group) => {
+        const parts = [...foldedLine(JSON.stringify(group))];
+        for (const part of parts) lines.add(part);
+        outlines.add(group, parts.length);
+        onGroup(group);
+      },
+    }),
+  );
+  return { ...result, lines: lines.packed(), outlines: outlines.packed() };
+}
+
+/**
+ * Checks the items of `trajectory_groups` one by one, and hands on each that is one, as long as nothing was wrong.
+ *
+ * @param countMax how many there may be
+ */
+function readGroups(
+  { items, itemCount }: Pick<ListBody, "items" | "itemCount">,
+  findings: Findings,
+  { countMax, onGroup, checkItem }: { readonly countMax: number } & Required<GroupVisitor>,
+): void {
+  if (itemCount > countMax) {
+    const message = `The list has ${itemCount} groups; at most ${countMax} are taken at once. Send them in several parts.`;
+    return report(findings, "too_long", message, "trajectory_groups");
+  }
+  let index = 0;
+  for (const item of items) {
+    findings.path.push("trajectory_groups", String(index));
+    check(groupSchema, item, findings);
+    checkGroup(item, findings, checkItem);
+    findings.path.length -= 2;
+    index += 1;
+    if (isAtFaultLimit(findings)) return;
+    // The walk found nothing that differs from the schema.
+    if (findings.faultCount === 0) onGroup(toTrajectoryGroup(item as Static<typeof trajectoryGroupSchema>));
+  }
+}
+
+/** Adds what the schema cannot say of a group: which items are neither messages nor Choices, and `exchanges`. */
+function checkGroup(
+  group: unknown,
+  findings: Findings,
+  checkItem: Required<GroupVisitor>["checkItem"],
+): void {
+  if (!isObject(group)) return;
+  eachItem(group["trajectories"], (trajectory, index) => {
+    const place = ["trajectories", index];
+    if (Object.hasOwn(trajectory, "exchanges") && trajectory["exchanges"] !== null) {
+      const message =
+        "Trajectories made of `exchanges` are not read by this server; send `messages_and_choices` instead.";
+      report(findings, "value_error", message, ...place, "exchanges");
+    }
+    const checkHistory = (history: Readonly<Record<string, unknown>>, at: readonly string[]): void =>
+      eachItem(history["messages_and_choices"], (item, itemIndex) => {
+        const itemPlace = [...at, "messages_and_choices", itemIndex];
+        requireKind(item, itemPlace, findings);
+        findings.path.push(...itemPlace);
+        checkItem(item, findings);
+        findings.path.length -= itemPlace.length;
+      });
+    checkHistory(trajectory, place);
+    eachItem(trajectory["additional_histories"], (history, historyIndex) =>
+      checkHistory(history, [...place, "additional_histories", historyIndex]),
+    );
+  });
+}
+
+function requireKind(
+  item: Readonly<Record<string, unknown>>,
+  place: readonly string[],
+  findings: Findings,
+): void {
+  const isChoice = isObject(item["message"]) && Object.hasOwn(item, "finish_reason");
+  if (isChoice || Object.hasOwn(item, "role")) return;
+  if (Object.hasOwn(item, "finish_reason"))
+    return report(findings, "missing", "Field required: the message that a Choice is", ...place, "message");
+  const message = "Input should be a message (with `role`) or a Choice (with `message` and `finish_reason`)";
+  report(findings, "missing", message, ...place);
+}
+
+function eachItem(
+  list: unknown,
+  visit: (item: Readonly<Record<string, unknown>>, index: string) => void,
+): void {
+  if (!Array.isArray(list)) return;
+  list.forEach((item: unknown, index) => {
+    if (isObject(item)) visit(item, String(index));
+  });
+}
+
+/** Reads a checked group. */
+function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): TrajectoryGroup {
+  const { trajectories, exceptions, metadata, metrics: groupMetrics, logs, ...extra } = body;
+  return {
+    trajectories: trajectories.map(toTrajectory),
+    // All of these came out of JSON.
+    exceptions: (exceptions ?? []) as readonly JsonObject[],
+    metadata: (metadata ?? {}) as JsonObject,
+    metrics: (groupMetrics ?? {}) as TrajectoryGroup["metrics"],
+    logs: (logs ?? []) as readonly Json[],
+    extra,
+  };
+}
+
+function toTrajectory(body: Static<typeof trajectorySchema>): Trajectory {
+  const {
+    messages_and_choices: items,
+    tools: toolList,
+    additional_histories: histories,
+    reward,
+    initial_policy_version: initialPolicyVersion,
+    final_policy_version: finalPolicyVersion,
+    metrics: trajectoryMetrics,
+    metadata,
+    logs,
+    start_time: startTime,
+    ...extra
+  } = body;
+  return {
+    ...toHistory({ messages_and_choices: items, tools: toolList }),
+    additionalHistories: (histories ?? []).map(toHistory),
+    reward: reward ?? 0,
+    initialPolicyVersion: initialPolicyVersion ?? null,
+    finalPolicyVersion: finalPolicyVersion ?? null,
+    metrics: (trajectoryMetrics ?? {}) as Trajectory["metrics"],
+    metadata: (metadata ?? {}) as JsonObject,
+    logs: (logs ?? []) as readonly Json[],
+    startTime: startTime ?? null,
+    extra: extra as JsonObject,
+  };
+}
+
+function toHistory(body: HistoryBody): History {
+  return {
+    // `checkGroups` saw that every item is one or the other.
+    messagesAndChoices: (body.messages_and_choices ?? []) as unknown as readonly HistoryItem[],
+    tools: (body.tools ?? null) as readonly JsonObject[] | null,
+  };
+}
+
+function historyBody(history: History): object {
+  return { messages_and_choices: history.messagesAndChoices, tools: history.tools };
+}
+
+/** A trajectory as it was sent. */
+export function trajectoryBody(trajectory: Trajectory): object {
+  return {
+    ...historyBody(trajectory),
+    additional_histories: trajectory.additionalHistories.map(historyBody),
+    reward: trajectory.reward,
+    initial_policy_version: trajectory.initialPolicyVersion,
+    final_policy_version: trajectory.finalPolicyVersion,
+    metrics: trajectory.metrics,
+    metadata: trajectory.metadata,
+    logs: trajectory.logs,
+    start_time: trajectory.startTime,
+    ...trajectory.extra,
+  };
+}
+
+/** A group as it was sent. */
+export function trajectoryGroupBody(group: TrajectoryGroup): object {
+  return {
+    trajectories: group.trajectories.map(trajectoryBody),
+    exceptions: group.exceptions,
+    metadata: group.metadata,
+    metrics: group.metrics,
+    logs: group.logs,
+    ...group.extra,
+  };
+}
+
+export const metricsSchema = Type.Object({}, { additionalProperties: Type.Number() });
+
+const logRow = {
+  id: Type.String({ format: "uuid" }),
+  split: Type.String(),
+  step: Type.Integer({ minimum: 0 }),
+  recorded_at: Type.String({ format: "date-time" }),
+  metrics: metricsSchema,
+};
+export const metricsPageSchema = pageSchema(Type.Object(logRow, { title: "LoggedMetrics" }));
+export const trajectoryPageSchema = pageSchema(
+  Type.Object(
+    {
+      ...logRow,
+      trajectory_groups: Type.Array(trajectoryGroupSchema),
+      left_out_bytes: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description:
+            "Only where the log's trajectories do not fit in a page: how many bytes they have. They are read row by row, or exported.",
+        }),
+      ),
+    },
+    { title: "LoggedTrajectories" },
+  ),
+);
+
+/** A stored log without its trajectories: one row of the history of metrics. */
+export function trajectoryLogBody(log: TrajectoryLog): object {
+  return {
+    id: log.id,
+    split: log.split,
+    step: log.step,
+    recorded_at: log.recordedAt.toISOString(),
+    metrics: log.metrics,
+  };
+}

@@ -1,0 +1,88 @@
+// `kv_transfer_params`, as vLLM's servers and the proxies before them spell it: what a request says of a prompt that passes
+// between servers, and what an answer tells of one that is held.
+import { Type, type Static } from "typebox";
+import type { ChatHeader } from "../../../base/domain/chat.ts";
+import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { named } from "../fields/any-object.ts";
+import { nullable } from "../nullable.ts";
+
+export const passingSchema = Type.Object(
+  {
+    do_remote_decode: nullable(Type.Boolean(), {
+      default: false,
+      description: "Holds the prompt for another server, which the answer's `kv_transfer_params` are for.",
+    }),
+    do_remote_prefill: nullable(Type.Boolean(), {
+      default: false,
+      description: "Fetches the prompt from the server that holds it, which the other members name.",
+    }),
+    remote_host: nullable(Type.String({ minLength: 1, maxLength: 253 }), {
+      description: "Of the server that holds it; one of those that the operator named.",
+    }),
+    remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), { description: "Of that server." }),
+    remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
+      description: "Under which it is held.",
+    }),
+  },
+  { ...named, title: "KvTransferParams" },
+);
+
+type PassingParams = Static<typeof passingSchema>;
+
+/** Null where nothing is asked for. */
+export function readPassing(params: PassingParams | null | undefined): PromptPassing | null {
+  const { do_remote_decode: isHeld, do_remote_prefill: isFetched } = params ?? {};
+  if (isHeld !== true && isFetched !== true) return null;
+  const { remote_host: host, remote_port: port, remote_request_id: handle } = params ?? {};
+  return {
+    isHeld: isHeld === true,
+    // All of it is there where it is asked for, which was checked.
+    from: isFetched === true ? { host: host ?? "", port: port ?? 0, handle: handle ?? "" } : null,
+    parameters: params ?? {},
+  };
+}
+
+/** Whether a value of the field asks for nothing. */
+export function passesNothing(value: unknown): boolean {
+  return !isObject(value) || (value["do_remote_decode"] !== true && value["do_remote_prefill"] !== true);
+}
+
+const place = ["remote_host", "remote_port", "remote_request_id"] as const;
+
+/** Adds what contradicts it; looks at raw values, whatever their types. */
+export function checkPassing(body: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const params = body["kv_transfer_params"];
+  if (!isObject(params) || passesNothing(params)) return;
+  const fault = (message: string, member: string): void =>
+    report(findings, "value_error", `Value error, ${message}`, "kv_transfer_params", member);
+  if (params["do_remote_prefill"] === true) {
+    for (const member of place) {
+      if ((params[member] ?? null) !== null) continue;
+      fault("do_remote_prefill needs what the server that computed the prompt answered, all of it.", member);
+    }
+  }
+  if (params["do_remote_decode"] === true && body["stream"] === true)
+    fault("where the prompt is held is in no stream; send stream: false with it.", "do_remote_decode");
+  const { prompt } = body;
+  if (Array.isArray(prompt) && prompt.length > 1 && typeof prompt[0] !== "number")
+    fault("one prompt passes with a request; send one request for each prompt.", "do_remote_decode");
+}
+
+/** What an answer tells of the prompt, for the request to the other server. */
+export function passingParams(heldAt: ChatHeader["heldAt"]): object | null {
+  if (heldAt === null) return null;
+  if ("parameters" in heldAt) return heldAt.parameters;
+  return {
+    do_remote_prefill: true,
+    do_remote_decode: false,
+    // Blocks are this server's own matter: the id stands for all of them.
+    remote_block_ids: [],
+    remote_engine_id: heldAt.engineId,
+    remote_request_id: heldAt.handle,
+    remote_host: heldAt.host,
+    remote_port: heldAt.port,
+    tp_size: 1,
+    remote_num_tokens: heldAt.tokenCount,
+  };
+}

@@ -1,0 +1,263 @@
+// Asking for recorded calls, and how they are shown.
+import { Type, type Static } from "typebox";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import type { CallFilter, TracedCall } from "../../../base/domain/traces/traced-call.ts";
+import { is, isEmpty, type BodyForm } from "../body.ts";
+import { contentBody } from "../feedback/feedback.ts";
+import { anyObject, open } from "../fields/any-object.ts";
+import { nullable, orNull } from "../nullable.ts";
+import { elapsedMs } from "./microseconds.ts";
+import { projectIdField, userField } from "./objects.ts";
+
+const texts = (description: string) =>
+  nullable(Type.Array(Type.String({ maxLength: 4096 }), { maxItems: 1000 }), { description });
+
+const callFilterSchema = Type.Object(
+  {
+    op_names: texts("Calls of these ops; a reference that ends in `:*` stands for all versions."),
+    call_ids: texts("These calls."),
+    trace_ids: texts("Those of these traces."),
+    parent_ids: texts("Those that these calls made."),
+    trace_roots_only: nullable(Type.Boolean(), { description: "Those alone that no call made." }),
+    input_refs: texts("Not supported."),
+    output_refs: texts("Not supported."),
+    thread_ids: texts("Not supported."),
+    turn_ids: texts("Not supported."),
+    wb_user_ids: texts("Not supported."),
+    wb_run_ids: texts("Not supported."),
+  },
+  { title: "WeaveCallFilter" },
+);
+
+const unservedFilters = [
+  "input_refs",
+  "output_refs",
+  "thread_ids",
+  "turn_ids",
+  "wb_user_ids",
+  "wb_run_ids",
+] as const;
+
+const queryFields = {
+  project_id: projectIdField,
+  filter: nullable(callFilterSchema, { description: "Which calls; all unless given." }),
+  query: nullable(anyObject, { description: "Not supported: calls are found by `filter`." }),
+};
+
+const callsQuerySchema = Type.Object(
+  {
+    ...queryFields,
+    limit: nullable(Type.Integer({ minimum: 0 }), {
+      description: "Most calls of the answer; all unless given.",
+    }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+    sort_by: nullable(
+      Type.Array(
+        Type.Object(
+          {
+            field: Type.Enum(["started_at"], { description: "When they began." }),
+            direction: Type.Enum(["asc", "desc"], { description: "Rising or falling." }),
+          },
+          { title: "WeaveCallOrder" },
+        ),
+        { maxItems: 1 },
+      ),
+      { description: "As they began unless given." },
+    ),
+    columns: texts("The fields of each call, beside those that every call has; all unless given."),
+    include_feedback: nullable(Type.Boolean(), {
+      default: false,
+      description: "Has the feedback on each call in `summary.weave.feedback`, up to 100 records.",
+    }),
+    include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
+    include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
+    include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
+    expand_columns: texts("Not supported: clients read references by POST /refs/read_batch."),
+    return_expanded_column_values: nullable(Type.Boolean(), { description: "Without effect." }),
+  },
+  { title: "WeaveCallsQueryReq" },
+);
+
+const callsStatsSchema = Type.Object(
+  {
+    ...queryFields,
+    limit: nullable(Type.Integer({ minimum: 0 }), { description: "Counts no further." }),
+    include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
+    expand_columns: texts("Not supported."),
+  },
+  { title: "WeaveCallsStatsReq" },
+);
+
+/** What no call is found by. */
+const unserved = {
+  query: { refusedUnless: isEmpty, cure: "find calls by filter" },
+  include_costs: { refusedUnless: is(false) },
+  include_storage_size: { refusedUnless: is(false) },
+  include_total_storage_size: { refusedUnless: is(false) },
+  expand_columns: { refusedUnless: isEmpty, cure: "read references by POST /refs/read_batch" },
+};
+
+function unservedFilter({ filter }: Readonly<Record<string, unknown>>) {
+  const asked = typeof filter === "object" && filter !== null ? (filter as Record<string, unknown>) : {};
+  return unservedFilters.flatMap((name) => {
+    const value = asked[name];
+    if (value === undefined || value === null || isEmpty(value)) return [];
+    const message = `filter.${name} is not supported by this server; leave it out.`;
+    return [{ location: ["body", "filter", name], message, type: "unsupported" }];
+  });
+}
+
+export const callsQueryForm: BodyForm<typeof callsQuerySchema> = {
+  schema: callsQuerySchema,
+  fields: unserved,
+  moreUnserved: unservedFilter,
+};
+export const callsStatsForm: BodyForm<typeof callsStatsSchema> = {
+  schema: callsStatsSchema,
+  fields: unserved,
+  moreUnserved: unservedFilter,
+};
+export type CallsQueryBody = Static<typeof callsQuerySchema>;
+
+const callReadSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    id: Type.String({ minLength: 1, maxLength: 256, description: "Of the call." }),
+    include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
+    include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
+    include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
+  },
+  { title: "WeaveCallReadReq" },
+);
+export const callReadForm: BodyForm<typeof callReadSchema> = { schema: callReadSchema, fields: unserved };
+
+const callsDeleteSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    call_ids: Type.Array(Type.String({ maxLength: 256 }), { maxItems: 1000, description: "The calls." }),
+    wb_user_id: userField,
+  },
+  { title: "WeaveCallsDeleteReq" },
+);
+export const callsDeleteForm: BodyForm<typeof callsDeleteSchema> = { schema: callsDeleteSchema };
+export const callsDeleteAnswerSchema = Type.Object({
+  num_deleted: Type.Integer({ description: "How many of them there were." }),
+});
+
+export const callSchema = Type.Object(
+  {
+    id: Type.String(),
+    project_id: Type.String(),
+    op_name: Type.String(),
+    display_name: orNull(Type.String()),
+    trace_id: Type.String(),
+    parent_id: orNull(Type.String()),
+    thread_id: orNull(Type.String()),
+    turn_id: orNull(Type.String()),
+    started_at: Type.String({ format: "date-time" }),
+    ended_at: orNull(Type.String({ format: "date-time" })),
+    attributes: anyObject,
+    inputs: anyObject,
+    output: Type.Unknown(),
+    exception: orNull(Type.String()),
+    summary: Type.Object(
+      {},
+      { ...open, description: "As its end has it; `weave` has its status, name and latency." },
+    ),
+    wb_user_id: Type.String({ description: "The owner of the key that recorded it." }),
+    wb_run_id: orNull(Type.String()),
+    wb_run_step: orNull(Type.Integer()),
+  },
+  { title: "WeaveCall" },
+);
+export const callReadAnswerSchema = Type.Object({ call: orNull(callSchema) });
+
+export function callFilterOf(filter: CallsQueryBody["filter"]): CallFilter {
+  return {
+    opNames: filter?.op_names ?? null,
+    ids: filter?.call_ids ?? null,
+    traceIds: filter?.trace_ids ?? null,
+    parentIds: filter?.parent_ids ?? null,
+    rootsOnly: filter?.trace_roots_only === true,
+  };
+}
+
+/** What clients take no call without. */
+const alwaysShown = new Set([
+  "id",
+  "project_id",
+  "op_name",
+  "trace_id",
+  "started_at",
+  "attributes",
+  "inputs",
+]);
+
+/**
+ * JSON of a call; what it was given and what came of it come as they are stored.
+ *
+ * @param feedback what was said of it; null where that is not asked for
+ * @param columns the fields to show; null for all
+ */
+export function callText(
+  call: TracedCall,
+  feedback: readonly FeedbackRecord[] | null,
+  columns: readonly string[] | null,
+): string {
+  // Both were written by this program.
+  const about = JSON.parse(call.about) as Readonly<Record<string, unknown>>;
+  const ending = JSON.parse(call.end?.ending ?? "{}") as Readonly<Record<string, unknown>>;
+  const members: Readonly<Record<string, string>> = {
+    ...texted({
+      id: call.id,
+      project_id: call.projectId,
+      op_name: call.opName,
+      display_name: about["display_name"] ?? null,
+      trace_id: call.traceId,
+      parent_id: call.parentId,
+      thread_id: about["thread_id"] ?? null,
+      turn_id: about["turn_id"] ?? null,
+      started_at: call.startedAt,
+      ended_at: call.end?.endedAt ?? null,
+      exception: ending["exception"] ?? null,
+      wb_user_id: call.createdBy,
+      wb_run_id: about["wb_run_id"] ?? null,
+      wb_run_step: about["wb_run_step"] ?? null,
+    }),
+    attributes: call.attributes,
+    inputs: call.inputs,
+    output: call.end?.output ?? "null",
+    summary: summaryText(call, { about, ending }, feedback),
+  };
+  const shown = columns === null ? null : new Set(columns.map((column) => column.split(".", 1)[0]));
+  const fields = Object.entries(members)
+    .filter(([name]) => shown === null || shown.has(name) || alwaysShown.has(name))
+    .map(([name, text]) => `"${name}":${text}`);
+  return `{${fields.join(",")}}`;
+}
+
+function texted(members: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, JSON.stringify(value)]));
+}
+
+function summaryText(
+  call: TracedCall,
+  { about, ending }: Readonly<Record<"about" | "ending", Readonly<Record<string, unknown>>>>,
+  feedback: readonly FeedbackRecord[] | null,
+): string {
+  const isError = (ending["exception"] ?? null) !== null;
+  const weave = {
+    status: call.end === null ? "running" : isError ? "error" : "success",
+    trace_name: about["display_name"] ?? opTitle(call.opName),
+    ...(call.end === null ? {} : { latency_ms: elapsedMs(call.startedAt, call.end.endedAt) }),
+    ...(feedback === null ? {} : { feedback: feedback.map(contentBody) }),
+  };
+  const summary = call.end?.summary ?? "{}";
+  const own = summary === "{}" ? "{" : `${summary.slice(0, -1)},`;
+  return `${own}"weave":${JSON.stringify(weave)}}`;
+}
+
+/** The name in the reference of an op; any other name as it is. */
+function opTitle(opName: string): string {
+  return /\/op\/([^:/]+)(?::[^/]*)?$/.exec(opName)?.[1] ?? opName;
+}

@@ -1,0 +1,255 @@
+// Calls on the wire, as clients of Weave record them: beginnings and ends by themselves, whole ones, and batches of each.
+import { Type, type Static } from "typebox";
+import {
+  exactJsonText,
+  isExactList,
+  isExactObject,
+  type ExactJson,
+} from "../../../base/domain/text/exact-json.ts";
+import { isStorable } from "../../../base/domain/text/storable.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { CallInput } from "../../../judge/traces/call-service.ts";
+import { parseExactBody } from "../../../base/validation/json-body.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import type { Checked } from "../checked.ts";
+import { anyObject, open } from "../fields/any-object.ts";
+import { nullable } from "../nullable.ts";
+import { utcMicroseconds } from "./microseconds.ts";
+import { projectIdField, userField } from "./objects.ts";
+
+const callId = Type.String({ minLength: 1, maxLength: 256, description: "Of the call." });
+const members = (description: string) => Type.Object({}, { ...open, description });
+const time = (description: string) => Type.String({ format: "date-time", description });
+const shortText = (description: string) => nullable(Type.String({ maxLength: 1024 }), { description });
+
+const startFields = {
+  project_id: projectIdField,
+  id: nullable(callId, { description: "Of the call.", "x-default": "a fresh one" }),
+  op_name: Type.String({
+    maxLength: 4096,
+    description: "The op that was called: its reference, or any name.",
+  }),
+  display_name: shortText("What people call it."),
+  trace_id: nullable(callId, { description: "What it is a part of.", "x-default": "a fresh one" }),
+  parent_id: nullable(callId, { description: "The call that made it; null for the root of a trace." }),
+  thread_id: shortText("The thread that it belongs to."),
+  turn_id: shortText("The turn of that."),
+  started_at: time("When it began."),
+  attributes: members("What the client says of it."),
+  inputs: members("What it was given, by name."),
+  otel_dump: nullable(anyObject, { description: "Kept, and not shown." }),
+  wb_user_id: userField,
+  wb_run_id: shortText("The run that it belongs to."),
+  wb_run_step: nullable(Type.Integer(), { description: "The step of that." }),
+};
+const endFields = {
+  ended_at: time("When it ended."),
+  exception: nullable(Type.String(), { description: "What went wrong." }),
+  output: Type.Optional(Type.Unknown({ description: "What came of it." })),
+  summary: nullable(anyObject, { description: "What it sums up, such as tokens that were used." }),
+  wb_run_step_end: nullable(Type.Integer(), { description: "The step of the run when it ended." }),
+};
+const startSchema = Type.Object(startFields, {
+  title: "WeaveCallStart",
+  description: "The beginning of a call.",
+});
+const endSchema = Type.Object(
+  { project_id: projectIdField, id: callId, ...endFields },
+  { title: "WeaveCallEnd", description: "The end of a call." },
+);
+const completeSchema = Type.Object(
+  { ...startFields, id: callId, ...endFields },
+  { title: "WeaveCallComplete" },
+);
+
+const startRequestSchema = Type.Object({ start: startSchema }, { title: "WeaveCallStartReq" });
+const endRequestSchema = Type.Object({ end: endSchema }, { title: "WeaveCallEndReq" });
+const completeRequestSchema = Type.Object(
+  { batch: Type.Array(completeSchema, { description: "All are stored, or none." }) },
+  { title: "WeaveCallsCompleteReq" },
+);
+const batchRequestSchema = Type.Object(
+  {
+    batch: Type.Array(
+      Type.Object(
+        {
+          mode: Type.Enum(["start", "end"], { description: "Which of the two it is." }),
+          req: Type.Object(
+            { start: Type.Optional(startSchema), end: Type.Optional(endSchema) },
+            { title: "WeaveCallPart", description: "The one that `mode` says." },
+          ),
+        },
+        { title: "WeaveCallBatchItem" },
+      ),
+      { description: "All are stored, or none." },
+    ),
+  },
+  { title: "WeaveCallBatchReq" },
+);
+
+export const callStartForm: BodyForm<typeof startRequestSchema> = {
+  schema: startRequestSchema,
+  more: ({ start }, findings) => checkNames(start, findings, "start"),
+};
+export const callEndForm: BodyForm<typeof endRequestSchema> = {
+  schema: endRequestSchema,
+  more: ({ end }, findings) => checkNames(end, findings, "end"),
+};
+export const callsCompleteForm: BodyForm<typeof completeRequestSchema> = {
+  schema: completeRequestSchema,
+  more: ({ batch }, findings) => {
+    if (!Array.isArray(batch)) return;
+    for (const [index, call] of batch.entries()) checkNames(call, findings, "batch", String(index));
+  },
+};
+export const callBatchForm: BodyForm<typeof batchRequestSchema> = {
+  schema: batchRequestSchema,
+  more: ({ batch }, findings) => {
+    if (!Array.isArray(batch)) return;
+    for (const [index, item] of batch.entries()) {
+      if (!isObject(item) || !isObject(item["req"]) || typeof item["mode"] !== "string") continue;
+      const { mode, req } = item;
+      if (!Object.hasOwn(req, mode))
+        report(findings, "missing", "Field required", "batch", String(index), "req", mode);
+      checkNames(req[mode], findings, "batch", String(index), "req", mode);
+    }
+  },
+};
+
+/** By these calls are found and sorted in the database. */
+const names = ["id", "op_name", "trace_id", "parent_id"];
+
+function checkNames(part: unknown, findings: Findings, ...place: readonly string[]): void {
+  if (!isObject(part)) return;
+  for (const name of names) {
+    const value = part[name];
+    if (typeof value !== "string" || isStorable(value)) continue;
+    report(findings, "value_error", "Value error, it holds a character that is not text", ...place, name);
+  }
+}
+
+const startedSchema = Type.Object(
+  { id: Type.String(), trace_id: Type.String() },
+  { title: "WeaveStartedCall" },
+);
+export const callStartAnswerSchema = startedSchema;
+export const noAnswerSchema = Type.Object({});
+export const callBatchAnswerSchema = Type.Object({
+  res: Type.Array(Type.Object({ id: Type.Optional(Type.String()), trace_id: Type.Optional(Type.String()) }), {
+    description: "An item for each of the batch; empty for ends.",
+  }),
+});
+
+type StartBody = Static<typeof startSchema>;
+type EndBody = Static<typeof endSchema>;
+
+/** What a request records. */
+export type ReadCalls = Checked<readonly CallInput[]>;
+
+/** @throws ServiceError `invalid` with every fault */
+export function readCallStart(bytes: Buffer, limits: BodyLimits): ReadCalls {
+  const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
+  const { value, ignored } = readForm(callStartForm, body);
+  return { value: [{ start: startOf(value.start, member(exact, "start")), end: null }], ignored };
+}
+
+/** @throws ServiceError `invalid` with every fault */
+export function readCallEnd(bytes: Buffer, limits: BodyLimits): ReadCalls {
+  const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
+  const { value, ignored } = readForm(callEndForm, body);
+  return { value: [{ start: null, end: endOf(value.end, member(exact, "end")) }], ignored };
+}
+
+/** @throws ServiceError `too_large` for too many calls; `invalid` with every fault */
+export function readCallsComplete(bytes: Buffer, limits: BodyLimits): ReadCalls {
+  const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
+  refuseTooMany(body, limits);
+  const { value, ignored } = readForm(callsCompleteForm, body);
+  const calls = value.batch.map((call, index): CallInput => {
+    const twin = item(member(exact, "batch"), index);
+    return { start: startOf(call, twin), end: endOf(call, twin) };
+  });
+  return { value: calls, ignored };
+}
+
+/** @throws ServiceError `too_large` for too many parts; `invalid` with every fault */
+export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
+  const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
+  refuseTooMany(body, limits);
+  const { value, ignored } = readForm(callBatchForm, body);
+  const parts = value.batch.map(({ mode, req }, index): CallInput => {
+    const twin = member(member(item(member(exact, "batch"), index), "req"), mode);
+    return {
+      start: mode === "start" && req.start !== undefined ? startOf(req.start, twin) : null,
+      end: mode === "end" && req.end !== undefined ? endOf(req.end, twin) : null,
+    };
+  });
+  return { value: parts, ignored };
+}
+
+/** Before anything is looked at: after a fault in one of them clients may throw all away, and not send halves. */
+function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
+  const batch = isObject(body) ? body["batch"] : undefined;
+  if (!Array.isArray(batch) || batch.length <= countMax) return;
+  const message = `The batch has ${batch.length} calls; at most ${countMax} are taken at once. Send halves.`;
+  throw new ServiceError({
+    code: "too_large",
+    faults: [{ location: ["body", "batch"], message, type: "too_long" }],
+  });
+}
+
+function startOf(body: StartBody, twin: ExactJson | undefined): NonNullable<CallInput["start"]> {
+  return {
+    projectId: body.project_id,
+    id: body.id ?? null,
+    traceId: body.trace_id ?? null,
+    parentId: body.parent_id ?? null,
+    opName: body.op_name,
+    startedAt: utcMicroseconds(body.started_at),
+    about: JSON.stringify({
+      display_name: body.display_name ?? null,
+      thread_id: body.thread_id ?? null,
+      turn_id: body.turn_id ?? null,
+      wb_run_id: body.wb_run_id ?? null,
+      wb_run_step: body.wb_run_step ?? null,
+      otel_dump: body.otel_dump ?? null,
+    }),
+    attributes: textOf(member(twin, "attributes")),
+    inputs: textOf(member(twin, "inputs")),
+  };
+}
+
+function endOf(body: EndBody, twin: ExactJson | undefined): NonNullable<CallInput["end"]> {
+  return {
+    projectId: body.project_id,
+    id: body.id,
+    endedAt: utcMicroseconds(body.ended_at),
+    ending: JSON.stringify({
+      exception: body.exception ?? null,
+      wb_run_step_end: body.wb_run_step_end ?? null,
+    }),
+    output: textOf(member(twin, "output")),
+    summary: textOf(ownSummary(member(twin, "summary"))),
+  };
+}
+
+/** What a client sums up by itself: the server has its own `weave` there. */
+function ownSummary(summary: ExactJson | undefined): ExactJson {
+  if (summary === undefined || !isExactObject(summary)) return {};
+  const { weave: _, ...own } = summary;
+  return own;
+}
+
+function member(value: ExactJson | undefined, name: string): ExactJson | undefined {
+  return value !== undefined && isExactObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function item(value: ExactJson | undefined, index: number): ExactJson | undefined {
+  return value !== undefined && isExactList(value) ? value[index] : undefined;
+}
+
+function textOf(value: ExactJson | undefined): string {
+  return exactJsonText(value ?? null);
+}

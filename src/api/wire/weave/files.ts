@@ -1,0 +1,29 @@
+// Files of traces on the wire.
+import { Type } from "typebox";
+import type { Fault } from "../../../base/domain/service-error.ts";
+import type { BodyForm } from "../body.ts";
+import { digestField, projectIdField } from "./objects.ts";
+
+/** Of the form, as documentation has it. */
+export const fileCreateSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    expected_digest: Type.Optional(
+      Type.String({ description: "The digest that the client has computed; 409 where it is another." }),
+    ),
+    file: Type.String({ format: "binary", description: "At most 64 MiB." }),
+  },
+  { title: "WeaveFileCreateReq" },
+);
+
+const fileContentSchema = Type.Object(
+  { project_id: projectIdField, digest: digestField },
+  { title: "WeaveFileContentReq" },
+);
+export const fileContentForm: BodyForm<typeof fileContentSchema> = { schema: fileContentSchema };
+
+/** What is wrong with the short fields of a form. */
+export function textFieldFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
+  if (fields.has("project_id")) return [];
+  return [{ location: ["body", "project_id"], message: "Field required", type: "missing" }];
+}

@@ -1,0 +1,195 @@
+// Published objects on the wire, as clients of Weave write and read them.
+import { Type, type Static } from "typebox";
+import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
+import { isObject, report } from "../../../base/validation/findings.ts";
+import type { BodyForm } from "../body.ts";
+import { nullable, orNull } from "../nullable.ts";
+
+export const projectIdField = Type.String({ description: "`<entity>/<project>`." });
+export const userField = Type.Optional(Type.Null({ description: "The server fills it." }));
+
+const objectName = Type.String({ minLength: 1, maxLength: 128, description: "The object's name." });
+export const digestField = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: "What names the content.",
+});
+
+export const objectPublishSchema = Type.Object(
+  {
+    obj: Type.Object(
+      {
+        project_id: projectIdField,
+        object_id: Type.String({
+          minLength: 1,
+          maxLength: 128,
+          description: "Its name: letters, digits, `_`, `-` and `.`.",
+          examples: ["quality"],
+        }),
+        val: Type.Unknown({ description: "The content: any JSON of at most 4 MiB." }),
+        builtin_object_class: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
+          description: "The class of a value that names none itself, such as `AnnotationSpec`.",
+        }),
+        expected_digest: nullable(digestField, {
+          description: "The digest that the client has computed; 409 where it is another.",
+        }),
+        wb_user_id: userField,
+      },
+      { title: "WeaveObjectDraft", description: "What is published." },
+    ),
+  },
+  { title: "WeaveObjectCreateReq" },
+);
+
+/** What names may be made of: they stand in references. */
+const namePattern = /^[\p{L}\p{N}_.-]+$/u;
+
+export const objectPublishForm: BodyForm<typeof objectPublishSchema> = {
+  schema: objectPublishSchema,
+  more: ({ obj }, findings) => {
+    if (!isObject(obj)) return;
+    const { object_id: name } = obj;
+    if (typeof name === "string" && name !== "" && !namePattern.test(name)) {
+      report(
+        findings,
+        "value_error",
+        "Value error, letters, digits, _, - and . are taken",
+        "obj",
+        "object_id",
+      );
+    }
+  },
+};
+
+const objectReadSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    object_id: objectName,
+    digest: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: "A digest, `v0` and so on, or `latest`.",
+    }),
+    metadata_only: nullable(Type.Boolean(), { default: false, description: "Leaves the content out." }),
+  },
+  { title: "WeaveObjectReadReq" },
+);
+export const objectReadForm: BodyForm<typeof objectReadSchema> = { schema: objectReadSchema };
+
+const texts = (description: string) =>
+  nullable(Type.Array(Type.String(), { maxItems: 1000 }), { description });
+
+const objectQuerySchema = Type.Object(
+  {
+    project_id: projectIdField,
+    filter: nullable(
+      Type.Object(
+        {
+          base_object_classes: texts("Those whose class goes back to one of these."),
+          leaf_object_classes: texts("Those of one of these classes."),
+          object_ids: texts("Those of these names."),
+          is_op: nullable(Type.Boolean(), { description: "Ops alone, or all but ops." }),
+          latest_only: nullable(Type.Boolean(), { description: "The newest version of each." }),
+        },
+        { title: "WeaveObjectFilter" },
+      ),
+      { description: "Which of them; all unless given." },
+    ),
+    limit: nullable(Type.Integer({ minimum: 0, maximum: 1000 }), {
+      default: 100,
+      description: "Most objects of the answer, which has up to 4 MiB of them, but at least one.",
+    }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+    sort_by: nullable(
+      Type.Array(
+        Type.Object(
+          {
+            field: Type.Enum(["object_id", "created_at"], {
+              description: "What goes first: names or times.",
+            }),
+            direction: Type.Enum(["asc", "desc"], { description: "Rising or falling." }),
+          },
+          { title: "WeaveObjectOrder" },
+        ),
+        { maxItems: 1 },
+      ),
+      { description: "By name, then version, unless given." },
+    ),
+    metadata_only: nullable(Type.Boolean(), { default: false, description: "Leaves the contents out." }),
+  },
+  { title: "WeaveObjectQueryReq" },
+);
+export const objectQueryForm: BodyForm<typeof objectQuerySchema> = { schema: objectQuerySchema };
+export type ObjectQueryBody = Static<typeof objectQuerySchema>;
+
+const objectDeleteSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    object_id: objectName,
+    digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
+      description: "The versions; all of the name unless given.",
+    }),
+    wb_user_id: userField,
+  },
+  { title: "WeaveObjectDeleteReq" },
+);
+export const objectDeleteForm: BodyForm<typeof objectDeleteSchema> = { schema: objectDeleteSchema };
+export const objectDeleteAnswerSchema = Type.Object({ num_deleted: Type.Integer() });
+
+const refsReadSchema = Type.Object(
+  {
+    refs: Type.Array(Type.String({ maxLength: 4096 }), {
+      maxItems: 1000,
+      description: "Of objects, ops and tables, and of parts of objects.",
+    }),
+  },
+  { title: "WeaveRefsReadReq" },
+);
+export const refsReadForm: BodyForm<typeof refsReadSchema> = { schema: refsReadSchema };
+export const refsReadAnswerSchema = Type.Object({
+  vals: Type.Array(Type.Unknown(), { description: "In the order of the references." }),
+});
+
+export const digestAnswerSchema = Type.Object({
+  digest: Type.String({ description: "What names the content." }),
+});
+export const objectPublishAnswerSchema = Type.Object({
+  digest: Type.String({ description: "What names the version." }),
+  object_id: Type.String(),
+});
+
+export const objectSchema = Type.Object(
+  {
+    project_id: Type.String(),
+    object_id: Type.String(),
+    digest: Type.String(),
+    version_index: Type.Integer({ description: "Counts from 0 among the versions of the name." }),
+    is_latest: Type.Integer({ description: "1 where no version is newer." }),
+    kind: Type.Enum(["object", "op"]),
+    base_object_class: orNull(Type.String()),
+    leaf_object_class: orNull(Type.String()),
+    created_at: Type.String({ format: "date-time" }),
+    wb_user_id: Type.String({ description: "The owner of the key that published it." }),
+    val: Type.Unknown({ description: "The content." }),
+  },
+  { title: "WeaveObject" },
+);
+export const objectReadAnswerSchema = Type.Object({ obj: objectSchema });
+export const objectQueryAnswerSchema = Type.Object({ objs: Type.Array(objectSchema) });
+
+/** JSON of a published object; its content comes as it is stored, with the digits that it was sent with. */
+export function objectText(object: PublishedObject, withValue: boolean): string {
+  const about = {
+    project_id: object.projectId,
+    object_id: object.name,
+    digest: object.digest,
+    version_index: object.version,
+    is_latest: object.isLatest ? 1 : 0,
+    kind: object.kind,
+    base_object_class: object.baseClass,
+    leaf_object_class: object.leafClass,
+    created_at: object.createdAt.toISOString(),
+    wb_user_id: object.createdBy,
+  };
+  return `${JSON.stringify(about).slice(0, -1)},"val":${withValue ? object.value : "null"}}`;
+}

@@ -1,0 +1,71 @@
+// From the bytes of a published object to what is stored of it: its canonical text, its digest and its classes.
+import { isExactObject, plainJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { fieldSchemaOf, specClass, specLengthMax } from "../../../judge/feedback/specs/annotation-specs.ts";
+import { readFieldSchema } from "../../../judge/feedback/specs/field-schema.ts";
+import { canonicalText, textDigest } from "../../../judge/traces/digests.ts";
+import { asClass, classesOf, kindOf } from "../../../judge/traces/object-classes.ts";
+import type { ObjectInput } from "../../../judge/traces/object-service.ts";
+import { parseExactBody } from "../../../base/validation/json-body.ts";
+import { report, type Findings } from "../../../base/validation/findings.ts";
+import { readForm } from "../body.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import type { Checked } from "../checked.ts";
+import { objectPublishForm } from "./objects.ts";
+
+/** Of an object's content, as it is stored. */
+const contentBytesMax = 4 << 20;
+
+/** @throws ServiceError `invalid` with every fault, also of the schema in an annotation spec; `too_large` */
+export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<ObjectInput> {
+  const { value: body, exact } = parseExactBody(bytes, limits.json);
+  const content = contentOf(exact);
+  const value = canonicalText(content);
+  const {
+    value: { obj },
+    ignored,
+  } = readForm(objectPublishForm, body, (findings) => checkSpec(content, value.length, findings));
+  // The canonical text is ASCII.
+  if (value.length > contentBytesMax) throw tooLarge(value.length);
+  const { base, leaf } = classesOf(content);
+  return {
+    value: {
+      projectId: obj.project_id,
+      kind: kindOf(content),
+      name: obj.object_id,
+      digest: textDigest(value),
+      value,
+      baseClass: base,
+      leafClass: leaf,
+      expectedDigest: obj.expected_digest ?? null,
+    },
+    ignored,
+  };
+}
+
+/** The content with the digits of its numbers, and with the class that is named beside it where it names none. */
+function contentOf(body: ExactJson | undefined): ExactJson {
+  const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
+  if (obj === undefined || !isExactObject(obj)) return null;
+  const { val = null, builtin_object_class: className } = obj;
+  if (typeof className !== "string" || classesOf(val).leaf !== null) return val;
+  return asClass(val, className);
+}
+
+/** What is no schema could hold no annotation to it; and specs are read while others wait. */
+function checkSpec(content: ExactJson, length: number, findings: Findings): void {
+  if (classesOf(content).base !== specClass) return;
+  if (length > specLengthMax) {
+    const message = `Value error, an annotation spec has at most ${specLengthMax} characters of JSON; this one has ${length}`;
+    return report(findings, "value_error", message, "obj", "val");
+  }
+  for (const { path, message } of readFieldSchema(fieldSchemaOf(plainJson(content))).faults) {
+    report(findings, "value_error", message, "obj", "val", "field_schema", ...path);
+  }
+}
+
+function tooLarge(byteCount: number): ServiceError {
+  const message = `The object has ${byteCount} bytes of JSON; at most ${contentBytesMax} are taken. Publish large data as a table or as files.`;
+  const faults = [{ location: ["body", "obj", "val"], message, type: "too_long" }];
+  return new ServiceError({ code: "too_large", faults });
+}

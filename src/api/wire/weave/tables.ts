@@ -1,0 +1,153 @@
+// Tables on the wire, as clients of Weave write and read them.
+import { Type } from "typebox";
+import type { IndexedRow, TableRow } from "../../../base/domain/traces/traced-table.ts";
+import { isExactList, isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
+import { canonicalText, tableDigest, textDigest } from "../../../judge/traces/digests.ts";
+import { digestLength, packRows } from "../../../judge/traces/packed-rows.ts";
+import type { TableInput } from "../../../judge/traces/table-service.ts";
+import { report } from "../../../base/validation/findings.ts";
+import { parseExactBody, parseJsonBody } from "../../../base/validation/json-body.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import type { Checked } from "../checked.ts";
+import { nullable } from "../nullable.ts";
+import { digestField, projectIdField, userField } from "./objects.ts";
+import { anyObject } from "../fields/any-object.ts";
+
+const tableCreateSchema = Type.Object(
+  {
+    table: Type.Object(
+      {
+        project_id: projectIdField,
+        rows: Type.Array(anyObject, { description: "In their order; a body has at most 32 MiB." }),
+        expected_digest: nullable(digestField, {
+          description: "The digest that the client has computed; 409 where it is another.",
+        }),
+        wb_user_id: userField,
+      },
+      { title: "WeaveTableDraft", description: "What is published." },
+    ),
+  },
+  { title: "WeaveTableCreateReq" },
+);
+export const tableCreateForm: BodyForm<typeof tableCreateSchema> = { schema: tableCreateSchema };
+export const tableCreateAnswerSchema = Type.Object({
+  digest: Type.String({ description: "What names the table." }),
+  row_digests: Type.Array(Type.String(), { description: "In the order of the rows." }),
+});
+
+const tableOfDigestsSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    row_digests: Type.Array(Type.String(), {
+      description: "Of rows that other tables of the project have, in their order.",
+    }),
+    expected_digest: nullable(digestField, {
+      description: "The digest that the client has computed; 409 where it is another.",
+    }),
+  },
+  { title: "WeaveTableOfDigestsReq" },
+);
+export const tableOfDigestsForm: BodyForm<typeof tableOfDigestsSchema> = {
+  schema: tableOfDigestsSchema,
+  more: ({ row_digests: digests }, findings) => {
+    if (!Array.isArray(digests)) return;
+    for (const [index, digest] of digests.entries()) {
+      if (typeof digest !== "string" || rowDigestPattern.test(digest)) continue;
+      const message = `Value error, a row's digest has ${digestLength} letters and digits`;
+      report(findings, "value_error", message, "row_digests", String(index));
+    }
+  },
+};
+const rowDigestPattern = new RegExp(`^[A-Za-z0-9]{${digestLength}}$`);
+
+const tableQuerySchema = Type.Object(
+  {
+    project_id: projectIdField,
+    digest: digestField,
+    filter: nullable(
+      Type.Object(
+        {
+          row_digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
+            description: "Those rows alone.",
+          }),
+        },
+        { title: "WeaveRowFilter" },
+      ),
+      { description: "Which rows; all unless given." },
+    ),
+    limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
+      default: 1000,
+      description: "Most rows of the answer, which has up to 4 MiB of them, but at least one.",
+    }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+  },
+  { title: "WeaveTableQueryReq" },
+);
+export const tableQueryForm: BodyForm<typeof tableQuerySchema> = { schema: tableQuerySchema };
+export const tableQueryAnswerSchema = Type.Object({
+  rows: Type.Array(
+    Type.Object(
+      {
+        digest: Type.String(),
+        val: Type.Unknown({ description: "The row." }),
+        original_index: Type.Integer({ description: "Its place in the table, from 0." }),
+      },
+      { title: "WeaveRow" },
+    ),
+  ),
+});
+
+const tableStatsSchema = Type.Object(
+  { project_id: projectIdField, digest: digestField },
+  { title: "WeaveTableStatsReq" },
+);
+export const tableStatsForm: BodyForm<typeof tableStatsSchema> = { schema: tableStatsSchema };
+export const countAnswerSchema = Type.Object({ count: Type.Integer({ minimum: 0 }) });
+
+/** From the bytes of a table to its rows and its digest. @throws ServiceError `invalid` */
+export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
+  const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
+  const {
+    value: { table },
+    ignored,
+  } = readForm(tableCreateForm, body);
+  const rows = rowsIn(exact).map((row): TableRow => {
+    const value = canonicalText(row);
+    return { digest: textDigest(value), value };
+  });
+  const { digests, lines } = packRows(rows);
+  return { value: tableOf(table, digests, lines), ignored };
+}
+
+/** The same of rows that come by their digests. @throws ServiceError `invalid` */
+export function readTableOfDigests(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
+  const { value, ignored } = readForm(tableOfDigestsForm, parseJsonBody(bytes, limits.trajectoryJson));
+  return { value: tableOf(value, value.row_digests.join(""), null), ignored };
+}
+
+function tableOf(
+  table: { readonly project_id: string; readonly expected_digest?: string | null },
+  rowDigests: string,
+  lines: string | null,
+): TableInput {
+  return {
+    projectId: table.project_id,
+    digest: tableDigest(rowDigests),
+    expectedDigest: table.expected_digest ?? null,
+    lines,
+    rowDigests,
+  };
+}
+
+/** The rows with the digits of their numbers, of a body that was checked. */
+function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
+  const table = body !== undefined && isExactObject(body) ? body["table"] : undefined;
+  const rows = table !== undefined && isExactObject(table) ? table["rows"] : undefined;
+  return rows !== undefined && isExactList(rows) ? rows : [];
+}
+
+/** JSON of a row; its content comes as it is stored. */
+export function rowText({ digest, value, index }: IndexedRow): string {
+  return `{"digest":${JSON.stringify(digest)},"original_index":${index},"val":${value}}`;
+}

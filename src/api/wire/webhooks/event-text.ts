@@ -1,0 +1,41 @@
+// An event as a receiver gets it: `type`, `timestamp` and `data`, as Standard Webhooks recommends.
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import type { TrainingJob } from "../../../base/domain/job.ts";
+import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
+import { contentBody } from "../feedback/feedback.ts";
+
+type Told = Pick<Delivery, "type" | "createdAt">;
+
+/** @param records those that are still there; of purged ones there is none */
+export function feedbackEventText(
+  event: Told,
+  about: {
+    readonly projectId: string;
+    readonly ids: readonly string[];
+    readonly records: readonly FeedbackRecord[];
+  },
+): string {
+  const { projectId, ids, records } = about;
+  const data = { project_id: projectId, ids };
+  return eventText(
+    event,
+    event.type === "feedback.purged" ? data : { ...data, records: records.map(contentBody) },
+  );
+}
+
+/** @param job null where it is gone with its model */
+export function jobEventText(event: Told, id: string, job: TrainingJob | null): string {
+  return eventText(event, {
+    job_id: id,
+    model_id: job?.modelId ?? null,
+    kind: job?.task.kind ?? null,
+    state: job?.state ?? null,
+    result_step: job?.resultStep ?? null,
+    error_message: job?.errorMessage ?? null,
+    ended_at: job?.endedAt?.toISOString() ?? null,
+  });
+}
+
+function eventText({ type, createdAt }: Told, data: object): string {
+  return JSON.stringify({ type, timestamp: createdAt.toISOString(), data });
+}

@@ -1,0 +1,114 @@
+// Reads an archive: its manifest, which files it is to have, and the rows of its tables. What is read is compared with its hash.
+import { createHash } from "node:crypto";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { ArchivePlace } from "./archive-place.ts";
+import { manifestName, requirePath, sumsName } from "./layout.ts";
+import { readManifest, type Manifest } from "./manifest.ts";
+
+export interface ArchivedFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+export interface ArchiveReader {
+  readonly place: ArchivePlace;
+  readonly manifest: Manifest;
+  /**
+   * The files beside manifest and sums, those of an artifact together.
+   *
+   * @throws ServiceError `invalid` for paths that lead elsewhere
+   */
+  files(): AsyncIterable<ArchivedFile>;
+  /**
+   * The bytes of a file, compared with its hash at the end.
+   *
+   * @throws ServiceError `invalid` where it is not there, or another one: then behind the bytes
+   */
+  read(file: ArchivedFile): AsyncIterable<Uint8Array>;
+}
+
+/** A manifest names at most some hundred tables and faults. */
+const manifestBytesMax = 1 << 26;
+
+/**
+ * Opens an archive, of which the manifest and the list of its files are read.
+ *
+ * @throws ServiceError `not_found` where there is none, `invalid` for one that was changed, `unsupported` for a newer one
+ */
+export async function openArchive(place: ArchivePlace): Promise<ArchiveReader> {
+  const manifest = readManifest(await manifestOf(place), `${place.name}/${manifestName}`);
+  const sums = readCompared(place, { path: sumsName, sha256: manifest.sumsSha256 });
+  while ((await sums.next()).done !== true) continue;
+  return {
+    place,
+    manifest,
+    files: () => filesOf(place),
+    read: (file) => readCompared(place, file),
+  };
+}
+
+async function manifestOf(place: ArchivePlace): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of place.read(manifestName)) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > manifestBytesMax)
+        throw damaged(`${place.name}/${manifestName}`, `it has more than ${manifestBytesMax} bytes`);
+    }
+    return Buffer.concat(pieces).toString("utf8");
+  } catch (cause) {
+    if (!isNotThere(cause)) throw cause;
+    const why = "it has no manifest.json, which comes last. One that was ended has to be made anew";
+    const message = `${place.name} is no archive of Hone: ${why}.`;
+    throw new ServiceError({ code: "not_found", message, cause });
+  }
+}
+
+async function* filesOf(place: ArchivePlace): AsyncGenerator<ArchivedFile, void> {
+  const input = Readable.from(place.read(sumsName));
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    const [, sha256, path] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? [];
+    if (sha256 === undefined || path === undefined)
+      throw damaged(`${place.name}/${sumsName}`, `it has a line ${JSON.stringify(line.slice(0, 200))}`);
+    requirePath(path);
+    yield { path, sha256 };
+  }
+}
+
+async function* readCompared(
+  place: ArchivePlace,
+  { path, sha256 }: ArchivedFile,
+): AsyncGenerator<Uint8Array, void> {
+  const hash = createHash("sha256");
+  try {
+    for await (const bytes of place.read(path)) {
+      hash.update(bytes);
+      yield bytes;
+    }
+  } catch (error) {
+    throw isNotThere(error) ? damaged(`${place.name}/${path}`, "it is not there") : error;
+  }
+  const now = hash.digest("hex");
+  if (now !== sha256)
+    throw damaged(
+      `${place.name}/${path}`,
+      `it hashes to ${now.slice(0, 12)}, and hashed to ${sha256.slice(0, 12)} when it was written`,
+    );
+}
+
+function isNotThere(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "not_found";
+}
+
+/** What an archive lacks, or has in another form. */
+export function damaged(path: string, why: string, cause?: unknown): ServiceError {
+  return new ServiceError({
+    code: "invalid",
+    message: `${path} is damaged: ${why}. Take another copy.`,
+    cause,
+  });
+}

@@ -1,0 +1,95 @@
+// Writes an archive into a place: its files, each with its hash, and the manifest when all else is there to stay.
+import { createHash, type Hash } from "node:crypto";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { ArchiveFile, ArchivePlace } from "./archive-place.ts";
+import { archiveFolders, manifestName, requirePath, sumsName, unfinishedName } from "./layout.ts";
+import { type Manifest, manifestText, type ManifestContent, readManifest } from "./manifest.ts";
+
+/** What a manifest has beside what the writer knows itself. */
+export type ArchiveContent = Omit<ManifestContent, "files" | "bytes" | "sumsSha256">;
+
+export class ArchiveWriter {
+  readonly #place: ArchivePlace;
+  readonly #sums: ArchiveFile;
+  readonly #sumsHash: Hash = createHash("sha256");
+  #files = 0;
+  #bytes = 0;
+
+  private constructor(place: ArchivePlace, sums: ArchiveFile) {
+    this.#place = place;
+    this.#sums = sums;
+  }
+
+  /**
+   * Begins one in a place that is empty, or not there, or holds one that was ended, which goes.
+   *
+   * @throws ServiceError `conflict` where something else is in it
+   */
+  static async begin(place: ArchivePlace): Promise<ArchiveWriter> {
+    await place.make();
+    if (await place.has(unfinishedName)) await removeAll(place);
+    else if (!(await place.isEmpty())) throw inUse(place, await place.has(manifestName));
+    await place.write(unfinishedName, "");
+    await place.flush();
+    return new ArchiveWriter(place, await place.create(sumsName));
+  }
+
+  /** Writes a file of these bytes; returns its hex SHA-256. */
+  async add(path: string, pieces: AsyncIterable<Uint8Array>): Promise<string> {
+    requirePath(path);
+    const file = await this.#place.create(path);
+    const hash = createHash("sha256");
+    try {
+      for await (const piece of pieces) {
+        hash.update(piece);
+        this.#bytes += piece.length;
+        await file.write(piece);
+      }
+    } catch (error) {
+      await file.abandon().catch(() => undefined);
+      throw error;
+    }
+    await file.close();
+    const sha256 = hash.digest("hex");
+    // As sha256sum writes and reads it.
+    const line = `${sha256}  ${path}\n`;
+    this.#sumsHash.update(line);
+    this.#files += 1;
+    await this.#sums.write(Buffer.from(line));
+    return sha256;
+  }
+
+  /** From now on the place has an archive. */
+  async finish(content: ArchiveContent): Promise<Manifest> {
+    await this.#sums.close();
+    await this.#place.flush();
+    const text = manifestText({
+      ...content,
+      files: this.#files,
+      bytes: this.#bytes,
+      sumsSha256: this.#sumsHash.digest("hex"),
+    });
+    await this.#place.write(manifestName, text);
+    await this.#place.remove(unfinishedName);
+    await this.#place.flush();
+    return readManifest(text, `${this.#place.name}/${manifestName}`);
+  }
+
+  /** Removes what was written, so that it takes no room. */
+  async abandon(): Promise<void> {
+    await this.#sums.abandon().catch(() => undefined);
+    await removeAll(this.#place);
+  }
+}
+
+/** What a writer writes; what says so last, so that one who dies at it goes on. */
+async function removeAll(place: ArchivePlace): Promise<void> {
+  for (const name of [...archiveFolders, sumsName, manifestName, `${manifestName}.partial`, unfinishedName])
+    await place.remove(name);
+}
+
+function inUse({ name }: ArchivePlace, isArchive: boolean): ServiceError {
+  const what = isArchive ? "holds an archive already" : "is not empty";
+  const message = `${name} ${what}. Name a place that is empty or not there; nothing was changed.`;
+  return new ServiceError({ code: "conflict", message });
+}

@@ -1,0 +1,49 @@
+// A bucket of an S3-compatible store with an archive, or for one: each file is an object, as a tool of one's own reads it.
+import { BucketClient } from "../../../store/artifacts/s3/bucket-client.ts";
+import type { BucketPlace } from "../../../store/artifacts/s3/bucket-place.ts";
+import { BucketUpload } from "../../../store/artifacts/s3/bucket-upload.ts";
+import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import type { ArchivePlace } from "./archive-place.ts";
+
+/** Of an object, what is in memory at once. */
+const partBytes = 1 << 24;
+/** What one request lists; not every store lists a part of it well. */
+const listedMax = 1000;
+
+export function bucketArchivePlace(place: BucketPlace): ArchivePlace {
+  const bucket = new BucketClient(place);
+  const name = `s3://${place.bucket}/${place.prefix}`.replace(/\/$/, "");
+  return {
+    name,
+    make: async () => undefined,
+    isEmpty: async () => (await bucket.list("", listedMax)).length === 0,
+    has: (path) => bucket.has(path),
+    files: async () => (await bucket.list("")).map(({ key }) => key),
+    read: async function* (path) {
+      const size = await bucket.size(path);
+      if (size === null) throw notFound("file", `${name}/${path}`);
+      for (let from = 0; from < size; from += partBytes) {
+        const part = await bucket.readPart(path, { from, byteCount: partBytes });
+        if (part === null) throw notFound("file", `${name}/${path}`);
+        const wanted = Math.min(partBytes, size - from);
+        if (part.length !== wanted) throw cutShort(`${name}/${path}`, { from, wanted, came: part.length });
+        yield part;
+      }
+    },
+    create: async (path) => new BucketUpload(bucket, path, partBytes),
+    write: (path, text) => bucket.write(path, Buffer.from(text)),
+    remove: async (path) => {
+      await bucket.remove(path);
+      for (const { key } of await bucket.list(`${path}/`)) await bucket.remove(key);
+    },
+    flush: async () => undefined,
+  };
+}
+
+function cutShort(
+  file: string,
+  { from, wanted, came }: { readonly from: number; readonly wanted: number; readonly came: number },
+): ServiceError {
+  const message = `The store answers with ${came} bytes of ${file} from ${from} on, where ${wanted} are. Try again later.`;
+  return new ServiceError({ code: "unavailable", message });
+}

@@ -1,0 +1,60 @@
+// A folder with an archive, or for one.
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { flush, makeFolder } from "../../../store/artifacts/flush.ts";
+import type { ArchivePlace } from "./archive-place.ts";
+import { readPlainFile } from "./plain-file.ts";
+
+export function folderPlace(folder: string): ArchivePlace {
+  const at = (path: string): string => join(folder, path);
+  return {
+    name: folder,
+    make: () => makeFolder(folder),
+    isEmpty: async () => (await readdir(folder)).length === 0,
+    has: async (path) => existsSync(at(path)),
+    files: () => pathsBelow(folder),
+    read: (path) => readPlainFile(folder, path),
+    create: async (path) => {
+      await mkdir(dirname(at(path)), { recursive: true });
+      const file = await open(at(path), "wx");
+      return {
+        write: (bytes) => file.writeFile(bytes),
+        close: async () => {
+          try {
+            await file.sync();
+          } finally {
+            await file.close();
+          }
+        },
+        abandon: async () => {
+          await file.close();
+          await rm(at(path), { force: true });
+        },
+      };
+    },
+    write: async (path, text) => {
+      await writeFile(`${at(path)}.partial`, text, { flush: true });
+      await rename(`${at(path)}.partial`, at(path));
+    },
+    remove: (path) => rm(at(path), { recursive: true, force: true }),
+    flush: () => flushFolders(folder),
+  };
+}
+
+/** Everything that is no folder, in the order of its path: symbolic links are not followed. */
+async function pathsBelow(folder: string): Promise<readonly string[]> {
+  const paths: string[] = [];
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+    if (!entry.isDirectory()) paths.push(entry.name);
+    else for (const below of await pathsBelow(join(folder, entry.name))) paths.push(`${entry.name}/${below}`);
+  return paths;
+}
+
+/** Which files there are in a folder, and in those below it. */
+async function flushFolders(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) await flushFolders(join(folder, entry.name));
+  await flush(folder);
+}

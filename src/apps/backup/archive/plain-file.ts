@@ -1,0 +1,51 @@
+// Reads files of a folder that may come from anywhere. A named pipe blocks its reader until somebody writes, a device may have
+// no end, and a symbolic link leads out of the folder: only plain files are opened.
+import { constants, type Stats } from "node:fs";
+import { lstat, open } from "node:fs/promises";
+import { join } from "node:path";
+import { isMissing } from "../../../store/artifacts/folder-names.ts";
+import { otherThanFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+
+/**
+ * The bytes of a file in a folder. The folder itself may be a symbolic link, nothing below it may.
+ *
+ * @param path relative, with forward slashes
+ * @throws ServiceError `not_found` where there is none, `invalid` where it, or a folder that it is in, is something else
+ */
+export async function* readPlainFile(folder: string, path: string): AsyncGenerator<Uint8Array, void> {
+  const parts = path.split("/");
+  try {
+    for (let count = 1; count < parts.length; count++) {
+      const parent = join(folder, ...parts.slice(0, count));
+      const found = await lstat(parent);
+      if (!found.isDirectory()) throw otherKind(parent, otherThanFile(found) ?? "a file", "folder");
+    }
+    yield* readIfPlain(join(folder, path));
+  } catch (error) {
+    throw isMissing(error) ? notFound("file", join(folder, path)) : error;
+  }
+}
+
+async function* readIfPlain(path: string): AsyncGenerator<Uint8Array, void> {
+  requirePlain(path, await lstat(path));
+  // It may have been replaced since; opening must neither follow it nor wait. Windows has neither flag.
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    requirePlain(path, await file.stat());
+    yield* file.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>;
+  } finally {
+    await file.close();
+  }
+}
+
+function requirePlain(path: string, found: Stats): void {
+  const kind = otherThanFile(found);
+  if (kind !== null) throw otherKind(path, kind, "plain file");
+}
+
+function otherKind(path: string, kind: string, wanted: string): ServiceError {
+  const message = `${path} is ${kind}, where a ${wanted} should be. It was not opened. Take another copy.`;
+  return new ServiceError({ code: "invalid", message });
+}

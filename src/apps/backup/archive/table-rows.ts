@@ -1,0 +1,116 @@
+// The rows of a table as a file: gzipped lines of JSON, each a list of the values in the order of the columns.
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import type { Cell } from "../../../base/domain/backup/tables.ts";
+import { damaged } from "./archive-reader.ts";
+
+/** Rows are texts of JSON, which get small quickly; more takes the processor from the server that runs beside. */
+const level = 3;
+/** A row has some megabytes at most; what unzips to more is none. */
+const lineBytesMax = 1 << 28;
+/** Rows that are handed on together, unless they have a megabyte before. */
+const [rowsMax, bytesMax] = [1000, 1 << 20];
+
+export type Rows = readonly (readonly Cell[])[];
+
+/** The file of rows; `count` is told how many each page had. */
+export async function* packedRows(
+  pages: AsyncIterable<Rows>,
+  count: (rows: number) => void,
+): AsyncGenerator<Uint8Array, void> {
+  const gzip = createGzip({ level });
+  const done = pipeline(linesOf(pages, count), gzip);
+  // What fails is thrown where the bytes are read, or below.
+  done.catch(() => undefined);
+  yield* gzip as AsyncIterable<Buffer>;
+  await done;
+}
+
+async function* linesOf(
+  pages: AsyncIterable<Rows>,
+  count: (rows: number) => void,
+): AsyncGenerator<string, void> {
+  for await (const page of pages) {
+    count(page.length);
+    yield page.map((row) => `${JSON.stringify(row)}\n`).join("");
+  }
+}
+
+/**
+ * The rows of a file, in pages of about a megabyte.
+ *
+ * @param bytes of the file, whose end is read
+ * @param path for messages
+ * @param columnCount how many values each has
+ * @throws ServiceError `invalid` for what is none; what reading throws
+ */
+export async function* unpackedRows(
+  bytes: AsyncIterable<Uint8Array>,
+  { path, columnCount }: { readonly path: string; readonly columnCount: number },
+): AsyncGenerator<Rows, void> {
+  let page: (readonly Cell[])[] = [];
+  let size = 0;
+  for await (const line of linesIn(unzipped(bytes, path), path)) {
+    page.push(rowIn(line, path, columnCount));
+    size += line.length;
+    if (page.length < rowsMax && size < bytesMax) continue;
+    yield page;
+    [page, size] = [[], 0];
+  }
+  if (page.length > 0) yield page;
+}
+
+async function* unzipped(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Buffer, void> {
+  const gunzip = createGunzip();
+  let failure: unknown = null;
+  const guarded = async function* (): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
+  const done = pipeline(guarded(), gunzip);
+  done.catch(() => undefined);
+  try {
+    yield* gunzip as AsyncIterable<Buffer>;
+    // What follows the end of what is zipped is read too.
+    await done;
+  } catch (error) {
+    throw failure ?? damaged(path, "it cannot be unzipped", error);
+  }
+}
+
+async function* linesIn(pieces: AsyncIterable<Buffer>, path: string): AsyncGenerator<string, void> {
+  let begun: Buffer[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10, from)) {
+      yield Buffer.concat([...begun, piece.subarray(from, end)]).toString();
+      [begun, size, from] = [[], 0, end + 1];
+    }
+    if (from === piece.length) continue;
+    begun.push(piece.subarray(from));
+    size += piece.length - from;
+    if (size > lineBytesMax) throw damaged(path, `a row has more than ${lineBytesMax} bytes`);
+  }
+  if (size > 0) throw damaged(path, "it ends within a row");
+}
+
+function rowIn(line: string, path: string, columnCount: number): readonly Cell[] {
+  let row: unknown;
+  try {
+    row = JSON.parse(line);
+  } catch (cause) {
+    throw damaged(path, "a line of it is no JSON", cause);
+  }
+  if (!Array.isArray(row) || row.length !== columnCount || !row.every(isCell))
+    throw damaged(path, `a line of it has other values than its ${columnCount} columns`);
+  return row;
+}
+
+function isCell(value: unknown): value is Cell {
+  return value === null || typeof value === "string" || Number.isFinite(value);
+}

@@ -1,0 +1,65 @@
+// Fills an empty database with the tables of an archive, whichever kind it was made of.
+import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
+import { type ArchivedFile, type ArchiveReader, damaged } from "./archive/archive-reader.ts";
+import { isOfDatabase, tablePath } from "./archive/layout.ts";
+import type { ArchivedTable } from "./archive/manifest.ts";
+import { unpackedRows, type Rows } from "./archive/table-rows.ts";
+import type { Report } from "./progress.ts";
+
+export interface Reading {
+  readonly report: Report;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * All of it or nothing.
+ *
+ * @throws ServiceError `invalid` where the archive is damaged, and as `DatabaseTables.requireTables` and `fill`; what `signal`
+ *   was aborted with
+ */
+export async function loadTables(
+  archive: ArchiveReader,
+  tables: Pick<DatabaseTables, "fill" | "requireTables">,
+  reading: Reading,
+): Promise<void> {
+  const { version, tables: archived } = archive.manifest.database;
+  await tables.requireTables(version, archived);
+  const files = await tableFiles(archive);
+  await tables.fill(version, async ({ insert }) => {
+    for (const [index, table] of archived.entries()) {
+      reading.report({ kind: "table", table: table.table, index, count: archived.length });
+      for await (const rows of rowsOf(archive, table, files, reading)) await insert(table, rows);
+    }
+  });
+}
+
+/** The files of the tables, by their paths. */
+export async function tableFiles(archive: ArchiveReader): Promise<ReadonlyMap<string, ArchivedFile>> {
+  const files = new Map<string, ArchivedFile>();
+  for await (const file of archive.files()) if (isOfDatabase(file.path)) files.set(file.path, file);
+  return files;
+}
+
+/** The rows of a table, of which there are as many as the manifest says. @throws as {@link loadTables} */
+export async function* rowsOf(
+  archive: ArchiveReader,
+  { table, columns, rows: rowCount }: ArchivedTable,
+  files: ReadonlyMap<string, ArchivedFile>,
+  { report, signal }: Reading,
+): AsyncGenerator<Rows, void> {
+  const path = tablePath(table);
+  const file = files.get(path);
+  if (file === undefined) throw damaged(`${archive.place.name}/${path}`, "SHA256SUMS does not name it");
+  let rows = 0;
+  for await (const page of unpackedRows(archive.read(file), { path, columnCount: columns.length })) {
+    signal.throwIfAborted();
+    yield page;
+    rows += page.length;
+    report({ kind: "rows", table, rows });
+  }
+  if (rows !== rowCount)
+    throw damaged(
+      `${archive.place.name}/${path}`,
+      `it has ${rows} rows, and had ${rowCount} when it was written`,
+    );
+}

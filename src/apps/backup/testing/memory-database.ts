@@ -1,0 +1,59 @@
+// For tests: a database of rows in memory, as copies see one, with a moment at which something may happen.
+import type { Cell, DatabaseTables, TableColumns } from "../../../base/domain/backup/tables.ts";
+
+type Content = Readonly<Record<string, readonly (readonly Cell[])[]>>;
+
+const tables: readonly TableColumns[] = [
+  { table: "models", columns: ["id"] },
+  { table: "model_versions", columns: ["model_id", "step", "adapter_folder", "adapter_hash", "is_deleted"] },
+  { table: "files", columns: ["id", "byte_count"] },
+];
+
+export class MemoryDatabase implements DatabaseTables {
+  readonly name = "memory";
+  readonly kind = "memory";
+  readonly newestVersion = 1;
+  readonly tables = tables;
+  /** By table. */
+  content: Content = {};
+  /** Called behind each snapshot. */
+  afterSnapshot: () => void = () => undefined;
+  openSnapshots = 0;
+  faults: readonly string[] = [];
+
+  async version(): Promise<number> {
+    return 1;
+  }
+
+  async snapshot(): Promise<Awaited<ReturnType<DatabaseTables["snapshot"]>>> {
+    const { content, faults } = this;
+    this.openSnapshots += 1;
+    this.afterSnapshot();
+    let isOpen = true;
+    return {
+      rows: async function* ({ table }) {
+        const rows = content[table] ?? [];
+        if (rows.length > 0) yield rows;
+      },
+      faults: async () => faults,
+      close: async () => {
+        if (isOpen) this.openSnapshots -= 1;
+        isOpen = false;
+      },
+    };
+  }
+
+  async requireTables(): Promise<void> {}
+
+  async requireEmpty(): Promise<void> {}
+
+  async fill(_version: number, load: Parameters<DatabaseTables["fill"]>[1]): Promise<void> {
+    const filled: Record<string, (readonly Cell[])[]> = {};
+    await load({
+      insert: async ({ table }, rows) => void (filled[table] = [...(filled[table] ?? []), ...rows]),
+    });
+    this.content = filled;
+  }
+
+  async close(): Promise<void> {}
+}

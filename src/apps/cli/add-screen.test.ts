@@ -1,0 +1,73 @@
+// What is shown while a model is added, on a terminal and elsewhere.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../base/domain/clock.ts";
+import { AddScreen } from "./add-screen.ts";
+
+/** Up to the code that erases what stood behind it. */
+const barPattern = new RegExp(["([█░]+) ?(.*?)(?=", ")"].join("\u001b"));
+
+/** A screen, what it wrote, and a way to say how many of 200 MB there are at a second. */
+function opened(output: { readonly isTTY?: boolean; readonly columns?: number }) {
+  let nowMs = 0;
+  const written: string[] = [];
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const screen = new AddScreen({ ...output, write: (text) => written.push(text) }, clock);
+  const at = (second: number, megabytes: number): void => {
+    nowMs = second * 1000;
+    screen.show({ kind: "bytes", file: "model.safetensors", bytes: megabytes * 1e6, bytesInAll: 200e6 });
+  };
+  return { screen, written, at };
+}
+
+test("a terminal has a bar with the speed of the last seconds and the time left", () => {
+  const { screen, written, at } = opened({ isTTY: true, columns: 100 });
+  at(0, 0);
+  at(10, 50);
+  // Drawn over at most ten times a second.
+  at(10.05, 51);
+  at(20, 150);
+  screen.end();
+  const bars = written.map((text) => barPattern.exec(text)?.slice(1));
+  assert.deepEqual(
+    bars.filter((bar) => bar !== undefined),
+    [
+      ["░".repeat(24), "0 %  0 bytes of 200 MB  model.safetensors"],
+      ["█".repeat(6) + "░".repeat(18), "25 %  50 MB of 200 MB  5.0 MB/s  30 s left  model.safetensors"],
+      ["█".repeat(18) + "░".repeat(6), "75 %  150 MB of 200 MB  10.0 MB/s  5 s left  model.safetensors"],
+    ],
+  );
+});
+
+test("no line is wider than the terminal", () => {
+  const { written, at } = opened({ isTTY: true, columns: 30 });
+  at(1, 100);
+  assert.equal(barPattern.exec(written[0] ?? "")?.[0].length, 29);
+});
+
+test("a terminal that does not say how wide it is has 80 columns", () => {
+  const { written, at } = opened({ isTTY: true, columns: 0 });
+  at(1, 100);
+  assert.match(barPattern.exec(written[0] ?? "")?.[0] ?? "", / model\.safetensors$/);
+});
+
+test("elsewhere there is a line for each tenth, and one for what is waited for", () => {
+  const { screen, written, at } = opened({});
+  const source = {
+    kind: "hub",
+    endpoint: "",
+    repository: "o/n",
+    revision: "main",
+    commit: "0123456789abcdef",
+    quantization: null,
+  } as const;
+  screen.show({ kind: "begun", name: "n", source, license: null, fileCount: 7, bytes: 200e6 });
+  for (let megabytes = 0; megabytes <= 200; megabytes += 5) at(megabytes / 10, megabytes);
+  screen.show({ kind: "pause", reason: "the connection was cut", seconds: 4 });
+  screen.end();
+  assert.equal(written.length, 12);
+  assert.equal(written[0], "n: 7 files, 200 MB, licence unknown, of o/n at 0123456789ab\n");
+  assert.equal(written[1], "10 %  20 MB of 200 MB  10.0 MB/s  18 s left\n");
+  assert.equal(written[10], "100 %  200 MB of 200 MB  10.0 MB/s\n");
+  assert.equal(written[11], "the connection was cut; trying again in 4 s\n");
+});

@@ -1,0 +1,116 @@
+// What a terminal shows while a model is added: a bar with speed and time left; elsewhere, such as in a log, a line for each
+// tenth. Knows nothing of where the bytes come from.
+import { systemClock, type Clock } from "../../base/domain/clock.ts";
+import { sizeText } from "../../base/domain/text/size-text.ts";
+import type { AddProgress } from "../server/library/model-commands.ts";
+import { duration } from "./duration.ts";
+import { LiveScreen } from "./watch/live-screen.ts";
+
+export interface AddScreenOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** How far back the speed looks, and how often the bar is drawn, in milliseconds. */
+const [speedWindowMs, redrawMs] = [10_000, 100];
+const barLength = 24;
+
+type Bytes = AddProgress & { readonly kind: "bytes" };
+
+/** How many bytes there were, and when. */
+type Mark = readonly [atMs: number, bytes: number];
+
+export class AddScreen {
+  readonly #output: AddScreenOutput;
+  readonly #clock: Clock;
+  readonly #live: LiveScreen | null;
+  #marks: Mark[] = [];
+  #drawnAtMs = -Infinity;
+  #tenth: number | null = null;
+
+  constructor(output: AddScreenOutput, clock: Clock = systemClock) {
+    this.#output = output;
+    this.#clock = clock;
+    this.#live = output.isTTY === true ? new LiveScreen(output) : null;
+  }
+
+  show(progress: AddProgress): void {
+    switch (progress.kind) {
+      case "begun":
+        return this.#line(begunText(progress));
+      case "pause":
+        return this.#line(`${progress.reason}; trying again in ${duration(progress.seconds)}`);
+      case "check":
+        return this.#line("checking it");
+      case "bytes":
+        return this.#showBytes(progress);
+    }
+  }
+
+  /** Leaves what is shown. */
+  end(): void {
+    this.#live?.end();
+  }
+
+  #line(text: string): void {
+    this.#live?.end();
+    this.#output.write(`${text}\n`);
+  }
+
+  #showBytes(progress: Bytes): void {
+    const nowMs = this.#clock.monotonicMs();
+    const { bytes, bytesInAll } = progress;
+    this.#mark(nowMs, bytes);
+    const isAll = bytes === bytesInAll;
+    if (this.#live !== null) {
+      if (!isAll && nowMs - this.#drawnAtMs < redrawMs) return;
+      this.#drawnAtMs = nowMs;
+      // Some that are written to by programs say that they are 0 wide.
+      this.#live.show([barText(progress, this.#speed()).slice(0, (this.#output.columns || 80) - 1)]);
+      return;
+    }
+    const tenth = bytesInAll === 0 ? 10 : Math.floor((bytes / bytesInAll) * 10);
+    const isNew = this.#tenth !== null && tenth > this.#tenth;
+    this.#tenth = tenth;
+    if (isNew) this.#output.write(`${amountText(progress, this.#speed())}\n`);
+  }
+
+  /** Few: parts come by the thousand. */
+  #mark(nowMs: number, bytes: number): void {
+    const [latestMs] = this.#marks.at(-2) ?? [-Infinity];
+    if (nowMs - latestMs < redrawMs) this.#marks.pop();
+    this.#marks = [...this.#marks.filter(([atMs]) => atMs >= nowMs - speedWindowMs), [nowMs, bytes]];
+  }
+
+  /** In bytes per second; null before there is one. */
+  #speed(): number | null {
+    const [[firstMs, first], [lastMs, last]] = [this.#marks[0], this.#marks[this.#marks.length - 1]];
+    return lastMs - firstMs < 500 ? null : ((last - first) * 1000) / (lastMs - firstMs);
+  }
+}
+
+function begunText({
+  name,
+  source,
+  license,
+  fileCount,
+  bytes,
+}: AddProgress & { readonly kind: "begun" }): string {
+  const { repository, commit } = source;
+  return `${name}: ${fileCount} files, ${sizeText(bytes)}, ${license ?? "licence unknown"}, of ${repository} at ${commit.slice(0, 12)}`;
+}
+
+function barText(progress: Bytes, speed: number | null): string {
+  const { bytes, bytesInAll, file } = progress;
+  const full = Math.round((bytes / Math.max(bytesInAll, 1)) * barLength);
+  return `${"█".repeat(full)}${"░".repeat(barLength - full)} ${amountText(progress, speed)}  ${file}`;
+}
+
+function amountText({ bytes, bytesInAll }: Bytes, speed: number | null): string {
+  const percent = bytesInAll === 0 ? 100 : Math.floor((bytes / bytesInAll) * 100);
+  const amount = `${percent} %  ${sizeText(bytes)} of ${sizeText(bytesInAll)}`;
+  if (speed === null || speed <= 0) return amount;
+  const left = bytes === bytesInAll ? "" : `  ${duration((bytesInAll - bytes) / speed)} left`;
+  return `${amount}  ${(speed / 1e6).toFixed(1)} MB/s${left}`;
+}

@@ -1,0 +1,78 @@
+// `hone annotate`: judge the items of a queue in the terminal, one key an answer.
+import type { Command } from "commander";
+import { AnnotationSession } from "../../client/annotating/annotation-session.ts";
+import type { QuestionAgreement } from "../../client/api.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { LiveScreen } from "../watch/live-screen.ts";
+import { agreementLines } from "./agreement-lines.ts";
+import { renderAnnotation } from "./annotate-view.ts";
+import { findQueue } from "./find-queue.ts";
+import { keysOf } from "./read-keys.ts";
+import { runAnnotation } from "./run-annotation.ts";
+
+interface AnnotateFlags extends ConnectionFlags {
+  readonly as?: string;
+  readonly json?: boolean;
+}
+
+const about = `
+Shows each item's conversation and asks the queue's questions: 1 to 9 for a choice, y or n, or a digit of a range; where an
+answer is typed, enter begins and ends it. s skips an item, u takes the last answer back, arrows scroll, q ends. An item is
+held meanwhile, so that nobody else is given it, and given back at the end.`;
+
+export function addAnnotateCommand(program: Command): void {
+  addConnectionFlags(
+    program
+      .command("annotate <queue>")
+      .description("Judge the items of an annotation queue (project/name), one key an answer."),
+  )
+    .option("--as <name>", "who annotates (default: the owner of the key)")
+    .option("--json", "print what was done, and how far annotators agree, as JSON at the end")
+    .addHelpText("after", about)
+    .action(async (name: string, flags: AnnotateFlags) => {
+      const client = connect(flags);
+      const queue = await findQueue(client, name);
+      const session = await AnnotationSession.begin(client.queues, queue, { annotator: flags.as });
+      // A program that reads what is printed finds nothing else there.
+      const terminal = flags.json === true ? process.stderr : process.stdout;
+      const screen = new LiveScreen(terminal);
+      try {
+        await runAnnotation({
+          session,
+          keys: keysOf(process.stdin),
+          clock: systemClock,
+          show: (view) => {
+            const { columns, rows } = terminal.isTTY ? terminal : noTerminal;
+            screen.show(renderAnnotation(view, { columns, rows }));
+          },
+        });
+      } finally {
+        screen.end();
+      }
+      const { annotator, answeredCount, skippedCount } = session.state;
+      const agreement = await client.queues.agreement(queue);
+      const [stats] = await client.queues.stats({ project_id: queue.project_id, queue_ids: [queue.id] });
+      const done = { annotator, answered: answeredCount, skipped: skippedCount, ...stats, agreement };
+      process.stdout.write(
+        flags.json === true ? `${JSON.stringify(done, null, 2)}\n` : `${linesOf(done).join("\n")}\n`,
+      );
+    });
+}
+
+/** Where the output is none, as in a test. */
+const noTerminal = { columns: 80, rows: 24 };
+
+function linesOf(done: {
+  readonly answered: number;
+  readonly skipped: number;
+  readonly total_items?: number;
+  readonly completed_items?: number;
+  readonly agreement: readonly QuestionAgreement[];
+}): readonly string[] {
+  const { answered, skipped, total_items: total = 0, completed_items: completed = 0, agreement } = done;
+  return [
+    `${answered} answered, ${skipped} skipped; ${completed} of ${total} items of the queue are complete`,
+    ...agreementLines(agreement),
+  ];
+}

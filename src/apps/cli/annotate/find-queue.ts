@@ -1,0 +1,52 @@
+// A queue as people name it: project/name, entity/project/name, or its id in place of the name.
+import type { AnnotationQueue } from "../../client/api.ts";
+import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
+import type { Hone } from "../../client/hone.ts";
+import { isUuid } from "../../../base/domain/ids.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+/** What stands before a queue's name, with the key's own entity where none is named. */
+export async function projectNamed(client: Hone, name: string): Promise<string> {
+  if (name.includes("/")) return name;
+  return `${(await client.server.key()).entity}/${name}`;
+}
+
+/** The project and the last part of a name. @throws ServiceError `invalid` for what has no project */
+export async function splitName(
+  client: Hone,
+  name: string,
+): Promise<{ readonly project_id: string; readonly last: string }> {
+  const parts = name.split("/");
+  const last = parts.pop() ?? "";
+  if (parts.length === 0 || parts.length > 2 || last === "" || parts.includes(""))
+    throw new ServiceError({
+      code: "invalid",
+      message: `${JSON.stringify(name)} names no queue; write project/queue, or entity/project/queue.`,
+    });
+  return { project_id: await projectNamed(client, parts.join("/")), last };
+}
+
+/** @throws ServiceError `not_found` where the project has no such queue, `conflict` where it has several of the name */
+export async function findQueue(client: Hone, name: string): Promise<AnnotationQueue & QueueName> {
+  const { project_id, last } = await splitName(client, name);
+  if (isUuid(last)) return named(await client.queues.get({ project_id, queue_id: last }));
+  const found: AnnotationQueue[] = [];
+  for await (const queue of client.queues.list({ project_id, name: last }))
+    if (queue.name === last) found.push(queue);
+  const [queue, other] = found;
+  if (queue === undefined)
+    throw new ServiceError({
+      code: "not_found",
+      message: `The project ${project_id} has no annotation queue ${JSON.stringify(last)} (hone queues list ${project_id} lists them).`,
+    });
+  if (other !== undefined)
+    throw new ServiceError({
+      code: "conflict",
+      message: `The project ${project_id} has ${found.length} annotation queues ${JSON.stringify(last)}; name one by its id: ${found.map(({ id }) => id).join(", ")}.`,
+    });
+  return named(queue);
+}
+
+function named(queue: AnnotationQueue): AnnotationQueue & QueueName {
+  return { ...queue, queue_id: queue.id };
+}

@@ -1,0 +1,68 @@
+// `hone backup` and its kin as people type them: what they print, on which stream, and with which status.
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../../../store/storage/stores.ts";
+import { sampleKey } from "../../../store/storage/contract/storage-under-test.ts";
+import { newestDatabaseVersion } from "../../../store/storage/migrations/migrations.ts";
+import { commandProcess } from "../testing/command-process.ts";
+
+const run = commandProcess();
+
+test("a data folder is backed up, verified, restored and moved", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-cli-backup-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const data = join(folder, "data");
+  mkdirSync(data);
+  const stores = await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }));
+  await stores.keys.create(sampleKey("one"));
+  await stores.close();
+  const hone = (...words: string[]): ReturnType<typeof run> => run(words, { folder });
+
+  const made = await hone("backup", "copy", "--data", "data");
+  assert.equal(made.status, 0, made.errors);
+  assert.match(made.output, /^backed up \d+ rows and \d+ files, .*, to copy\n$/);
+  assert.match(made.errors, /^access_keys: 1 row$/m);
+  const again = await hone("backup", "copy", "--data", "data");
+  assert.deepEqual([again.status, again.output], [1, ""]);
+  assert.match(again.errors, /^hone: .*copy holds an archive already\. Name a place/m);
+
+  assert.deepEqual((await hone("verify", "copy")).output, "All is as it was stored.\n");
+  assert.deepEqual(JSON.parse((await hone("verify", "--data", "data", "--json")).output), []);
+
+  const restored = await hone("restore", "copy", "--data", "restored", "--json");
+  assert.equal(restored.status, 0, restored.errors);
+  const { content, database, rows, faults } = JSON.parse(restored.output);
+  assert.deepEqual(
+    [content, database, faults],
+    ["everything", { kind: "sqlite", version: newestDatabaseVersion }, []],
+  );
+  assert.ok(rows >= 1);
+  assert.match((await hone("keys", "--data", "restored")).output, /one/);
+  const full = await hone("restore", "copy", "--data", "restored");
+  assert.match(full.errors, /^hone: The database .* is not empty: .*; nothing was changed\.$/m);
+
+  assert.match((await hone("export", "moving", "--data", "data")).output, /^exported .* to moving\n$/);
+  const moved = await hone("import", "moving", "--data", "moved");
+  assert.match(moved.output, /^imported \d+ rows/);
+  assert.match((await hone("keys", "--data", "moved")).output, /one/);
+
+  appendFileSync(join(folder, "copy/database/access_keys.jsonl.gz"), "x");
+  const damaged = await hone("verify", "copy");
+  assert.equal(damaged.status, 1);
+  assert.match(damaged.output, /^database\/access_keys\.jsonl\.gz: .* is damaged: it hashes to/);
+  const refused = await hone("import", "copy", "--data", "third");
+  assert.deepEqual([refused.status, refused.output], [1, ""]);
+  assert.match(refused.errors, /is damaged/);
+  const retried = await hone("import", "moving", "--data", "third");
+  assert.equal(retried.status, 0, retried.errors);
+
+  const checked = await hone("migrate", "--data", "data", "--check");
+  assert.deepEqual(
+    [checked.status, checked.output],
+    [0, `the database has version ${newestDatabaseVersion}, the newest\n`],
+  );
+});

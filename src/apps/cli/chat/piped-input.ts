@@ -1,0 +1,50 @@
+// Adds piped input to a question: `git diff | hone chat "What changed?"`.
+import { fstatSync } from "node:fs";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+/** As long as a chat may be. */
+const bytesMax = 16 * 1024 * 1024;
+
+/**
+ * Returns the question with the text of standard input behind it, or in place of the word `-`. Without that word the input
+ * counts only if it is a shell's pipe or a file: one that another program holds open might never end.
+ *
+ * @throws ServiceError `too_large`
+ */
+export async function withInput(
+  question: string,
+  input: NodeJS.ReadStream & { readonly fd: 0 } = process.stdin,
+): Promise<string> {
+  const words = question.split(" ");
+  const isAsked = words.includes("-");
+  if (!isAsked && !isPiped(input)) return question;
+  const text = (await textOf(input)).trim();
+  if (isAsked) return words.map((word) => (word === "-" ? text : word)).join(" ");
+  return text === "" ? question : `${question}\n\n${text}`;
+}
+
+function isPiped({ fd }: { readonly fd: number }): boolean {
+  try {
+    const found = fstatSync(fd);
+    return found.isFIFO() || found.isFile();
+  } catch {
+    // It is closed.
+    return false;
+  }
+}
+
+async function textOf(input: AsyncIterable<Buffer | string>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of input) {
+    const bytes = Buffer.from(piece);
+    length += bytes.length;
+    if (length > bytesMax)
+      throw new ServiceError({
+        code: "too_large",
+        message: `Standard input has more than ${bytesMax / 2 ** 20} MiB, which no question may have. Send a part of it.`,
+      });
+    pieces.push(bytes);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}

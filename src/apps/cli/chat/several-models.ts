@@ -1,0 +1,174 @@
+// A conversation with several models, or versions of one, that answer the same questions with the same settings and seed, each
+// in a conversation of its own: beside each other in a terminal that is wide enough, else one after the other.
+import type { ChatCompletion, Message } from "../../client/api.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { freshSeed } from "../../../base/domain/random.ts";
+import { LiveScreen } from "../watch/live-screen.ts";
+import {
+  type Asked,
+  type Asking,
+  type AskOptions,
+  beginning,
+  bodyOf,
+  type ChatClient,
+  printJson,
+} from "./asked.ts";
+import { columnsFit, type ColumnAnswer, renderColumns } from "./columns.ts";
+
+/** Between two pictures, in milliseconds. */
+const redrawMs = 50;
+
+/** One of those who are asked. */
+interface Speaker {
+  readonly model: string;
+  history: readonly Message[];
+}
+
+/** An answer on its way. */
+interface Answering {
+  readonly speaker: Speaker;
+  readonly messages: readonly Message[];
+  text: string;
+  /** How it ended; null before. */
+  end: string | null;
+  error: Error | null;
+}
+
+export class SeveralModels implements Asked {
+  readonly #client: ChatClient;
+  readonly #asking: Asking;
+  readonly #clock: Clock;
+  readonly #speakers: readonly Speaker[];
+
+  /** @param models names, two or more */
+  constructor(client: ChatClient, models: readonly string[], asking: Asking, clock: Clock) {
+    this.#client = client;
+    this.#asking = asking;
+    this.#clock = clock;
+    this.#speakers = models.map((model) => ({ model, history: beginning(asking) }));
+  }
+
+  /** One that fails says so in its place; where all fail, the first one's error is thrown. */
+  async ask(question: string, { signal }: AskOptions = {}): Promise<void> {
+    const asking = { ...this.#asking, seed: this.#asking.seed ?? freshSeed() % 2 ** 31 };
+    const answers = this.#speakers.map((speaker): Answering => ({
+      speaker,
+      messages: [...speaker.history, { role: "user", content: question }],
+      text: "",
+      end: null,
+      error: null,
+    }));
+    const options = signal === undefined ? {} : { signal };
+    const { columns } = process.stdout;
+    if (asking.json !== null) await this.#askForJson(question, answers, { asking, options });
+    else if (process.stdout.isTTY && columnsFit(answers.length, columns))
+      await this.#askBeside(answers, { asking, options });
+    else await this.#askInTurn(answers, { asking, options });
+    signal?.throwIfAborted();
+    for (const { speaker, messages, text, error } of answers)
+      if (error === null) speaker.history = [...messages, { role: "assistant", content: text }];
+    const [first] = answers;
+    if (first?.error && answers.every(({ error }) => error !== null)) throw first.error;
+  }
+
+  async #askForJson(
+    question: string,
+    answers: readonly Answering[],
+    { asking, options }: How,
+  ): Promise<void> {
+    const whole = await Promise.all(answers.map((answering) => this.#whole(answering, { asking, options })));
+    const shown = answers.map(({ speaker: { model }, error }, index) => ({
+      model,
+      answer: whole[index],
+      error: error === null ? null : error.message,
+    }));
+    printJson({ question, seed: asking.seed, answers: shown }, asking);
+  }
+
+  async #whole(answering: Answering, { asking, options }: How): Promise<ChatCompletion | null> {
+    const { speaker, messages } = answering;
+    try {
+      const answer = await this.#client.chat.create(bodyOf(speaker.model, messages, asking), options);
+      answering.text = answer.choices[0]?.message.content ?? "";
+      return answer;
+    } catch (error) {
+      answering.error = asError(error);
+      return null;
+    }
+  }
+
+  async #askBeside(answers: readonly Answering[], how: How): Promise<void> {
+    const screen = new LiveScreen(process.stdout);
+    const picture = (rowsMax: number): readonly string[] =>
+      renderColumns(answers.map(shown), { columns: process.stdout.columns, rows: rowsMax });
+    let drawnAtMs = -Infinity;
+    const draw = (): void => {
+      const nowMs = this.#clock.monotonicMs();
+      if (nowMs - drawnAtMs < redrawMs) return;
+      drawnAtMs = nowMs;
+      screen.show(picture(process.stdout.rows - 1));
+    };
+    const giveCursorBack = (): void => {
+      screen.end();
+      process.exit(130);
+    };
+    process.once("SIGINT", giveCursorBack);
+    try {
+      await Promise.all(answers.map((answering) => this.#stream(answering, how, draw)));
+    } finally {
+      process.off("SIGINT", giveCursorBack);
+      // What does not fit in the terminal is there once it may scroll.
+      screen.show([]);
+      screen.end();
+    }
+    process.stdout.write(`${picture(Infinity).join("\n")}\n`);
+  }
+
+  async #askInTurn(answers: readonly Answering[], how: How): Promise<void> {
+    for (const [index, answering] of answers.entries()) {
+      process.stdout.write(`${index === 0 ? "" : "\n"}== ${answering.speaker.model}\n`);
+      let shownLength = 0;
+      await this.#stream(answering, how, () => {
+        const { text } = shown(answering);
+        process.stdout.write(text.slice(shownLength));
+        shownLength = text.length;
+      });
+      process.stdout.write(answering.error === null ? "\n" : `${answering.error.message}\n`);
+    }
+  }
+
+  /** Does not throw: what goes wrong is the answer's. */
+  async #stream(answering: Answering, { asking, options }: How, onText: () => void): Promise<void> {
+    const { speaker, messages } = answering;
+    const startMs = this.#clock.monotonicMs();
+    try {
+      const body = bodyOf(speaker.model, messages, asking);
+      let reason: string | null = null;
+      for await (const chunk of this.#client.chat.stream(body, options)) {
+        const [choice] = chunk.choices;
+        answering.text += choice?.delta.content ?? "";
+        reason = choice?.finish_reason ?? reason;
+        onText();
+      }
+      const seconds = (this.#clock.monotonicMs() - startMs) / 1000;
+      answering.end = `${reason ?? "ended"}, ${seconds.toFixed(1)} s`;
+    } catch (error) {
+      answering.error = asError(error);
+      answering.end = "failed";
+    }
+  }
+}
+
+/** With what questions are asked this time. */
+interface How {
+  readonly asking: Asking;
+  readonly options: AskOptions;
+}
+
+function shown({ speaker: { model }, text, end, error }: Answering): ColumnAnswer {
+  return { model, text: error === null ? text : `${text}\n${error.message}`.trim(), end };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,116 @@
+// `hone chat`: talk with a model in the terminal, or with several beside each other, or ask one question.
+import { createInterface } from "node:readline/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import { systemClock } from "../../../base/domain/clock.ts";
+import type { Asked, Asking } from "../chat/asked.ts";
+import { OneModel } from "../chat/one-model.ts";
+import { SeveralModels } from "../chat/several-models.ts";
+import { withInput } from "../chat/piped-input.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { errorText } from "../error-text.ts";
+
+interface ChatFlags extends ConnectionFlags {
+  readonly model?: readonly string[];
+  readonly system?: string;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly maxTokens?: number;
+  readonly seed?: number;
+  readonly json?: boolean;
+}
+
+const about = `
+Words at the beginning that name a version (project/name@3, or project/name:step3) are models to talk with; two or more, or
+--model given several times, answer beside each other: the same questions with the same seed, each in its own conversation.
+
+What a pipe or a file gives as standard input is added to the question, or takes the place of a word that is -. Without a
+question each line of it is one, and only the answers are printed.
+
+  git diff | hone chat "What changed?"
+  hone chat --system "Answer in one word." < questions.txt`;
+
+export function addChatCommand(program: Command): void {
+  addConnectionFlags(
+    program
+      .command("chat [words...]")
+      .description(
+        "Talk with a model, or with several side by side; with a question, print the answers and stop.",
+      ),
+  )
+    .option(
+      "--model <name>",
+      "a model to talk with; may be repeated (default: the server's default model)",
+      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
+    )
+    .option("--system <text>", "a system message")
+    .option("--temperature <number>", "0 is greedy", number)
+    .option("--top-p <share>", "draw among the most probable tokens that come to this", number)
+    .option("--max-tokens <count>", "longest answer", number)
+    .option("--seed <number>", "repeats an answer (default: a fresh one)", number)
+    .option("--json", "whole answers as JSON: a document, or a line for each question of a conversation")
+    .addHelpText("after", about)
+    .action(async (words: readonly string[], flags: ChatFlags) => {
+      const { models, question } = readWords(words);
+      const named = [...(flags.model ?? []), ...models].map(spelledModel);
+      const json = flags.json !== true ? null : question === "" ? "lines" : "document";
+      const asking: Asking = { ...flags, json };
+      const client = connect(flags);
+      const asked: Asked =
+        named.length > 1
+          ? new SeveralModels(client, named, asking, systemClock)
+          : new OneModel(client, named[0] ?? null, asking);
+      if (question === "") await converse(asked, asking);
+      else await asked.ask(await withInput(question));
+    });
+}
+
+function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError("It must be a number.");
+}
+
+/** A version's name: no spaces, and a step at its end. */
+const versionName = /^\S+(?:@|:step)\d+$/;
+
+/** The models that the first words name, and the question that the others are. */
+export function readWords(words: readonly string[]): {
+  readonly models: readonly string[];
+  readonly question: string;
+} {
+  const end = words.findIndex((word) => !versionName.test(word));
+  const count = end < 0 ? words.length : end;
+  return { models: words.slice(0, count), question: words.slice(count).join(" ") };
+}
+
+/** `name@3` as the server spells it. */
+export function spelledModel(name: string): string {
+  return name.replace(/@(\d+)$/, ":step$1");
+}
+
+/** Reads questions until the end of the input; Ctrl-C stops an answer, and at the prompt the conversation. */
+async function converse(asked: Asked, { json }: Asking): Promise<void> {
+  // A program that reads answers finds nothing else between them.
+  const isPrompted = json === null && process.stdin.isTTY && process.stdout.isTTY;
+  const lines = createInterface({
+    input: process.stdin,
+    ...(isPrompted ? { output: process.stdout, terminal: true } : {}),
+  });
+  const say = (text: string): void => void (isPrompted ? process.stdout : process.stderr).write(text);
+  lines.setPrompt("> ");
+  if (isPrompted) lines.prompt();
+  for await (const line of lines) {
+    if (line.trim() !== "") {
+      const controller = new AbortController();
+      const interrupt = (): void => controller.abort();
+      lines.on("SIGINT", interrupt);
+      await asked.ask(line, { signal: controller.signal }).catch((error: unknown) => {
+        say(controller.signal.aborted ? "\n(stopped)\n" : `\n${errorText(error)}`);
+        if (!isPrompted) process.exitCode = 1;
+      });
+      lines.off("SIGINT", interrupt);
+    }
+    if (isPrompted) lines.prompt();
+  }
+  if (isPrompted) process.stdout.write("\n");
+}

@@ -1,0 +1,139 @@
+// `hone models check`: what a model is, what it takes, and how far its rounded weights are from float32; no server needed.
+import { Option, type Command } from "commander";
+import { kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
+import { quantizations, type Quantization } from "../../../base/domain/model.ts";
+import type { CheckedModel, CheckedPrecision } from "../../server/model-check/check-model.ts";
+import { sizeText } from "../../../base/domain/text/size-text.ts";
+import { printRows } from "../connection.ts";
+
+interface CheckFlags {
+  readonly data?: string;
+  readonly threads?: number;
+  readonly quantize?: Quantization;
+  readonly json?: boolean;
+}
+
+const about = `
+Each way of --quantize is computed beside float32 on a text of some 2,000 tokens, as a prompt is, the file's own where it has
+one. Perplexity is exp of the mean of -log p of each token; KL says how far the distributions are apart, in nats a token; "same
+token" is how often both find the same one the most probable. "kept finer" are weights with more bits than the others.
+
+  hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf`;
+
+export function addCheckCommand(models: Command): void {
+  models
+    .command("check <model>")
+    .description(
+      "Say what a model is, what it takes in each precision, and how far that is from float32: a folder, a GGUF file, or what was added.",
+    )
+    .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
+    .option("--threads <count>", "threads that compute (default: one for every core)", Number)
+    .addOption(
+      new Option("--quantize <bits>", "check this one way to compute it (default: all that differ)").choices(
+        quantizations,
+      ),
+    )
+    .option("--json", "as JSON")
+    .addHelpText("after", about)
+    .action(async (named: string, flags: CheckFlags) => {
+      const { checkModel } = await import("../../server/model-check/check-model.ts");
+      const onCompare = (precision: string): void => {
+        if (process.stderr.isTTY) process.stderr.write(`comparing ${precision} with float32 …\n`);
+      };
+      const { data = null, threads = null, quantize = null } = flags;
+      const checked = await checkModel(named, { data, threads, quantize, onCompare });
+      const { model, precisions, kernels } = checked;
+      if (flags.json === true) {
+        const { codes, fourBits, rates } = kernels;
+        const shown = {
+          ...fieldsOf(model),
+          kernels: {
+            codes,
+            four_bits: fourBits,
+            rates: rates.map(({ form, rows, gigaOps }) => ({ form, rows, giga_ops: gigaOps })),
+          },
+          precisions: precisions.map(precisionFields),
+        };
+        process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+        return;
+      }
+      process.stdout.write(`${said(model)}\nthis machine: ${kernelsText(kernels)}\n\n`);
+      printRows(precisions.map(precisionRow), {
+        columns: [
+          "quantize",
+          "precision",
+          "weights",
+          "perplexity",
+          "KL mean",
+          "KL max",
+          "same token",
+          "kept finer",
+        ],
+      });
+    });
+}
+
+function said(model: CheckedModel): string {
+  const { name, family, license, parameterCount, layerCount, width, vocabularySize } = model;
+  return [
+    `${name}: ${family}, ${(parameterCount / 1e6).toFixed(1)} M parameters (${layerCount} layers of ${width}, vocabulary ${vocabularySize})`,
+    `context ${model.contextLength} tokens; files ${sizeText(model.fileBytes)}; licence ${license ?? "not said"}`,
+  ].join("\n");
+}
+
+function fieldsOf(model: CheckedModel) {
+  return {
+    name: model.name,
+    family: model.family,
+    license: model.license,
+    parameters: model.parameterCount,
+    layers: model.layerCount,
+    width: model.width,
+    vocabulary_size: model.vocabularySize,
+    context_length: model.contextLength,
+    file_bytes: model.fileBytes,
+  };
+}
+
+function precisionFields({ quantize, precision, weightBytes, forms, finer, comparison }: CheckedPrecision) {
+  return {
+    quantize,
+    precision,
+    weight_bytes: weightBytes,
+    forms,
+    kept_finer: finer,
+    comparison: comparison && {
+      tokens: comparison.tokenCount,
+      float32_perplexity: comparison.perplexity.reference,
+      perplexity: comparison.perplexity.other,
+      kl_mean: comparison.divergence.mean,
+      kl_max: comparison.divergence.max,
+      same_greedy_share: comparison.sameGreedyShare,
+    },
+  };
+}
+
+function precisionRow({ quantize, precision, weightBytes, finer, comparison }: CheckedPrecision) {
+  const common = { quantize, precision, weights: sizeText(weightBytes), "kept finer": groups(finer) };
+  if (comparison === null) return common;
+  const { perplexity, divergence, sameGreedyShare } = comparison;
+  const change = 100 * (perplexity.other / perplexity.reference - 1);
+  return {
+    ...common,
+    perplexity: `${perplexity.other.toFixed(2)} (${change < 0 ? "" : "+"}${change.toFixed(2)} %)`,
+    "KL mean": divergence.mean.toExponential(1),
+    "KL max": divergence.max.toPrecision(2),
+    "same token": `${(100 * sameGreedyShare).toFixed(1)} %`,
+  };
+}
+
+/** Weights by their kind, with in how many layers each is. */
+function groups(names: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    const kind = name.split(".").at(-2) ?? name;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const texts = [...counts].map(([kind, count]) => (count === 1 ? kind : `${count} ${kind}`));
+  return texts.length === 0 ? null : texts.join(", ");
+}

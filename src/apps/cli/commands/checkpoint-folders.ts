@@ -1,0 +1,152 @@
+// `hone models export` and `import`: a version of a trained model as a folder that other programs load, and an adapter that
+// another program made as a version.
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { fileToArchive, tarOf } from "../../../lib/archives/tar-stream.ts";
+import { unpackInto } from "../../../lib/archives/unpack.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { ModelObject } from "../../client/api.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+import { findNamed } from "../named-version.ts";
+
+type ExportFlags = ConnectionFlags & JsonFlag & { readonly format: "peft" | "merged"; readonly out: string };
+
+/** @param models the command `hone models` */
+export function addFolderCommands(models: Command): void {
+  addConnectionFlags(
+    models
+      .command("export <name>")
+      .description("Write a version, the newest unless named (project/name:step3), as a folder."),
+  )
+    .addOption(
+      new Option(
+        "--format <format>",
+        "an adapter for PEFT and vLLM, or a model with the adapter in its weights",
+      )
+        .choices(["peft", "merged"])
+        .default("peft"),
+    )
+    .requiredOption("--out <folder>", "a folder that is not there yet")
+    .option("--json", "as JSON")
+    .action(exportVersion);
+  addConnectionFlags(
+    models
+      .command("import <folder>")
+      .description("Make a PEFT folder the next version of a model, which is registered where it is new."),
+  )
+    .requiredOption("--name <name>", "project/name, or entity/project/name")
+    .option("--base-model <name>", "the base model of a new model")
+    .option("--json", "as JSON")
+    .action(importAdapter);
+}
+
+interface ImportFlags extends ConnectionFlags, JsonFlag {
+  readonly name: string;
+  readonly baseModel?: string;
+}
+
+async function importAdapter(folder: string, flags: ImportFlags): Promise<void> {
+  const client = connect(flags);
+  const paths = ["adapter_config.json", "adapter_model.safetensors"].map((name) => join(folder, name));
+  const missing = paths.find((path) => !existsSync(path));
+  if (missing !== undefined) throw invalid(`${missing} does not exist; name a PEFT folder with safetensors.`);
+  const files = await Promise.all(paths.map(fileToArchive));
+  const { model, isNew } = await findOrRegister(client, flags);
+  try {
+    const version = await client.checkpoints.import(model.id, tarOf(files, new Date(0)));
+    const name = `${model.entity}/${model.project}/${model.name}:step${version.step}`;
+    printResult({ name, ...version }, `imported ${name}`, flags);
+  } catch (error) {
+    // Nobody asked for a model without the adapter.
+    if (isNew) await client.models.delete(model.id);
+    throw error;
+  }
+}
+
+async function findOrRegister(
+  client: Hone,
+  { name, baseModel }: ImportFlags,
+): Promise<{ readonly model: ModelObject; readonly isNew: boolean }> {
+  const [modelName, project, entity, ...rest] = name.split("/").toReversed();
+  if (project === undefined || rest.length > 0)
+    throw invalid(`The name is ${name}; give project/name, or entity/project/name.`);
+  const own = entity === undefined ? {} : { entity };
+  const known = await client.models.list({ ...own, project, name: modelName }).all();
+  if (known.length > 1) throw invalid(`${name} fits ${known.length} models; give entity/project/name.`);
+  const [existing] = known;
+  if (existing !== undefined) {
+    if (baseModel === undefined || baseModel === existing.base_model)
+      return { model: existing, isNew: false };
+    throw invalid(`${name} is over the base model ${existing.base_model}, not ${baseModel}.`);
+  }
+  if (baseModel === undefined)
+    throw invalid(`There is no model ${name}; name its base model with --base-model.`);
+  return {
+    model: await client.models.create({
+      ...own,
+      project,
+      name: modelName,
+      base_model: baseModel,
+      return_existing: true,
+    }),
+    isNew: true,
+  };
+}
+
+async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
+  const folder = resolve(flags.out);
+  requireNew(folder);
+  const client = connect(flags);
+  const { model, step: named } = await findNamed(client, name);
+  const step = named ?? (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0;
+  await writeVersion(client, { model, step, format: flags.format, folder });
+  const fullName = `${model.entity}/${model.project}/${model.name}`;
+  const written = { model: fullName, step, format: flags.format, folder };
+  printResult(written, `wrote version ${step} of ${fullName} to ${folder}`, flags);
+}
+
+/** @throws ServiceError `invalid` where the folder is there already; HoneError where the server does not give the version */
+export async function writeVersion(
+  client: Hone,
+  {
+    model,
+    step,
+    format,
+    folder,
+  }: {
+    readonly model: ModelObject;
+    readonly step: number;
+    readonly format: "peft" | "merged";
+    readonly folder: string;
+  },
+): Promise<void> {
+  requireNew(folder);
+  const answer = await client.checkpoints.export(model.id, step, format);
+  // Whole or not at all: what breaks off on the way leaves no folder of that name.
+  const unfinished = `${folder}.partial-${process.pid}`;
+  await mkdir(unfinished, { recursive: true });
+  try {
+    await unpackInto(unfinished, answer, { bytesMax: Infinity });
+    await rename(unfinished, folder);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function requireNew(folder: string): void {
+  if (existsSync(folder)) throw invalid(`${folder} exists; name a folder that is not there yet.`);
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

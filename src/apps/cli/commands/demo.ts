@@ -1,0 +1,151 @@
+// `hone demo`: shows the loop on a task that the model answers badly at first, and draws the reward as it climbs.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { freshSeed } from "../../../base/domain/random.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { Hone } from "../../client/hone.ts";
+import { readClientSettings } from "../../server/config.ts";
+import { withTemporaryServer } from "../temporary-server.ts";
+import { connect, type ConnectionFlags } from "../connection.ts";
+import { createDemoScreen } from "../demo/demo-screen.ts";
+import { demoModel, type AddedModel, type DemoModel } from "../demo/demo-model.ts";
+import { keyRater, terminalKeyboard } from "../demo/feedback/key-rater.ts";
+import { type Rater, simulatedRater } from "../demo/feedback/rater.ts";
+import { feedbackTask, runFeedbackDemo } from "../demo/feedback/run-feedback-demo.ts";
+import { type DemoEvent, runDemo } from "../demo/run-demo.ts";
+import type { DemoTask } from "../demo/tasks/task.ts";
+import { taskNames, taskOf } from "../demo/tasks/tasks.ts";
+import { words } from "../demo/tasks/word-task.ts";
+
+interface DemoFlags extends ConnectionFlags {
+  readonly model: string;
+  readonly task?: string;
+  readonly teach: string;
+  readonly seed?: string;
+  readonly jobs?: string;
+  readonly learningRate?: string;
+  readonly quantize?: string;
+  readonly feedback?: boolean;
+  readonly simulate?: boolean;
+  readonly noise?: string;
+  readonly json?: boolean;
+}
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command("demo")
+    .description(
+      "Train a model by reinforcement learning, over HTTP, until it answers a task well. Starts a server of its own unless --url names one.",
+    )
+    .option(
+      "--model <path or name>",
+      "what to train: a folder, a GGUF file, a model that `hone models add` added, or with --url a base model of that server",
+      "hone-tiny",
+    )
+    .option(
+      "--task <name>",
+      `what to teach: ${taskNames.join(", ")} (default: words for hone-tiny, sentiment for every other model)`,
+    )
+    .option("--teach <word>", `the word that the task words teaches: ${words.join(", ")}`, "maybe")
+    .option("--seed <number>", "repeats a run (default: a fresh one)")
+    .option("--jobs <count>", "most training jobs (default: the task's, 12 or 21)")
+    .option("--learning-rate <number>", "of every job (default: the task's)")
+    .option("--quantize <bits>", "as of `hone serve`, for the demo's own server: as-stored, 8, 4, off")
+    .option("--feedback", "train on what you say of its answers: press + or -, and watch it follow")
+    .option("--simulate", "with --feedback: a simulated person presses the keys")
+    .option("--noise <share>", "how often that one errs, from 0 to 0.5", "0.1")
+    .option("--url <address>", "a running server")
+    .option("--key <key>", "its API key")
+    .option("--data <folder>", "the data folder, to find the admin key and what was added in")
+    .option("--json", "print the curve as JSON instead of drawing it")
+    .action(async (flags: DemoFlags) => {
+      const model = demoModel(flags.model, flags.url === undefined ? await addedModels(flags) : null);
+      const chosen = taskOf(flags.task ?? model.task, flags.teach);
+      const task = flags.feedback === true ? feedbackTask(chosen) : chosen;
+      if (flags.url !== undefined && flags.quantize !== undefined)
+        throw new ServiceError({
+          code: "invalid",
+          message: "--quantize is for the demo's own server; with --url, that server has its own setting.",
+        });
+      if (flags.url !== undefined) await show(connect(flags), task, model, flags);
+      else
+        await withTemporaryServer(
+          ({ url, apiKey }) => show(new Hone({ baseUrl: url, apiKey }), task, model, flags),
+          // A line of the log, such as of a small job that warns, would stand in the middle of the curve.
+          {
+            "log-level": "error",
+            ...model.serverFlags,
+            ...(flags.quantize !== undefined && { quantize: flags.quantize }),
+          },
+        );
+    });
+}
+
+/** What was added to the data folder, as a server of it would find it. */
+async function addedModels(flags: DemoFlags): Promise<readonly AddedModel[]> {
+  const { addedBases } = await import("../../server/library/added-models.ts");
+  return addedBases(resolve(flags.data ?? readClientSettings().data));
+}
+
+async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flags: DemoFlags): Promise<void> {
+  const seed = flags.seed === undefined ? freshSeed() % 1_000_000 : Number(flags.seed);
+  const jobCountMax = flags.jobs === undefined ? task.training.jobCountMax : Number(flags.jobs);
+  const screen = createDemoScreen({
+    task,
+    baseModel,
+    seed,
+    jobCountMax,
+    output: process.stdout,
+    isSilent: flags.json === true,
+  });
+  screen.begin();
+  const options = {
+    baseModel,
+    project: "demo",
+    name: `demo-${task.name}-${seed}-${systemClock.now().getTime()}`,
+    task,
+    seed,
+    jobCountMax,
+    learningRate: flags.learningRate === undefined ? task.training.learningRate : Number(flags.learningRate),
+  };
+  const emit = (event: DemoEvent): void => screen.show(event);
+  const result =
+    flags.feedback === true
+      ? await withRater(flags, seed, (rater) =>
+          runFeedbackDemo(client, systemClock, { ...options, rater }, emit),
+        )
+      : await runDemo(client, systemClock, options, emit);
+  if (flags.json === true)
+    process.stdout.write(`${JSON.stringify({ task: task.name, seed, ...result }, null, 2)}\n`);
+  else screen.end(result);
+  if (!result.hasLearned) process.exitCode = 1;
+}
+
+/** @throws ServiceError `invalid` where nobody could press a key */
+async function withRater<Result>(
+  { simulate, noise }: DemoFlags,
+  seed: number,
+  work: (rater: Rater) => Promise<Result>,
+): Promise<Result> {
+  if (simulate === true) {
+    const share = Number(noise);
+    if (!(share >= 0 && share <= 0.5))
+      throw invalid(`--noise is ${noise}; it must be a number from 0 to 0.5.`);
+    return work(simulatedRater({ seed, noise: share }));
+  }
+  if (!process.stdin.isTTY)
+    throw invalid(
+      "--feedback reads keys from a terminal, and there is none; --simulate has them pressed for you.",
+    );
+  const keyboard = terminalKeyboard(process.stdin);
+  try {
+    return await work(keyRater(keyboard, (text) => void process.stdout.write(text)));
+  } finally {
+    keyboard.close();
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

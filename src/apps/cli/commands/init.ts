@@ -1,0 +1,141 @@
+// `hone init`: writes a starter project, a task with rewards and the loop that learns it. Needs no server, and changes no file
+// that exists; a server that already answers shortens the next steps.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join, relative, resolve } from "node:path";
+import type { Command } from "commander";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { packageSource, type PackageSource } from "../starter/package-source.ts";
+import { findRunningServer, type RunningServer } from "../starter/running-server.ts";
+
+const files = ["task.js", "learn.js", "find-key.js", "README.md"] as const;
+
+const about = `
+The folder is the present one unless given; it is made where it is missing. Its package.json depends on what this hone was
+installed from: a version in the registry, a tarball, or the folder of a checkout. If a server answers at HONE_URL (default
+http://127.0.0.1:8000), the loop uses that one.`;
+
+export function addInitCommand(program: Command): void {
+  program
+    .command("init [folder]")
+    .description("Write a starter project: a task, what answers earn, and the loop that learns it.")
+    .option("--json", "print the folder, its files, its dependency and the server that answers as JSON")
+    .addHelpText("after", about)
+    .action(async (folder: string | undefined, { json }: { readonly json?: boolean }) => {
+      const place = resolve(folder ?? ".");
+      const { files: written, source } = await writeStarter(place);
+      const server = await findRunningServer(place);
+      if (json !== true) {
+        process.stdout.write(nextSteps(place, { written, source, server }));
+        return;
+      }
+      const { dependency } = source;
+      const result = { folder: place, files: written, dependency, server: server?.url ?? null };
+      process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+    });
+}
+
+interface Starter {
+  /** The names of the files that were written. */
+  readonly files: readonly string[];
+  readonly source: PackageSource;
+}
+
+/**
+ * Writes the project.
+ *
+ * @throws ServiceError `conflict` where one of its files is there already, `invalid` where the folder cannot be made; nothing is
+ *   written then
+ */
+async function writeStarter(folder: string): Promise<Starter> {
+  const { packageFolder, packageVersion } = await import("../../server/package.ts");
+  const { makeFolder } = await import("../../server/make-folder.ts");
+  const source = packageSource(packageFolder(), packageVersion());
+  const texts = new Map<string, string>(
+    files.map((name) => [name, readFileSync(join(packageFolder(), "examples", "starter", name), "utf8")]),
+  );
+  texts.set(".gitignore", "node_modules\n.hone\n");
+  texts.set("package.json", packageText(folder, source));
+  const taken = [...texts.keys()].filter((name) => existsSync(join(folder, name)));
+  if (taken.length > 0)
+    throw new ServiceError({
+      code: "conflict",
+      message: `${folder} has ${taken.join(", ")} already, and nothing was written. Name a new folder, such as \`hone init my-task\`.`,
+    });
+  await makeFolder(folder, "`hone init <folder>`");
+  for (const [name, text] of texts) writeFileSync(join(folder, name), text, { flag: "wx" });
+  return { files: [...texts.keys()], source };
+}
+
+function packageText(folder: string, { dependency }: PackageSource): string {
+  const project = {
+    name: packageName(folder),
+    private: true,
+    type: "module",
+    scripts: { serve: "hone serve", learn: "node learn.js" },
+    dependencies: { "hone-server": dependency },
+  };
+  return `${JSON.stringify(project, null, 2)}\n`;
+}
+
+/** The folder's name as npm takes one. */
+function packageName(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return name === "" ? "starter" : name;
+}
+
+interface Outcome {
+  readonly written: readonly string[];
+  readonly source: PackageSource;
+  readonly server: RunningServer | null;
+}
+
+function nextSteps(folder: string, { written, source, server }: Outcome): string {
+  const place = relative(process.cwd(), folder);
+  const enter = place === "" ? "" : `cd ${/[^\w./-]/.test(place) ? JSON.stringify(place) : place} && `;
+  const install = resolvesPackage(folder) ? "" : "npm install && ";
+  const steps =
+    server === null
+      ? [
+          "Start a server there, and in a second terminal the loop:",
+          "",
+          `  ${enter}${install}npm run serve`,
+          `  ${enter}npm run learn`,
+        ]
+      : [
+          `The server at ${server.url} already answers, and the loop will use it:`,
+          "",
+          `  ${enter}${install}${server.isDefault ? "" : `HONE_URL=${server.url} `}npm run learn`,
+        ];
+  return [
+    `wrote ${written.join(", ")} in ${folder}`,
+    ...(source.localPath === null
+      ? []
+      : [
+          `Its package.json takes hone-server from ${source.localPath}: a path on this machine. Change it there if the project moves to another.`,
+        ]),
+    "",
+    ...steps,
+    ...(server?.takesKey === false
+      ? [
+          "",
+          "That server does not take the key that the loop would find: set HONE_API_KEY to one of its keys.",
+        ]
+      : []),
+    "",
+  ].join("\n");
+}
+
+/** True if programs in the folder find the package already, such as one that a folder above has installed. */
+function resolvesPackage(folder: string): boolean {
+  try {
+    createRequire(join(folder, "package.json")).resolve("hone-server/package.json");
+    return true;
+  } catch {
+    // Not found, which `npm install` cures.
+    return false;
+  }
+}

@@ -1,0 +1,211 @@
+// `hone models`: what the server can serve and what it trains.
+import type { Command } from "commander";
+import type { Hone } from "../../client/hone.ts";
+import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { sizeText } from "../../../base/domain/text/size-text.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+import { findNamed } from "../named-version.ts";
+import { addMoveCommand } from "../moving/move-command.ts";
+import { addAddedModelCommands } from "./added-models.ts";
+import { addCheckCommand } from "./check-model.ts";
+import { addFolderCommands } from "./checkpoint-folders.ts";
+import { addTrajectoryCommand } from "./stored-trajectories.ts";
+import { addVersionCommands } from "./versions.ts";
+
+export function addModelsCommand(program: Command): void {
+  const models = program.command("models").description("Base models and trained models.");
+  addConnectionFlags(
+    models
+      .command("list", { isDefault: true })
+      .description("List base models and trained models with their newest step."),
+  )
+    .option("--json", "as JSON")
+    .action(async (flags: ConnectionFlags & { readonly json?: boolean }) => {
+      const client = connect(flags);
+      const [bases, trained] = await Promise.all([client.served.bases(), client.models.list().all()]);
+      const rows = [
+        ...(await Promise.all(
+          bases.map(async (name) => ({
+            name,
+            kind: "base",
+            base_model: name,
+            step: null as number | null,
+            id: null as string | null,
+            ...adaptersOf({}),
+            ...servedFacts(await client.served.get(name)),
+          })),
+        )),
+        ...(await Promise.all(
+          trained.map(async (model) => ({
+            name: `${model.entity}/${model.project}/${model.name}`,
+            kind: "trained",
+            base_model: model.base_model,
+            step: (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0,
+            id: model.id,
+            ...adaptersOf(model),
+            memory: null,
+            weights: null,
+            weight_bytes: null,
+            license: null,
+          })),
+        )),
+      ];
+      printRows(rows, {
+        ...flags,
+        columns: ["name", "kind", "base_model", "step", "id", "adapters", "memory", "weights", "license"],
+      });
+    });
+  addConnectionFlags(
+    models
+      .command("create <project> <name>")
+      .description(
+        "Register a model to train; without --from, returns the one of that name when there is one.",
+      ),
+  )
+    .option("--base-model <name>", "the base model to train")
+    .option("--from <name[:stepN]>", "a version of another model to start from, over that one's base model")
+    .option("--entity <entity>", "default: the key's entity")
+    .option("--lora-rank <rank>", "of its adapters, 1 to 256; default: the server's", Number)
+    .option(
+      "--lora-alpha <alpha>",
+      "what they are scaled by, divided by their rank; default: the server's",
+      Number,
+    )
+    .option(
+      "--target-modules <names>",
+      "the projections that they are on, such as q_proj,v_proj; default: all seven",
+      (text: string) => text.split(","),
+    )
+    .option("--json", "as JSON")
+    .action(
+      async (
+        project: string,
+        name: string,
+        flags: ConnectionFlags & {
+          readonly baseModel?: string;
+          readonly from?: string;
+          readonly entity?: string;
+          readonly loraRank?: number;
+          readonly loraAlpha?: number;
+          /** The server says which there are. */
+          readonly targetModules?: ModelCreate["target_modules"];
+          readonly json?: boolean;
+        },
+      ) => {
+        const client = connect(flags);
+        const model = await client.models.create({
+          project,
+          name,
+          return_existing: flags.from === undefined,
+          ...(await startOf(client, flags)),
+          ...(flags.entity === undefined ? {} : { entity: flags.entity }),
+          ...(flags.loraRank === undefined ? {} : { lora_rank: flags.loraRank }),
+          ...(flags.loraAlpha === undefined ? {} : { lora_alpha: flags.loraAlpha }),
+          ...(flags.targetModules === undefined ? {} : { target_modules: flags.targetModules }),
+        });
+        printRows([{ ...model, ...adaptersOf(model) }], {
+          ...flags,
+          columns: ["entity", "project", "name", "base_model", "id", "adapters"],
+        });
+      },
+    );
+  addConnectionFlags(
+    models
+      .command("delete <name>")
+      .description(
+        "Delete a trained model, by name or id, with its versions, jobs and logs; or one version, such as project/name:step3.",
+      ),
+  )
+    .option("--json", "as JSON")
+    .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
+      const client = connect(flags);
+      const { model, step } = await findNamed(client, name);
+      if (step === null) await client.models.delete(model.id);
+      else refuseKept(name, await client.checkpoints.delete(model.id, [step]));
+      printResult({ deleted: name, model_id: model.id, step }, `deleted ${name}`, flags);
+    });
+  addAddedModelCommands(models);
+  addCheckCommand(models);
+  addVersionCommands(models);
+  addFolderCommands(models);
+  addTrajectoryCommand(models);
+  addMoveCommand(models);
+}
+
+/** At most: what it takes by itself, and what keys and values of requests may come to. */
+function memoryText({
+  value,
+  reason,
+  memory_bytes: all,
+  key_value_bytes: keysAndValues,
+}: NonNullable<ServedModel["status"]>): string {
+  if (value === "failed") return `failed: ${reason}`;
+  return `${value}, ${sizeText(all - keysAndValues)} + requests up to ${sizeText(keysAndValues)}`;
+}
+
+type AdapterFields = Pick<ModelObject, "lora_rank" | "lora_alpha" | "target_modules">;
+
+/** Whether a base is in memory, what it takes there, and what its files are. */
+function servedFacts({ status, files }: ServedModel) {
+  return {
+    memory: status && memoryText(status),
+    weights: files && sizeText(files.weight_bytes),
+    weight_bytes: files?.weight_bytes ?? null,
+    license: files?.license ?? null,
+  };
+}
+
+/** What a model asks of its adapters, and the same in a few words where it asks for something. */
+function adaptersOf({
+  lora_rank = null,
+  lora_alpha = null,
+  target_modules = null,
+}: Partial<AdapterFields>): AdapterFields & {
+  readonly adapters?: string;
+} {
+  const wishes = [
+    ...(lora_rank === null ? [] : [`rank ${lora_rank}`]),
+    ...(lora_alpha === null ? [] : [`alpha ${lora_alpha}`]),
+    ...(target_modules === null ? [] : [`on ${target_modules.join(" ")}`]),
+  ];
+  const wish = { lora_rank, lora_alpha, target_modules };
+  return wishes.length === 0 ? wish : { ...wish, adapters: wishes.join(", ") };
+}
+
+/** The base model, and the version of another model where one was named. */
+async function startOf(
+  client: Hone,
+  { baseModel, from }: { readonly baseModel?: string; readonly from?: string },
+): Promise<Pick<ModelCreate, "base_model" | "from">> {
+  if (from !== undefined) {
+    const { model, step } = await findNamed(client, from);
+    const source = { model: model.id, ...(step === null ? {} : { step }) };
+    return { base_model: baseModel ?? model.base_model, from: source };
+  }
+  if (baseModel !== undefined) return { base_model: baseModel };
+  throw new ServiceError({
+    code: "invalid",
+    message: "Say what the model is to start from: --base-model <name>, or --from <name[:stepN]>.",
+  });
+}
+
+/** @throws ServiceError `conflict` where the version stayed */
+function refuseKept(
+  name: string,
+  deletion: { readonly pinned_steps: readonly number[]; readonly in_use_steps: readonly number[] },
+): void {
+  const isPinned = deletion.pinned_steps.length > 0;
+  if (!isPinned && deletion.in_use_steps.length === 0) return;
+  const reason = isPinned
+    ? `is pinned; \`hone models unpin ${name}\` lets it go`
+    : "is what a training job starts from; delete it when the job has ended";
+  throw new ServiceError({ code: "conflict", message: `${name} ${reason}.` });
+}

@@ -1,0 +1,54 @@
+// `hone open`: shows the server's page in the browser.
+import { spawn } from "node:child_process";
+import type { Command } from "commander";
+import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+
+const places = { chats: "#/chats", jobs: "#/jobs", models: "#/models", docs: "docs" } as const;
+
+const about = `
+It prints the address too, for machines without a browser; in a pipe it does nothing else. The page asks for a key once: the
+admin key is in the file admin-key of the server's data folder.`;
+
+export function addOpenCommand(program: Command): void {
+  addConnectionFlags(
+    program
+      .command("open [place]")
+      .description("Open the server's page in the browser: its overview, or chats, jobs, models or docs."),
+  )
+    .option("--json", "print the address as JSON, and open nothing")
+    .addHelpText("after", about)
+    .action(async (place: string | undefined, flags: ConnectionFlags & JsonFlag) => {
+      const client = connect(flags);
+      const address = `${client.baseUrl}/${place === undefined ? "" : pathOf(place)}`;
+      // Says what is wrong here, and not as an empty tab.
+      await client.server.version();
+      printResult({ address }, address, flags);
+      if (flags.json !== true && process.stdout.isTTY) launch(address);
+    });
+}
+
+function pathOf(place: string): string {
+  if (Object.hasOwn(places, place)) return places[place as keyof typeof places];
+  const message = `The page has no place ${quoted(place)}; there are ${Object.keys(places).join(", ")}.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+/** The address is this program's own, and no shell sees it but Windows', which takes it as one word. */
+function launch(address: string): void {
+  const commands: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+    darwin: ["open", address],
+    win32: ["rundll32", "url.dll,FileProtocolHandler", address],
+  };
+  const [command, ...words] = commands[process.platform] ?? ["xdg-open", address];
+  const browser = spawn(command, words, { stdio: "ignore", detached: true });
+  // The address is printed: whoever has no such program opens it by hand.
+  browser.on("error", () => undefined);
+  browser.unref();
+}

@@ -1,0 +1,91 @@
+// `hone serve`: runs the server until a signal stops it.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import {
+  allSettings,
+  readConfig,
+  goneFlags,
+  shownConfig,
+  type FlagValues,
+  type HoneConfig,
+} from "../../server/config.ts";
+import type { ServerLimits } from "../../server/server.ts";
+import { errorText } from "../error-text.ts";
+import { startSummary } from "../start-summary.ts";
+import { addSettingOptions, asSpelled } from "../setting-options.ts";
+
+export function addServeCommand(program: Command, limits: ServerLimits = {}): void {
+  const command = program
+    .command("serve")
+    .description(
+      "Serve: inference, training, feedback. Settings: flags over HONE_* variables over hone.json in the data folder.",
+    )
+    .option("--print-config", "print the configuration that would be used, as JSON, and stop")
+    .option("--help-all", `show all ${allSettings().length} settings, and stop`)
+    .action(async (flags: FlagValues) => {
+      if (flags["helpAll"] === true) {
+        for (const option of command.options)
+          if (!goneFlags().includes(option.long ?? "")) option.hideHelp(false);
+        command.outputHelp();
+        return;
+      }
+      const config = readConfig(asSpelled(flags));
+      if (flags["printConfig"] === true) {
+        process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
+        return;
+      }
+      const { endProcess, printError, printUnexpected } =
+        await import("../../server/process/serving-process.ts");
+      printUnexpected();
+      await serveUntilStopped(config, limits).catch((error: unknown) => {
+        printError(errorText(error));
+        process.exitCode = 1;
+      });
+      await endProcess(Number(process.exitCode ?? 0));
+    });
+  addSettingOptions(command);
+}
+
+/** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
+async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Promise<void> {
+  if (config.server.roles.includes("serve")) {
+    const { startEnginesAhead } = await import("../../server/bases/engines-ahead.ts");
+    startEnginesAhead(config, limits);
+  }
+  const { createServer } = await import("../../server/server.ts");
+  const { printAnswer } = await import("../../server/process/serving-process.ts");
+  const server = createServer(config, limits);
+  const signalled = new Promise<void>((resolve) => {
+    process.on("SIGTERM", () => resolve());
+    process.on("SIGINT", () => resolve());
+  });
+  const outdated = server.outdated.then((reason) => {
+    throw reason;
+  });
+  try {
+    const up = server.start().then(() => true);
+    const isUp = await Promise.race([up, signalled.then(() => false), outdated]);
+    if (isUp) {
+      if (server.newAdminKey !== null) {
+        printAnswer(
+          `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`,
+        );
+      }
+      printAnswer(`listening on ${server.url}\n`);
+      if (server.logFormat === "people") printAnswer(startSummary(server, config.server));
+      await Promise.race([signalled, outdated]);
+    }
+  } catch (error) {
+    throw fullDiskError(error) === null ? error : startOnFullDisk(config.server.data);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** What is served is kept track of, from the start on. */
+function startOnFullDisk(data: string): ServiceError {
+  const message = `The disk of the data folder ${resolve(data)} is full, and a start has to write there. Make room on it, or name a folder on another disk (--data), and start again.`;
+  return new ServiceError({ code: "unavailable", message });
+}

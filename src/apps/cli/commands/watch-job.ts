@@ -1,0 +1,118 @@
+// `hone jobs watch`: a job as it trains, with curves in a terminal and plain lines elsewhere.
+import type { Command } from "commander";
+import type { Hone } from "../../client/hone.ts";
+import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
+import { present } from "../../../base/domain/assert.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { findJobId } from "../named-job.ts";
+import { addStep, plainLine, renderJob } from "../watch/job-view.ts";
+import { LiveScreen } from "../watch/live-screen.ts";
+
+/** Milliseconds that a server which starts again may take. */
+const deadline = 120_000;
+/** Between two reads of what no event reports: the phase, the time left, what it waits for. */
+const lookMs = 1000;
+
+export function addWatchCommand(jobs: Command): void {
+  addConnectionFlags(
+    jobs
+      .command("watch <id>")
+      .description("Show a job as it trains, until it ends; fails where the job does."),
+  )
+    .option("--json", "its events, one JSON object a line")
+    .option("--plain", "a line for each event, as where the output is no terminal")
+    .action(
+      async (id: string, flags: ConnectionFlags & { readonly json?: boolean; readonly plain?: boolean }) => {
+        const client = connect(flags);
+        await watchJob(client, await findJobId(client, id), flags);
+      },
+    );
+}
+
+/** Watches a job to its end; the process then exits with 1 unless the job succeeded. */
+export async function watchJob(
+  client: Hone,
+  id: string,
+  { json = false, plain = false }: { readonly json?: boolean; readonly plain?: boolean } = {},
+): Promise<void> {
+  const isLive = process.stdout.isTTY && !json && !plain;
+  const last = isLive ? await watchLive(client, id) : await watchPlainly(client, id, json);
+  if (last.type === "training_failed") process.exitCode = 1;
+}
+
+async function watchPlainly(client: Hone, id: string, json: boolean): Promise<TrainingEvent> {
+  // What is no event does not come between those that a program reads.
+  const print = (line: string): void => void process.stderr.write(`${line}\n`);
+  const followed = client.jobs.follow(id, {
+    deadline,
+    onLost: (reason) => print(lostNotice(reason)),
+    onBack: () => print("connected again"),
+  });
+  return lastOf(followed, (event) =>
+    process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
+  );
+}
+
+/** Reports each event; a job that is followed to its end has a last one. */
+async function lastOf(
+  events: AsyncIterable<TrainingEvent>,
+  onEvent: (event: TrainingEvent) => void,
+): Promise<TrainingEvent> {
+  let last: TrainingEvent | undefined;
+  for await (last of events) onEvent(last);
+  return present(last, "the event that ended the job");
+}
+
+function lostNotice(reason: string): string {
+  return `connection lost (${reason}); trying again for ${deadline / 1000} s, the job goes on meanwhile`;
+}
+
+async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
+  const screen = new LiveScreen(process.stdout);
+  const series = new Map<string, number[]>();
+  let job: TrainingJob | null = await client.jobs.get(id);
+  let notice: string | null = null;
+  const draw = (): void => {
+    const { columns, rows } = process.stdout;
+    screen.show(renderJob({ job, series, notice }, { columns, rows }));
+  };
+  const say = (text: string | null): void => {
+    notice = text;
+    draw();
+  };
+  const looking = new AbortController();
+  const look = async (): Promise<void> => {
+    for (; !looking.signal.aborted;) {
+      draw();
+      // Rejects when there is nothing left to look for.
+      await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
+      // A lost connection is reported by whoever follows.
+      job = await client.jobs.get(id, { signal: looking.signal }).catch(() => job);
+    }
+  };
+  const giveCursorBack = (): void => {
+    screen.end();
+    process.exit(130);
+  };
+  process.once("SIGINT", giveCursorBack);
+  const looks = look();
+  try {
+    const followed = client.jobs.follow(id, {
+      deadline,
+      onLost: (reason) => say(lostNotice(reason)),
+      onBack: () => say(null),
+    });
+    return await lastOf(followed, (event) => event.type === "gradient_step" && addStep(series, event));
+  } finally {
+    looking.abort();
+    await looks;
+    job = await client.jobs.get(id).catch((error: unknown) => {
+      notice ??= error instanceof Error ? error.message : String(error);
+      return job;
+    });
+    draw();
+    screen.end();
+    process.off("SIGINT", giveCursorBack);
+  }
+}

@@ -1,0 +1,72 @@
+// How a command finds its server and its key: flags, then the environment, then the key in the data folder.
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { Hone } from "../client/hone.ts";
+import { readClientSettings } from "../server/config.ts";
+import { tableText } from "./table-text.ts";
+
+export interface ConnectionFlags {
+  readonly url?: string;
+  readonly key?: string;
+  readonly data?: string;
+}
+
+/** Adds the flags that every command with a server behind it has. */
+export function addConnectionFlags(command: Command): Command {
+  return command
+    .option("--url <address>", "the server (HONE_BASE_URL or HONE_URL; default http://127.0.0.1:8000)")
+    .option("--key <key>", "an API key (HONE_API_KEY; default: the admin key in the data folder)")
+    .option("--data <folder>", "the data folder to find the admin key in (HONE_DATA; default .hone)");
+}
+
+/** A client for the server that the flags and the environment name. */
+export function connect(flags: ConnectionFlags): Hone {
+  const settings = readClientSettings();
+  const keyFile = join(flags.data ?? settings.data, "admin-key");
+  if (existsSync(keyFile)) requirePlainFile(keyFile, statSync(keyFile));
+  const kept = existsSync(keyFile) ? readFileSync(keyFile, "utf8").trim() : null;
+  return new Hone({
+    baseUrl: flags.url ?? settings.url,
+    apiKey: flags.key ?? settings.apiKey ?? kept,
+    // Whoever types a command sees at once what is wrong.
+    retries: 0,
+  });
+}
+
+/** Whether a program reads what is printed. */
+export interface JsonFlag {
+  readonly json?: boolean;
+}
+
+/** Prints what came of a command: one JSON document with `--json`, a line for people otherwise. */
+export function printResult(value: unknown, line: string, { json }: JsonFlag): void {
+  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
+}
+
+/**
+ * Prints data: one JSON document with `--json`, a table of columns otherwise. At a terminal a table is made to fit its width;
+ * whatever else reads it gets every value whole.
+ */
+export function printRows(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  options: { readonly json?: boolean; readonly columns: readonly string[] },
+): void {
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  if (rows.length === 0) {
+    process.stdout.write("none\n");
+    return;
+  }
+  const table = [options.columns, ...rows.map((row) => options.columns.map((column) => cell(row[column])))];
+  const width = process.stdout.isTTY ? process.stdout.columns : Infinity;
+  process.stdout.write(tableText(table, width));
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

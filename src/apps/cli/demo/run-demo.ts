@@ -1,0 +1,214 @@
+// The demo as a story: sample, judge, train, and again, over HTTP alone, until the model answers well.
+// What is taught is a task, as data; knows nothing of terminals, and reports what happens through `emit`.
+import type { Clock } from "../../../base/domain/clock.ts";
+import { seededRandom } from "../../../base/domain/random.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { Choice, ModelObject, TrajectoryGroup } from "../../client/api.ts";
+import type { DemoTask, Question } from "./tasks/task.ts";
+
+export interface DemoOptions {
+  readonly baseModel: string;
+  readonly project: string;
+  readonly name: string;
+  readonly task: DemoTask;
+  readonly seed: number;
+  readonly jobCountMax: number;
+  readonly learningRate: number;
+}
+
+/** What one round of sampling showed. */
+export interface DemoPoint {
+  /** Training jobs so far. */
+  readonly jobCount: number;
+  /** Mean reward of the rollouts. */
+  readonly sampledReward: number;
+  /** Mean reward of the greedy answers to the test's questions. */
+  readonly testReward: number;
+  readonly elapsedMs: number;
+}
+
+export interface DemoSample {
+  /** The question. */
+  readonly text: string;
+  readonly answer: string;
+  readonly reward: number;
+}
+
+export type DemoEvent =
+  | { readonly kind: "point"; readonly point: DemoPoint }
+  | { readonly kind: "samples"; readonly when: "before" | "after"; readonly samples: readonly DemoSample[] };
+
+export interface DemoResult {
+  readonly model: ModelObject;
+  readonly points: readonly DemoPoint[];
+  /** True when sampled and test reward both reached the task's targets. */
+  readonly hasLearned: boolean;
+}
+
+/**
+ * Trains a fresh model until it has learned or the jobs are used up.
+ *
+ * @throws HoneError when the server refuses something; Error when a job fails or no group has variance
+ */
+export async function runDemo(
+  client: Hone,
+  clock: Clock,
+  options: DemoOptions,
+  emit: (event: DemoEvent) => void,
+): Promise<DemoResult> {
+  const { task, seed } = options;
+  return await inRounds(client, clock, options, emit, async (model, version, jobCount) => {
+    const groups = await sampleGroups(client, version, jobCount, options);
+    return {
+      rewards: groups.flatMap((group) => group.trajectories.map(({ reward = 0 }) => reward)),
+      learn: () =>
+        jobCount === 0 && task.lessons !== undefined
+          ? teach(client, model, task.lessons, seed)
+          : train(client, model, groups, options),
+    };
+  });
+}
+
+/** What the answers of a round earned, and how the model learns from them. */
+export interface DemoRound {
+  readonly rewards: readonly number[];
+  readonly learn: () => Promise<void>;
+}
+
+/**
+ * The story itself, whatever the model is taught by: a fresh one answers, is tested and learns, until it has learned or the
+ * jobs are used up.
+ *
+ * @param sample has a version of the model answer what it practises on
+ */
+export async function inRounds(
+  client: Hone,
+  clock: Clock,
+  { task, project, name, baseModel, jobCountMax }: DemoOptions,
+  emit: (event: DemoEvent) => void,
+  sample: (model: ModelObject, version: string, jobCount: number) => Promise<DemoRound>,
+): Promise<DemoResult> {
+  const startedAtMs = clock.monotonicMs();
+  const model = await client.models.create({ project, name, base_model: baseModel });
+  const points: DemoPoint[] = [];
+  for (let jobCount = 0; ; jobCount++) {
+    const version = `${model.entity}/${model.project}/${model.name}:step${jobCount}`;
+    const [{ rewards, learn }, tested] = await Promise.all([
+      sample(model, version, jobCount),
+      testAnswers(client, version, task),
+    ]);
+    const samples = tested.slice(0, task.shownCount);
+    if (jobCount === 0) emit({ kind: "samples", when: "before", samples });
+    const point: DemoPoint = {
+      jobCount,
+      sampledReward: mean(rewards),
+      testReward: mean(tested.map(({ reward }) => reward)),
+      elapsedMs: clock.monotonicMs() - startedAtMs,
+    };
+    points.push(point);
+    emit({ kind: "point", point });
+    const hasLearned =
+      point.sampledReward >= task.targets.sampledReward && point.testReward >= task.targets.testReward;
+    if (hasLearned || jobCount === jobCountMax) {
+      emit({ kind: "samples", when: "after", samples });
+      return { model, points, hasLearned };
+    }
+    await learn();
+  }
+}
+
+/** One chat call per question, `groupSize` choices each, judged. */
+function sampleGroups(
+  client: Hone,
+  version: string,
+  jobCount: number,
+  { task, seed }: DemoOptions,
+): Promise<readonly TrajectoryGroup[]> {
+  const { groupSize, temperature, answerTokensMax } = task.sampling;
+  const questions = task.practice(seededRandom("practice", seed, jobCount));
+  return Promise.all(
+    questions.map(async ({ messages, judge }, index) => {
+      const answer = await client.chat.create({
+        model: version,
+        messages,
+        n: groupSize,
+        temperature,
+        max_tokens: answerTokensMax,
+        seed: seededRandom("demo", seed, jobCount, index).index(2 ** 31),
+      });
+      return {
+        trajectories: answer.choices.map((choice) => ({
+          messages_and_choices: [...messages, choice],
+          reward: judge(textOf(choice)),
+          metadata: { scenario_id: `prompt-${index}` },
+        })),
+      };
+    }),
+  );
+}
+
+/** What the test's questions are answered by a version, without chance. */
+function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
+  return Promise.all(
+    task.test.map(async ({ messages, text, judge }: Question) => {
+      const answered = await client.chat.create({
+        model: version,
+        messages,
+        temperature: 0,
+        max_tokens: task.sampling.answerTokensMax,
+      });
+      const [choice] = answered.choices;
+      const answer = choice === undefined ? "" : textOf(choice);
+      return { text, answer, reward: judge(answer) };
+    }),
+  );
+}
+
+/** The supervised job that the others go on from. */
+async function teach(
+  client: Hone,
+  model: ModelObject,
+  { draw, learningRate, batchSize }: NonNullable<DemoTask["lessons"]>,
+  seed: number,
+): Promise<void> {
+  const { id: jobId } = await client.jobs.createSupervised({
+    model_id: model.id,
+    training_data: draw(seededRandom("lessons", seed)),
+    config: { learning_rate: learningRate, batch_size: batchSize },
+  });
+  await client.jobs.wait(jobId);
+}
+
+/** Sends the groups that have variance: the others teach nothing. */
+async function train(
+  client: Hone,
+  model: ModelObject,
+  groups: readonly TrajectoryGroup[],
+  options: DemoOptions,
+): Promise<void> {
+  const varied = groups.filter(
+    (group) => new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1,
+  );
+  if (varied.length === 0)
+    throw new Error(
+      "No prompt got answers of differing reward, so there is nothing to learn from; try another seed.",
+    );
+  const { batchSize } = options.task.training;
+  const { id: jobId } = await client.jobs.create({
+    model_id: model.id,
+    trajectory_groups: varied,
+    experimental_config: {
+      learning_rate: options.learningRate,
+      ...(batchSize !== null && { batch_size: batchSize }),
+    },
+  });
+  await client.jobs.wait(jobId);
+}
+
+export function textOf(choice: Choice): string {
+  return choice.message.content ?? "";
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

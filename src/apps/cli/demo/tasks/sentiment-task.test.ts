@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../../base/domain/random.ts";
+import { sentimentTask } from "./sentiment-task.ts";
+import { practiceTexts, sentiments, testTexts } from "./sentiment-texts.ts";
+
+test("what is tested shares no word, thing, sentence and review with what is practised", () => {
+  const practised = new Set(piecesOf(practiceTexts));
+  for (const text of piecesOf(testTexts)) assert.ok(!practised.has(text), text);
+  const words = [...practiceTexts.words.positive, ...practiceTexts.words.negative];
+  for (const { text } of sentimentTask.test.filter(({ text }) => text.length < 80))
+    for (const word of words) assert.ok(!new RegExp(`\\b${word}\\b`, "i").test(text), `${word}: ${text}`);
+});
+
+/** Everything that texts are made of. */
+function piecesOf({ things, words, frames, reviews }: typeof practiceTexts): readonly string[] {
+  return [...things, ...frames, ...sentiments.flatMap((name) => [...words[name], ...reviews[name]])];
+}
+
+test("both sentiments are asked for equally often, in sentences that are whole", () => {
+  const practice = sentimentTask.practice(seededRandom("test"));
+  for (const questions of [practice, sentimentTask.test]) {
+    const positive = questions.filter(({ judge }) => judge("Positive") === 1);
+    assert.equal(2 * positive.length, questions.length);
+    for (const { text, judge } of questions) {
+      assert.equal(judge("positive") + judge("negative"), 1);
+      assert.doesNotMatch(text, /[{}]|undefined|\ba [aeiou]|\ban (?!hour)[^aeiou]/, text);
+    }
+  }
+  assert.equal(sentimentTask.test.length, 64);
+  assert.equal(new Set(sentimentTask.test.map(({ text }) => text)).size, 64);
+  const again = sentimentTask.practice(seededRandom("test"));
+  assert.deepEqual(
+    again.map(({ text }) => text),
+    practice.map(({ text }) => text),
+  );
+});
+
+test("an answer earns by being the one right word, whatever its case and the point behind it", () => {
+  const [question] = sentimentTask.test;
+  const cases: readonly (readonly [string, number])[] = [
+    ["positive", 1],
+    [" Positive.\n", 1],
+    ["POSITIVE!", 1],
+    ["negative", 0],
+    ["Positive: I loved it", 0],
+    ["positive positive", 0],
+    ["The text is positive.", 0],
+    ["", 0],
+  ];
+  for (const [answer, reward] of cases) assert.equal(question?.judge(answer), reward, answer);
+});

@@ -1,0 +1,33 @@
+// The tasks that the demo has, by their names, and which suits a model that none was chosen for.
+import { ServiceError } from "../../../../base/domain/service-error.ts";
+import { sentimentTask } from "./sentiment-task.ts";
+import { stepsTask } from "./steps-task.ts";
+import type { DemoTask } from "./task.ts";
+import { wordTask, words, type Word } from "./word-task.ts";
+
+/** The names by which tasks are chosen. */
+export const taskNames = ["words", "sentiment", "steps"] as const;
+
+/**
+ * The task of a name.
+ *
+ * @param taught what the task of one word teaches
+ * @throws ServiceError `invalid` naming what there is
+ */
+export function taskOf(name: string, taught: string): DemoTask {
+  if (name === "words") return wordTask(wordOf(taught));
+  if (name === "sentiment") return sentimentTask;
+  if (name === "steps") return stepsTask;
+  throw invalid("task", name, taskNames);
+}
+
+function wordOf(text: string): Word {
+  const word = words.find((candidate) => candidate === text);
+  if (word === undefined) throw invalid("teach", text, words);
+  return word;
+}
+
+function invalid(flag: string, value: string, allowed: readonly string[]): ServiceError {
+  const message = `--${flag} is ${JSON.stringify(value)}; it must be one of ${allowed.join(", ")}.`;
+  return new ServiceError({ code: "invalid", message });
+}

@@ -1,0 +1,67 @@
+// `hone feedback export`: feedback of a project as a file.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { writeWhole } from "../written-file.ts";
+import { addSelectionFlags, projectIdOf, queryOf, type SelectionFlags } from "./selection.ts";
+
+interface ExportFlags extends ConnectionFlags, SelectionFlags {
+  readonly format: "jsonl" | "csv";
+  readonly fields?: readonly string[];
+  readonly after?: string;
+  readonly out?: string;
+}
+
+/** @param feedback the command `hone feedback` */
+export function addExportCommand(feedback: Command): void {
+  addConnectionFlags(
+    addSelectionFlags(
+      feedback
+        .command("export <project>")
+        .description(
+          "Write feedback of a project, a line for each record, in the order in which it was stored.",
+        ),
+    ),
+  )
+    .addOption(new Option("--format <format>", "what is written").choices(["jsonl", "csv"]).default("jsonl"))
+    .option("--fields <field...>", "what is written of each, as id created_at payload.stars")
+    .option(
+      "--after <id>",
+      "what was stored behind this record alone: the rest of a file, or what is new since",
+    )
+    .option("--out <file>", "a file that is not there yet; without it, the standard output")
+    .action(exportFeedback);
+}
+
+async function exportFeedback(project: string, flags: ExportFlags): Promise<void> {
+  const { out, format, fields, after } = flags;
+  if (out !== undefined && existsSync(out))
+    throw new ServiceError({
+      code: "invalid",
+      message: `${out} exists; name a file that is not there yet.`,
+    });
+  const client = connect(flags);
+  const project_id = await projectIdOf(client, project);
+  const lines = await client.feedback.export({
+    project_id,
+    format,
+    query: queryOf(project_id, flags),
+    ...(fields === undefined ? {} : { fields: [...fields] }),
+    ...(after === undefined ? {} : { after }),
+  });
+  if (out === undefined) {
+    for await (const piece of lines)
+      if (!process.stdout.write(piece)) await new Promise((drained) => process.stdout.once("drain", drained));
+    return;
+  }
+  const file = resolve(out);
+  await writeWhole(file, lines, (partial, cause) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    // Its lines are right, and the rest can be had.
+    const message = `The export broke off (${why}). ${partial} has what came. Take its last line off if that is cut, and write the rest with --after <the id of its last record>.`;
+    throw new ServiceError({ code: "unavailable", message, cause });
+  });
+  process.stdout.write(`wrote ${file}\n`);
+}

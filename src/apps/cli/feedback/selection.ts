@@ -1,0 +1,86 @@
+// Which records a command is about: flags for the usual questions, and expressions of the query language for all others.
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { FeedbackQueryReq } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+export interface SelectionFlags {
+  readonly type?: string;
+  readonly on?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly query?: string;
+}
+
+type Expression = Readonly<Record<string, unknown>>;
+
+export function addSelectionFlags(command: Command): Command {
+  return command
+    .option("--type <type>", "of one feedback type")
+    .option("--on <reference>", "on one reference, or on the call of a request id")
+    .option("--since <time>", "created then or later (ISO 8601)")
+    .option("--until <time>", "created before")
+    .option(
+      "--query <json>",
+      'those of an expression, as {"$gt": [{"$getField": "payload.stars"}, {"$literal": 3}]}; @file reads it',
+    );
+}
+
+/** What the flags ask for, all of them together; undefined for every record. */
+export function queryOf(projectId: string, flags: SelectionFlags): FeedbackQueryReq["query"] {
+  const { type, on, since, until, query } = flags;
+  const conditions: readonly Expression[] = [
+    ...(type === undefined ? [] : [compare("$eq", "feedback_type", type)]),
+    ...(on === undefined ? [] : [compare("$eq", "vendor_ref", referenceOf(projectId, on))]),
+    ...(since === undefined ? [] : [compare("$gte", "created_at", since)]),
+    ...(until === undefined ? [] : [compare("$lt", "created_at", until)]),
+    ...(query === undefined ? [] : [readExpression(query)]),
+  ];
+  const [first, ...further] = conditions;
+  if (first === undefined) return undefined;
+  return { $expr: further.length === 0 ? first : { $and: conditions } };
+}
+
+/** A reference as it stands, or that of a chat completion by its request id. */
+export function referenceOf(projectId: string, text: string): string {
+  if (text.includes("://")) return text;
+  const id = text.replace(/^chatcmpl-/, "");
+  return `hone:///${projectId}/call/${encodeURIComponent(id)}`;
+}
+
+/** `<entity>/<project>` as it stands, or a project of the key's entity. */
+export async function projectIdOf(client: Hone, project: string): Promise<string> {
+  return project.includes("/") ? project : `${(await client.server.key()).entity}/${project}`;
+}
+
+/** The JSON of a flag, or of the file that it names. */
+export function readJson(flag: string, text: string): unknown {
+  const json = text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text;
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError({ code: "invalid", message: `${flag} is no JSON: ${why}.`, cause });
+  }
+}
+
+export function isObject(value: unknown): value is Expression {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readExpression(text: string): Expression {
+  const value = readJson("--query", text);
+  if (!isObject(value))
+    throw new ServiceError({
+      code: "invalid",
+      message:
+        '--query must be an operation, such as {"$eq": [{"$getField": "creator"}, {"$literal": "Ann"}]}.',
+    });
+  // With what a request has around it, or without.
+  return isObject(value["$expr"]) ? value["$expr"] : value;
+}
+
+function compare(operator: string, field: string, literal: string): Expression {
+  return { [operator]: [{ $getField: field }, { $literal: literal }] };
+}

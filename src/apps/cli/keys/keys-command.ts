@@ -1,0 +1,130 @@
+// `hone keys`: make, list, change, rotate and revoke API keys, in the data folder itself, so that it works without a key.
+import type { Command } from "commander";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { printResult, printRows, type JsonFlag } from "../connection.ts";
+import { limitFlags, limitsOf, type LimitFlags } from "./limit-flags.ts";
+import { readLength, readTime } from "./read-time.ts";
+
+interface KeyFlags extends JsonFlag {
+  readonly data?: string;
+}
+
+interface ChoiceFlags extends KeyFlags, LimitFlags {
+  readonly name?: string;
+  readonly expires?: string;
+  readonly scopes?: readonly string[];
+  readonly project?: string;
+}
+
+const columns = [
+  "id",
+  "name",
+  "entity",
+  "owner",
+  "role",
+  "scopes",
+  "project",
+  "created_at",
+  "last_used_at",
+  "expires_at",
+  "revoked_at",
+] as const;
+
+export function addKeysCommand(program: Command): void {
+  const keys = program.command("keys").description("API keys of the server whose data folder this is.");
+  const withData = (command: Command): Command =>
+    command
+      .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
+      .option("--json", "as JSON");
+  const withChoices = (command: Command, none: string): Command =>
+    withData(command)
+      .option("--name <name>", `what uses it, for people${none}`)
+      .option("--expires <when>", `until when it holds: a time, or a length such as 30d or 12h${none}`)
+      .option(
+        "--scopes <scopes...>",
+        `what it opens: chat, train, feedback, read (default: everything)${none}`,
+      )
+      .option("--project <project>", `the one project of its entity that it reaches${none}`);
+  const withLimits = (command: Command, none: string): Command =>
+    limitFlags.reduce((limited, [flag, about]) => limited.option(flag, `${about}${none}`), command);
+  withLimits(withChoices(keys.command("create").description("Make a key; it is shown once."), ""), "")
+    .option("--entity <entity>", "whose projects and models it reaches (default: the server's entity)")
+    .option("--owner <name>", "a name for people; feedback carries it as the author (default: the entity)")
+    .option("--role <role>", "member or admin", "member")
+    .action(create);
+  withData(
+    keys.command("list", { isDefault: true }).description("List the keys; the secrets are not kept."),
+  ).action(list);
+  withLimits(
+    withChoices(
+      keys.command("change <id>").description("Change what a key is limited to, from the next request on."),
+      "; none takes it away",
+    ),
+    "; none takes it away",
+  ).action(change);
+  withLimits(
+    withData(
+      keys
+        .command("limit <entity>")
+        .description("Change what all keys of an entity may do together; without flags say what it is."),
+    ),
+    "; none takes it away",
+  ).action(limit);
+  withData(keys.command("rotate <id>").description("Give a key another secret; it is shown once."))
+    .option("--grace <length>", "how long the secret that it has now still holds, such as 12h or 0", "1d")
+    .action(rotate);
+  withData(keys.command("revoke <id>").description("Revoke a key, at once.")).action(revoke);
+}
+
+async function create(
+  flags: ChoiceFlags & { readonly entity?: string; readonly owner?: string; readonly role: string },
+): Promise<void> {
+  const { createKey, shownKey } = await import("../../server/keys.ts");
+  const { key, secret } = await createKey({ ...flags, choices: choicesOf(flags) });
+  printResult({ ...shownKey(key), key: secret }, secret, flags);
+}
+
+async function list(flags: KeyFlags): Promise<void> {
+  const { listKeys, shownKey } = await import("../../server/keys.ts");
+  const rows = (await listKeys(flags)).map(shownKey);
+  const shown = flags.json === true ? rows : rows.map((row) => ({ ...row, scopes: row.scopes?.join(",") }));
+  printRows(shown, { ...flags, columns });
+}
+
+async function change(id: string, flags: ChoiceFlags): Promise<void> {
+  const { changeKey, shownKey } = await import("../../server/keys.ts");
+  const key = await changeKey(id, { ...flags, choices: choicesOf(flags) });
+  printResult(shownKey(key), `changed ${id}`, flags);
+}
+
+async function rotate(id: string, flags: KeyFlags & { readonly grace: string }): Promise<void> {
+  const { rotateKey, shownKey } = await import("../../server/keys.ts");
+  const { key, secret } = await rotateKey(id, { ...flags, graceSeconds: readLength("--grace", flags.grace) });
+  printResult({ ...shownKey(key), key: secret }, secret, flags);
+}
+
+async function revoke(id: string, flags: KeyFlags): Promise<void> {
+  const { revokeKey } = await import("../../server/keys.ts");
+  await revokeKey(id, flags);
+  printResult({ revoked: id }, `revoked ${id}`, flags);
+}
+
+async function limit(entity: string, flags: KeyFlags & LimitFlags): Promise<void> {
+  const { changeEntityLimits } = await import("../../server/keys.ts");
+  const limits = await changeEntityLimits(entity, { ...flags, limits: limitsOf(flags) });
+  printRows([limits], { ...flags, columns: Object.keys(limits) });
+}
+
+/** What is named of the choices; `none` takes one away. */
+function choicesOf({ name, expires, scopes, project, ...limits }: ChoiceFlags) {
+  const orNone = (text: string): string | null => (text === "none" ? null : text);
+  // Separate words, or joined by commas.
+  const words = scopes?.flatMap((text) => text.split(",")).filter((word) => word !== "");
+  return {
+    ...(name === undefined ? {} : { name: orNone(name) }),
+    ...(expires === undefined ? {} : { expiresAt: readTime("--expires", expires, systemClock.now()) }),
+    ...(words === undefined ? {} : { scopes: words.join() === "none" ? null : words }),
+    ...(project === undefined ? {} : { project: orNone(project) }),
+    ...limitsOf(limits),
+  };
+}

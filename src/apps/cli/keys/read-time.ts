@@ -1,0 +1,50 @@
+// Times and lengths of time as people write them behind a flag.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
+
+/**
+ * The seconds of a length such as `30d`, `12h` or `0`.
+ *
+ * @throws ServiceError `invalid` for anything else
+ */
+export function readLength(flag: string, text: string): number {
+  const seconds = secondsOf(text);
+  if (seconds === null)
+    throw invalid(flag, text, "a number with a unit, such as 90s, 30m, 12h, 30d or 4w, or 0");
+  return seconds;
+}
+
+/**
+ * A time in ISO 8601, or so long from now on as a length says; null for `none`.
+ *
+ * @throws ServiceError `invalid` for anything else
+ */
+export function readTime(flag: string, text: string, now: Date): Date | null {
+  if (text === "none") return null;
+  const seconds = secondsOf(text);
+  const time = seconds === null ? new Date(text) : new Date(now.getTime() + seconds * 1000);
+  // A number alone would be a year to Date.
+  const isTime = seconds !== null || /^\d{4}-\d{2}-\d{2}/.test(text);
+  if (!isTime || Number.isNaN(time.getTime()))
+    throw invalid(
+      flag,
+      text,
+      "a time such as 2027-01-31 or 2027-01-31T12:00:00Z, a length such as 30d, or none",
+    );
+  return time;
+}
+
+function secondsOf(text: string): number | null {
+  if (text === "0") return 0;
+  const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+  // The pattern has no other unit.
+  return count === undefined ? null : Number(count) * unitSeconds[unit as keyof typeof unitSeconds];
+}
+
+function invalid(flag: string, text: string, wanted: string): ServiceError {
+  return new ServiceError({
+    code: "invalid",
+    message: `${flag} is ${JSON.stringify(text)}; it must be ${wanted}.`,
+  });
+}

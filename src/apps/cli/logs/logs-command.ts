@@ -1,0 +1,129 @@
+// `hone logs`: prints the newest lines of a running server's log, and with --follow each further one.
+import { InvalidArgumentError, Option, type Command } from "commander";
+import type { LogLine } from "../../client/api.ts";
+import { HoneError } from "../../client/hone-error.ts";
+import type { Hone } from "../../client/hone.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { lineLevels, type LineLevel } from "../../../base/domain/logs/log-line.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { logText } from "./log-text.ts";
+
+interface LogFlags extends ConnectionFlags {
+  readonly follow?: boolean;
+  readonly lines: number;
+  readonly level: LineLevel;
+  readonly json?: boolean;
+}
+
+const linesMax = 1000;
+
+const about = `
+It prints the log of the server that answers; with several servers each has its own. A server keeps its newest 1,000 lines
+since its start, up to 1 MiB, of server.logLevel and above. Older lines are only where its standard error goes. The key must
+be an administrator's. --follow ends with Ctrl+C, and waits up to two minutes for a server that restarts.`;
+
+export function addLogsCommand(program: Command): void {
+  addConnectionFlags(program.command("logs").description("Print the newest lines of a running server's log."))
+    .option("-f, --follow", "continue with each further line")
+    .option("-n, --lines <count>", `how many of the lines so far, 0 to ${linesMax}`, count, 100)
+    .addOption(
+      new Option("--level <level>", "only lines of this level and above")
+        .choices(lineLevels)
+        .default("debug"),
+    )
+    .option("--json", "one JSON object a line")
+    .addHelpText("after", about)
+    .action(printLog);
+}
+
+function count(text: string): number {
+  if (/^\d{1,4}$/.test(text) && Number(text) <= linesMax) return Number(text);
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${linesMax}.`);
+}
+
+async function printLog(flags: LogFlags): Promise<void> {
+  const { level, lines, json = false } = flags;
+  const client = connect(flags);
+  const isColoured = process.stdout.isTTY && process.stdout.hasColors();
+  const print = (line: LogLine): void =>
+    void process.stdout.write(json ? `${JSON.stringify(line)}\n` : logText(line, { isColoured }));
+  const { newest, last } = await newestLines(client, level, lines);
+  newest.forEach(print);
+  if (flags.follow === true) await follow(client, { level, after: last, print });
+  else if (newest.length === 0 && !json && lines > 0) process.stdout.write(`${nothingAt(level)}\n`);
+}
+
+function nothingAt(level: LineLevel): string {
+  const which = level === "debug" ? "no lines" : `no lines of level ${level} or above`;
+  return `The log of this server has ${which} since its start.`;
+}
+
+interface Newest {
+  /** The oldest first. */
+  readonly newest: readonly LogLine[];
+  /** Id of the newest line, whether or not it is to be printed; null if there is none. */
+  readonly last: string | null;
+}
+
+async function newestLines(client: Hone, level: LineLevel, lines: number): Promise<Newest> {
+  const found: LogLine[] = [];
+  const limit = Math.min(100, Math.max(1, lines));
+  for await (const { data } of client.server.logs({ level, limit }).pages()) {
+    found.push(...data);
+    if (found.length >= lines) break;
+  }
+  return { newest: found.slice(0, lines).toReversed(), last: found[0]?.id ?? null };
+}
+
+interface Following {
+  readonly level: LineLevel;
+  readonly after: string | null;
+  readonly print: (line: LogLine) => void;
+}
+
+const retryMs = 1000;
+const retriesMax = 120;
+
+/** Prints lines until the process ends. @throws HoneError once the server has been away for too long */
+async function follow(client: Hone, { level, after, print }: Following): Promise<void> {
+  let last = after;
+  let retries = 0;
+  const onOpen = (): void => void (retries = 0);
+  for (; ; retries++) {
+    try {
+      const query = { level, ...(last === null ? {} : { after: last }) };
+      for await (const line of client.server.watchLogs(query, { onOpen })) {
+        const missing = missingBetween(last, line.id);
+        if (missing > 0 && level === "debug")
+          process.stderr.write(`(${missing} lines are missing here: they came faster than they were read)\n`);
+        last = line.id;
+        print(line);
+      }
+    } catch (error) {
+      if (!mayPass(error) || retries >= retriesMax) throw error;
+      if (retries === 0)
+        process.stderr.write(`The log broke off (${error.message}). Waiting for the server to come back.\n`);
+    }
+    await systemClock.sleep(retryMs);
+  }
+}
+
+/** Lines between two ids of one start; 0 for ids of different starts. */
+function missingBetween(before: string | null, id: string): number {
+  const [start, number] = id.split("-");
+  const [startBefore, numberBefore] = (before ?? "").split("-");
+  return start === startBefore ? Number(number) - Number(numberBefore) - 1 : 0;
+}
+
+/** True for a server that restarts and a network that fails, false for what a server refuses. */
+function mayPass(error: unknown): error is HoneError {
+  if (!(error instanceof HoneError)) return false;
+  return error.status === 0
+    ? error.code !== "invalid"
+    : error.status === 429 || error.status >= 500 || isStopping(error);
+}
+
+/** A stream that had begun says so with status 200. */
+function isStopping({ code }: HoneError): boolean {
+  return ["unavailable", "cancelled", "overloaded"].includes(code);
+}

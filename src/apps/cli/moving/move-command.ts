@@ -1,0 +1,220 @@
+// `hone models move`: a model goes on on another trainer. None takes an adapter of another, so that its jobs are sent again to a
+// new model there, or the version is written into the weights that both start on.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { Hone } from "../../client/hone.ts";
+import type { ModelObject, TrainingJob } from "../../client/api.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { readClientSettings } from "../../server/config.ts";
+import { writeVersion } from "../commands/checkpoint-folders.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+import { findNamed } from "../named-version.ts";
+import { bodyOf, jobsBehind } from "./jobs-again.ts";
+
+interface MoveFlags extends ConnectionFlags, JsonFlag {
+  readonly to?: string;
+  readonly toKey?: string;
+  readonly as?: string;
+  readonly merged?: string;
+  readonly goOn?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const about = `
+No trainer takes an adapter of another, and none takes its optimizer's state.
+
+Without --merged the jobs that made the version are sent again, one after the other, with their data and settings, to a new
+model on the server whose trainer is to go on. Its weights come out near those of before, not the same; its versions count
+from 1. What was sent before by the same command is not sent twice: --go-on takes up one that was broken off.
+
+With --merged the version is written into its base's weights, exactly but for one rounding to the type that the base has. The
+trainer and a server start on that folder, and a new model over it begins where this one ended.`;
+
+/** @param models the command `hone models` */
+export function addMoveCommand(models: Command): void {
+  addConnectionFlags(
+    models
+      .command("move <name>")
+      .description(
+        "Have a model, or a version of it (project/name:step3), go on on another trainer, by its jobs or its weights.",
+      ),
+  )
+    .option(
+      "--to <address>",
+      "the server with the other trainer; default: this one, started with that trainer",
+    )
+    .option("--to-key <key>", "an API key of that server (HONE_TO_API_KEY; default: none)")
+    .option("--as <name>", "project/name of the new model; default: the same, on another server")
+    .option("--go-on", "the new model is there, and has what this command sent before")
+    .option(
+      "--merged <folder>",
+      "write the version into its base's weights, in a folder that is not there yet",
+    )
+    .option("--dry-run", "only say what would be done")
+    .option("--json", "as JSON")
+    .addHelpText("after", about)
+    .action(move);
+}
+
+async function move(name: string, flags: MoveFlags): Promise<void> {
+  const client = connect(flags);
+  const { model, step: named } = await findNamed(client, name);
+  const step = named ?? (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0;
+  if (step === 0)
+    throw invalid(
+      `${nameOf(model)} has learned nothing yet; register it where it is to train: hone models create.`,
+    );
+  const source: Source = { client, model, step };
+  await (flags.merged === undefined ? byJobs(source, flags) : merged(source, flags.merged, flags));
+}
+
+interface Source {
+  readonly client: Hone;
+  readonly model: ModelObject;
+  readonly step: number;
+}
+
+async function merged({ client, model, step }: Source, out: string, flags: MoveFlags): Promise<void> {
+  const folder = resolve(out);
+  if (flags.dryRun !== true) await writeVersion(client, { model, step, format: "merged", folder });
+  const base = `${model.name}-${step}`;
+  const next = [
+    `start the trainer on ${folder} as its base model`,
+    `hone serve --model ${base}=${folder} --trainer '<trainer>?kind=<kind>&base.${base}=<what the trainer calls it>'`,
+    `hone models create ${model.project} <name> --base-model ${base}`,
+  ];
+  const result = { model: nameOf(model), step, weights: "exact", optimizer_state: false, folder, next };
+  const verb = flags.dryRun === true ? "would write" : "wrote";
+  const lines = [
+    `${verb} version ${step} of ${nameOf(model)} into its base's weights: ${folder}`,
+    "its weights go on exactly, its optimizer begins anew; next:",
+    ...next.map((line) => `  ${line}`),
+  ];
+  printResult({ ...result, dry_run: flags.dryRun === true }, lines.join("\n"), flags);
+}
+
+async function byJobs(source: Source, flags: MoveFlags): Promise<void> {
+  const { client, model, step } = source;
+  const place = placeOf(model, flags);
+  const jobs = await jobsBehind(client, model, step);
+  const plan = {
+    model: nameOf(model),
+    step,
+    to: flags.to ?? null,
+    as: `${place.project}/${place.name}`,
+    weights: "trained again",
+    optimizer_state: false,
+  };
+  if (flags.dryRun === true) {
+    const told = jobs.map((job) => ({ job_id: job.id, step: job.result_step, counts: job.counts }));
+    const lines = [
+      `would send ${jobs.length} jobs again, for ${plan.as}:`,
+      ...jobs.map(
+        (job, index) => `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${sizeOf(job)}`,
+      ),
+      "weights come out near those of before, not the same; the optimizer begins anew",
+    ];
+    printResult({ ...plan, dry_run: true, jobs: told }, lines.join("\n"), flags);
+    return;
+  }
+  const target = flags.to === undefined ? client : clientAt(flags.to, flags);
+  const isNew = flags.goOn !== true;
+  const made = await target.models.create({
+    ...place,
+    base_model: model.base_model,
+    lora_rank: model.lora_rank,
+    lora_alpha: model.lora_alpha,
+    target_modules: model.target_modules,
+    return_existing: !isNew,
+  });
+  const trained = await sendAgain(source, jobs, { target, made, isNew, say: sayerOf(flags) });
+  const result = { ...plan, dry_run: false, model_id: made.id, jobs: trained };
+  const where = flags.to === undefined ? "" : ` at ${flags.to}`;
+  const version = trained.at(-1)?.step ?? 0;
+  printResult(result, `${plan.model} goes on as ${nameOf(made)}${where}, version ${version}`, flags);
+}
+
+interface TrainedAgain {
+  readonly job_id: string;
+  readonly new_job_id: string;
+  readonly step: number | null;
+  readonly warnings: readonly string[];
+}
+
+/** One after another, each waited for: what is broken off then is taken up where it was. */
+async function sendAgain(
+  { client, model }: Source,
+  jobs: readonly TrainingJob[],
+  {
+    target,
+    made,
+    isNew,
+    say,
+  }: {
+    readonly target: Hone;
+    readonly made: ModelObject;
+    readonly isNew: boolean;
+    readonly say: (line: string) => void;
+  },
+): Promise<readonly TrainedAgain[]> {
+  const trained: TrainedAgain[] = [];
+  for (const [index, job] of jobs.entries()) {
+    const which = `job ${index + 1} of ${jobs.length}`;
+    const body = { model_id: made.id, ...(await bodyOf(client, model, job)) };
+    const options = { idempotencyKey: `move ${job.id} ${made.id}` };
+    const { id } = await target.jobs.create(body, options).catch(async (error: unknown) => {
+      // Nobody asked for a model that learned nothing.
+      if (isNew && index === 0) await target.models.delete(made.id);
+      throw error;
+    });
+    say(`${which}: ${body.trajectory_groups.length} groups, sent as ${id}`);
+    const { result_step: step, warnings } = await target.jobs.wait(id);
+    for (const warning of warnings) say(`${which}: ${warning}`);
+    say(`${which}: version ${step}`);
+    trained.push({ job_id: job.id, new_job_id: id, step, warnings });
+  }
+  return trained;
+}
+
+/** @throws ServiceError `invalid` for a name that is none, or that the model itself has */
+function placeOf(
+  model: ModelObject,
+  { to, as }: MoveFlags,
+): { readonly project: string; readonly name: string; readonly entity?: string } {
+  if (as === undefined && to === undefined)
+    throw invalid(
+      `Say what the new model is called (--as project/name), or which other server it is on (--to).`,
+    );
+  const [name, project, entity, ...rest] = (as ?? `${model.project}/${model.name}`).split("/").toReversed();
+  if (project === undefined || rest.length > 0)
+    throw invalid(`The name is ${as}; give project/name, or entity/project/name.`);
+  return { project, name, ...(entity === undefined ? {} : { entity }) };
+}
+
+/** Of another server, which gets no key of this one's. */
+function clientAt(baseUrl: string, { toKey }: MoveFlags): Hone {
+  return new Hone({ baseUrl, apiKey: toKey ?? readClientSettings().toApiKey, retries: 0 });
+}
+
+/** Tells people what goes on, where no program reads what comes of it. */
+function sayerOf({ json }: JsonFlag): (line: string) => void {
+  return (line) => void (json === true || process.stderr.write(`${line}\n`));
+}
+
+function sizeOf({ counts }: TrainingJob): string {
+  return counts === null ? "" : `: ${counts.groups_submitted} groups of ${counts.trajectories} trajectories`;
+}
+
+function nameOf({ entity, project, name }: ModelObject): string {
+  return `${entity}/${project}/${name}`;
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

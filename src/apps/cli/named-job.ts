@@ -1,0 +1,41 @@
+// A training job by its id or by the beginning of it, and the names of the models that jobs train.
+import type { Hone } from "../client/hone.ts";
+import type { TrainingJob } from "../client/api.ts";
+import { isUuid } from "../../base/domain/ids.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+
+/** @throws HoneError if there is no job of that id; and as {@link findJobId} */
+export async function findJob(client: Hone, id: string): Promise<TrainingJob> {
+  return client.jobs.get(await findJobId(client, id));
+}
+
+/**
+ * Returns the id that begins with `typed`.
+ *
+ * @throws ServiceError `not_found` if no job's id does, `invalid` if several do
+ */
+export async function findJobId(client: Hone, typed: string): Promise<string> {
+  if (isUuid(typed)) return typed;
+  const wanted = typed.toLowerCase();
+  const ids: string[] = [];
+  for await (const { id } of client.jobs.list()) if (id.startsWith(wanted)) ids.push(id);
+  if (ids.length === 1 && wanted !== "") return ids[0];
+  const code = ids.length === 0 ? "not_found" : "invalid";
+  const what =
+    ids.length === 0
+      ? `There is no training job whose id begins with ${quoted(typed)}`
+      : `The ids of ${ids.length} training jobs begin with ${quoted(typed)}; give more of the one you mean`;
+  throw new ServiceError({ code, message: `${what}. \`hone jobs list\` lists them.` });
+}
+
+/** `project/name` of each model by its id, with the entity before it if there are several entities. */
+export async function modelNames(client: Hone): Promise<ReadonlyMap<string, string>> {
+  const models = await client.models.list().all();
+  const isOfOne = new Set(models.map(({ entity }) => entity)).size <= 1;
+  return new Map(
+    models.map(({ id, entity, project, name }) => [
+      id,
+      isOfOne ? `${project}/${name}` : `${entity}/${project}/${name}`,
+    ]),
+  );
+}

@@ -1,0 +1,67 @@
+// `hone retention`: how long what is stored stays, what was removed, and what would be.
+import type { Command } from "commander";
+import { sizeText } from "../../../base/domain/text/size-text.ts";
+import type { Retention, RetentionSweep } from "../../client/api.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+
+export function addRetentionCommand(program: Command): void {
+  const retention = program
+    .command("retention")
+    .description("How long what is stored stays, and what is removed.");
+  addConnectionFlags(
+    retention
+      .command("show", { isDefault: true })
+      .description("Show the limits with what there is, and what was removed by them."),
+  )
+    .option("--entity <entity>", "of this entity alone")
+    .option("--json", "as JSON")
+    .action(async ({ entity, ...flags }: ConnectionFlags & JsonFlag & { readonly entity?: string }) => {
+      const found = await connect(flags).retention.get(entity === undefined ? {} : { entity });
+      if (flags.json === true) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+      else showRetention(found);
+    });
+  addConnectionFlags(
+    retention
+      .command("sweep")
+      .description("Remove at once what does not stay; the server does so every minute."),
+  )
+    .option("--dry-run", "remove nothing, and say what would be")
+    .option("--json", "as JSON")
+    .action(async ({ dryRun, ...flags }: ConnectionFlags & JsonFlag & { readonly dryRun?: boolean }) => {
+      const swept = await connect(flags).retention.sweep({ dry_run: dryRun === true });
+      if (flags.json === true) process.stdout.write(`${JSON.stringify(swept, null, 2)}\n`);
+      else showSweep(swept);
+    });
+}
+
+function showRetention({ stored, quota_bytes: quotaBytes, rules, removed }: Retention): void {
+  const total = Object.values(stored).reduce((sum, bytes) => sum + bytes, 0);
+  const quota = quotaBytes === null ? "" : ` of ${sizeText(quotaBytes)}`;
+  const parts = Object.entries(stored).map(([kind, bytes]) => `${kind} ${sizeText(bytes)}`);
+  process.stdout.write(`stored: ${sizeText(total)}${quota} (${parts.join(", ")})\n\n`);
+  printRows(
+    rules.map((rule) => ({ ...rule })),
+    { columns: ["kind", "days", "entity_bytes", "model_count", "stored_bytes"] },
+  );
+  if (removed.length === 0) return;
+  process.stdout.write("\nremoved:\n");
+  printRows(
+    removed.map((one) => ({ ...one })),
+    { columns: ["day", "kind", "entity", "count", "bytes"] },
+  );
+}
+
+function showSweep({ dry_run: isDry, removed, is_complete: isComplete }: RetentionSweep): void {
+  process.stdout.write(isDry ? "would be removed:\n" : "removed:\n");
+  printRows(
+    removed.map((one) => ({ ...one })),
+    { columns: ["kind", "entity", "count", "bytes"] },
+  );
+  if (!isComplete) process.stderr.write("There was no time for all of it; the server goes on by itself.\n");
+}

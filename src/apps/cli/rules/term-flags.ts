@@ -1,0 +1,101 @@
+// How feedback becomes a reward, as flags of a command: a file of terms, or the usual ones in short.
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { RewardRule } from "../../client/api.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+export type Terms = RewardRule["terms"];
+
+export interface TermFlags {
+  readonly terms?: string;
+  readonly reactions?: string;
+  readonly number?: string;
+  readonly annotation?: string;
+  readonly preferences?: boolean;
+}
+
+export function addTermFlags(command: Command): Command {
+  return command
+    .option("--terms <file>", "the terms of a rule as JSON; `-` reads standard input")
+    .option("--reactions <table>", "what emoji earn, such as 👍=1,👎=0")
+    .option(
+      "--number <type:path:range>",
+      "a number in the payload, and what of it becomes 0 and 1, such as score:stars:1..5",
+    )
+    .option(
+      "--annotation <name:range|table>",
+      "the value of an annotation, or the answer to a queue's question: right (true or false, 0 to 1), style:1..5, tone:kind=1,rude=0",
+    )
+    .option("--preferences", "which of two answers somebody prefers (better_than)");
+}
+
+/** Whether any of the flags is given. */
+export function hasTerms({ terms, reactions, number, annotation, preferences }: TermFlags): boolean {
+  return [terms, reactions, number, annotation, preferences].some((flag) => flag !== undefined);
+}
+
+/** @throws ServiceError `invalid` for flags that say nothing, or something else */
+export function readTerms(flags: TermFlags): Terms {
+  const terms: Terms[number][] = [];
+  if (flags.terms !== undefined) terms.push(...termsIn(flags.terms));
+  if (flags.reactions !== undefined) terms.push({ kind: "reaction", rewards: tableOf(flags.reactions) });
+  if (flags.number !== undefined) terms.push(numberTerm(flags.number));
+  if (flags.annotation !== undefined) terms.push(annotationTerm(flags.annotation));
+  if (flags.preferences === true) terms.push({ kind: "preference" });
+  if (terms.length > 0) return terms;
+  throw invalid(
+    "Say how feedback becomes a reward: --reactions 👍=1,👎=0, or another of the flags in --help.",
+  );
+}
+
+function termsIn(file: string): Terms {
+  const text = readFileSync(file === "-" ? 0 : file, "utf8");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(`${file} is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  const terms = Array.isArray(value) ? value : (value as { readonly terms?: unknown } | null)?.terms;
+  if (!Array.isArray(terms)) throw invalid(`${file} has no list of terms.`);
+  // The server checks them, and says what is wrong with which.
+  return terms as Terms;
+}
+
+function tableOf(text: string, usage = reactionsUsage(text)): Readonly<Record<string, number>> {
+  const entries = text.split(",").map((entry): readonly [string, number] => {
+    const [name = "", value = ""] = entry.split("=");
+    const reward = Number(value);
+    if (name.trim() === "" || value.trim() === "" || !Number.isFinite(reward)) throw invalid(usage);
+    return [name.trim(), reward];
+  });
+  return Object.fromEntries(entries);
+}
+
+function reactionsUsage(text: string): string {
+  return `--reactions is ${JSON.stringify(text)}; it must be like 👍=1,👎=0.`;
+}
+
+function annotationTerm(text: string): Terms[number] {
+  const usage = `--annotation is ${JSON.stringify(text)}; it must be like right, style:1..5 or tone:kind=1,rude=0.`;
+  const [name = "", ...rest] = text.split(":");
+  const earns = rest.join(":");
+  if (name === "" || (earns === "" && rest.length > 0)) throw invalid(usage);
+  const term = { kind: "annotation", name } as const;
+  if (earns === "") return term;
+  const range = /^(-?[\d.]+)\.\.(-?[\d.]+)$/.exec(earns);
+  if (range === null) return { ...term, rewards: tableOf(earns, usage) };
+  return { ...term, range: [Number(range[1]), Number(range[2])] };
+}
+
+function numberTerm(text: string): Terms[number] {
+  const match = /^(.+?):([^:]+)(?::(-?[\d.]+)\.\.(-?[\d.]+))?$/.exec(text);
+  if (match === null) throw invalid(`--number is ${JSON.stringify(text)}; it must be like score:stars:1..5.`);
+  const [, type, path, from, to] = match;
+  const term = { kind: "number", feedback_type: type, path } as const;
+  return from === undefined ? term : { ...term, range: [Number(from), Number(to)] };
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

@@ -1,0 +1,105 @@
+// A schema with the instances that it is checked with, as files and lines hold them, and what a check of it says.
+import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import {
+  exactJsonText,
+  isExactList,
+  isExactObject,
+  parseExactJson,
+  type ExactJson,
+} from "../../../base/domain/text/exact-json.ts";
+import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
+
+export interface SchemaCase {
+  readonly name: string;
+  readonly schema: ExactJson;
+  readonly tests: readonly SchemaTest[];
+}
+
+export interface SchemaTest {
+  /** Whether the instance is valid under the schema; null where nobody says so. */
+  readonly valid: boolean | null;
+  readonly data: ExactJson;
+}
+
+export interface CheckedCase {
+  readonly name: string;
+  readonly check: ConstraintCheck;
+  /** One for each test; none where no answer can even begin. */
+  readonly tests: readonly CheckedTest[];
+}
+
+export interface CheckedTest {
+  readonly valid: boolean | null;
+  readonly accepted: boolean;
+  /** The limit that was reached, and where in the value's text; null and empty where none was. */
+  readonly limit: string | null;
+  readonly place: string;
+}
+
+export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: SchemaCase): CheckedCase {
+  const check = checkSchema(
+    exactJsonText(schema),
+    tests.map(({ data }) => exactJsonText(data)),
+  );
+  const checked = check.instances.map(({ isAccepted, limit, place }, index) => ({
+    valid: tests[index].valid,
+    accepted: isAccepted,
+    limit,
+    place,
+  }));
+  return { name, check, tests: checked };
+}
+
+/** What a case is printed as where programs read it. */
+export function caseFields({ name, check, tests }: CheckedCase): object {
+  const { refusal, notices, compileMs } = check;
+  return {
+    name,
+    served: refusal === null,
+    reason: refusal?.message ?? null,
+    place: refusal?.place ?? null,
+    tests: tests.map(({ valid, accepted, limit, place }) =>
+      limit === null ? { valid, accepted } : { valid, accepted, limit, place },
+    ),
+    notices,
+    compileMs: Math.round(compileMs * 1000) / 1000,
+  };
+}
+
+/**
+ * Reads `{name, schema, tests}`, of which all but the schema may be missing.
+ *
+ * @param name what it is called where it does not say so
+ * @throws ServiceError `invalid` for anything else
+ */
+export function readCase(value: ExactJson, name: string): SchemaCase {
+  if (!isExactObject(value) || value["schema"] === undefined)
+    throw invalid(`has no "schema"; it must be an object such as {"schema": {...}, "tests": [...]}`);
+  const { name: given = name, schema, tests = [] } = value;
+  if (typeof given !== "string") throw invalid(`has a "name" that is not a text`);
+  if (!isExactList(tests)) throw invalid(`has "tests" that are not a list`);
+  return { name: given, schema, tests: tests.map(readTest) };
+}
+
+function readTest(test: ExactJson, index: number): SchemaTest {
+  if (!isExactObject(test) || test["data"] === undefined)
+    throw invalid(`has no "data" in test ${index}, which must be such as {"valid": true, "data": ...}`);
+  const { valid = null, data } = test;
+  if (valid !== null && typeof valid !== "boolean")
+    throw invalid(`has a "valid" in test ${index} that is neither true nor false`);
+  return { valid, data };
+}
+
+/** @throws ServiceError `invalid` for a text that is not JSON */
+export function parsedJson(text: string): ExactJson {
+  try {
+    return parseExactJson(text);
+  } catch (cause) {
+    throw invalid(`is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

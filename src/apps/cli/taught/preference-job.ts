@@ -1,0 +1,100 @@
+// `hone jobs preference`: has a model learn which answers people preferred, from the preferences of a file or from feedback.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
+import {
+  preferenceLosses,
+  preferenceReferences,
+} from "../../../base/domain/preferences/preference-config.ts";
+import type {
+  PreferenceLossName,
+  PreferenceReference,
+} from "../../../base/domain/preferences/preference-config.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { findNamed } from "../named-version.ts";
+import { addTermFlags } from "../rules/term-flags.ts";
+import { watchJob } from "../commands/watch-job.ts";
+import { asksForFeedback, type FeedbackFlags, trainOnFeedback } from "./preference-feedback.ts";
+import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./uploaded-lines.ts";
+
+interface PreferenceFlags extends ConnectionFlags, JsonFlag, StepFlags, FeedbackFlags {
+  readonly loss?: PreferenceLossName;
+  readonly beta?: number;
+  readonly labelSmoothing?: number;
+  readonly gamma?: number;
+  readonly reference?: PreferenceReference;
+  readonly watch?: boolean;
+}
+
+/** Adds `preference` to the command `jobs`. */
+export function addPreferenceCommand(jobs: Command): void {
+  addTermFlags(
+    addConnectionFlags(
+      jobs
+        .command("preference <model> [file]")
+        .description(
+          "Have a model learn which answers people preferred: from the preferences of a file, one a line as JSON, or from the feedback on its recorded answers.",
+        ),
+    ),
+  )
+    .option("--rule <rule>", "a stored rule, by its id or as project/name")
+    .option(
+      "--corrections [type:path]",
+      "what people corrected answers to, such as fix:text; without it `correction` of any payload",
+    )
+    .option("--since <time>", "feedback from then on alone, as 2026-01-31T00:00:00Z")
+    .option("--version-age-max <count>", "how many versions old an answer may be (default: any)")
+    .option("--dry-run", "show what feedback would be trained on, and train nothing")
+    .addOption(new Option("--loss <loss>", "what compares the answers").choices(preferenceLosses))
+    .option("--beta <number>", "how much log ratios count", positiveNumber)
+    .option("--label-smoothing <share>", "how often a preference is the wrong way round", shareOfLabels)
+    .option("--gamma <number>", "by how much a reward is to exceed the other's, with simpo", positiveNumber)
+    .addOption(
+      new Option("--reference <version>", "what the model is compared with").choices(preferenceReferences),
+    )
+    .option("--batch-size <count>", "pairs of one step", positiveNumber)
+    .option("--learning-rate <rate>", "of every step", positiveNumber)
+    .option("--epochs <count>", "how often each pair trains", positiveNumber)
+    .option("--no-shuffle", "in the order of the file")
+    .option("--watch", "then watch the job to its end")
+    .option("--json", "the job as JSON; watched, its events behind that, one a line")
+    .action(train);
+}
+
+async function train(name: string, path: string | undefined, flags: PreferenceFlags): Promise<void> {
+  if ((path === undefined) === !asksForFeedback(flags)) throw unclear(path);
+  const client = connect(flags);
+  const { model } = await findNamed(client, name);
+  const { loss, beta, labelSmoothing, gamma, reference } = flags;
+  const config = {
+    ...(loss === undefined ? {} : { loss }),
+    ...(beta === undefined ? {} : { beta }),
+    ...(labelSmoothing === undefined ? {} : { label_smoothing: labelSmoothing }),
+    ...(gamma === undefined ? {} : { gamma }),
+    ...(reference === undefined ? {} : { reference }),
+    ...stepOptions(flags),
+  };
+  if (path === undefined) {
+    const id = await trainOnFeedback(client, { model_id: model.id, config }, flags);
+    if (flags.watch === true && id !== null) await watchJob(client, id, flags);
+    return;
+  }
+  const job = await withUpload(client, path, (fileId) =>
+    client.jobs.createPreference({ model_id: model.id, file_id: fileId, config }),
+  );
+  process.stdout.write(`${flags.json === true ? JSON.stringify(job) : job.id}\n`);
+  if (flags.watch === true) await watchJob(client, job.id, flags);
+}
+
+function unclear(path: string | undefined): ServiceError {
+  const message =
+    path === undefined
+      ? "Name a file of preferences, or say which feedback: --reactions 👍=1,👎=0, --preferences, --corrections, or another of the flags in --help."
+      : `Preferences come from ${path} or from feedback; leave out the file, or the flags that read feedback.`;
+  return new ServiceError({ code: "invalid", message });
+}
+
+function shareOfLabels(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && value >= 0 && value <= 0.5) return value;
+  throw new InvalidArgumentError("It must be a number from 0 to 0.5.");
+}

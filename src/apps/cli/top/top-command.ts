@@ -1,0 +1,145 @@
+// `hone top`: a running server, live: what it answers and how fast, its queue, memory and processes, and its jobs.
+import { type Command, InvalidArgumentError } from "commander";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { ServerLook } from "./look-at-server.ts";
+import { History, type Snapshot } from "./snapshot.ts";
+import { topFields } from "./top-fields.ts";
+import { plainTop, renderTop } from "./top-view.ts";
+import { LiveScreen } from "../watch/live-screen.ts";
+
+interface TopFlags extends ConnectionFlags {
+  /** Seconds. */
+  readonly interval: number;
+  readonly once?: boolean;
+  readonly json?: boolean;
+}
+
+const about = `
+Rates are of the last interval; the first look has none, but for --once, which looks twice. Where the output is no terminal
+each look is a line. Jobs are those that the key may see. q or Ctrl+C ends it.`;
+
+export function addTopCommand(program: Command): void {
+  addConnectionFlags(
+    program
+      .command("top")
+      .description("Show a running server live: throughput, queue, memory, prefix hits, models and jobs."),
+  )
+    .option("--interval <seconds>", "between two looks, 0.2 to 3600", seconds, 2)
+    .option("--once", "look once, over one interval, and stop")
+    .option("--json", "one JSON object a look, each on a line")
+    .addHelpText("after", about)
+    .action(showServer);
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (value >= 0.2 && value <= 3600) return value;
+  throw new InvalidArgumentError("It must be a number of seconds from 0.2 to 3600.");
+}
+
+async function showServer(flags: TopFlags): Promise<void> {
+  const look = new ServerLook(connect(flags), systemClock);
+  const history = new History();
+  const ending = new AbortController();
+  const next = async (): Promise<Snapshot> => {
+    const snapshot = await look.take(ending.signal);
+    history.add(snapshot);
+    return snapshot;
+  };
+  // A server that is not there at first is an error; one that goes away later may come back.
+  const first = await next();
+  if (flags.once === true) {
+    await systemClock.sleep(flags.interval * 1000);
+    printOnce(await next(), history, flags);
+    return;
+  }
+  const screen = createScreen(flags, history, () => ending.abort());
+  try {
+    screen.show(first, null);
+    for (let last = first; ;) {
+      await systemClock.sleep(flags.interval * 1000, { signal: ending.signal });
+      try {
+        last = await next();
+        screen.show(last, null);
+      } catch (error) {
+        if (ending.signal.aborted) return;
+        screen.show(last, error instanceof Error ? error.message : String(error));
+      }
+    }
+  } catch (error) {
+    if (!ending.signal.aborted) throw error;
+  } finally {
+    screen.end();
+  }
+}
+
+function printOnce(snapshot: Snapshot, history: History, { json }: TopFlags): void {
+  const { rates, curves } = history;
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify(topFields(snapshot, rates))}\n`);
+    return;
+  }
+  const size = { columns: process.stdout.columns || 100, rows: Infinity };
+  process.stdout.write(`${renderTop({ snapshot, rates, curves, notice: null }, size).join("\n")}\n`);
+}
+
+interface TopScreen {
+  /** @param notice why there is nothing newer */
+  show(snapshot: Snapshot, notice: string | null): void;
+  end(): void;
+}
+
+function createScreen({ json = false }: TopFlags, history: History, onEnd: () => void): TopScreen {
+  process.once("SIGINT", onEnd);
+  process.once("SIGTERM", onEnd);
+  const forget = (): void => void process.off("SIGINT", onEnd).off("SIGTERM", onEnd);
+  if (process.stdout.isTTY && !json) return liveScreen(history, { onEnd, forget });
+  return {
+    show: (snapshot, notice) => {
+      if (notice !== null) process.stderr.write(`${notice}\n`);
+      else if (json) process.stdout.write(`${JSON.stringify(topFields(snapshot, history.rates))}\n`);
+      else process.stdout.write(`${plainTop({ snapshot, rates: history.rates })}\n`);
+    },
+    end: forget,
+  };
+}
+
+function liveScreen(
+  history: History,
+  { onEnd, forget }: { readonly onEnd: () => void; readonly forget: () => void },
+): TopScreen {
+  const { stdin, stdout } = process;
+  const screen = new LiveScreen(stdout);
+  let draw = (): void => undefined;
+  const onKey = (key: Buffer): void => {
+    // A terminal that gives each key hands over Ctrl+C as one.
+    if (key.includes("q") || key.includes(3)) onEnd();
+  };
+  const onResize = (): void => draw();
+  stdout.on("resize", onResize);
+  if (stdin.isTTY) {
+    stdin.setRawMode(true);
+    stdin.on("data", onKey);
+  }
+  return {
+    show: (snapshot, notice) => {
+      draw = () => {
+        const { columns, rows } = stdout;
+        const { rates, curves } = history;
+        screen.show(renderTop({ snapshot, rates, curves, notice }, { columns, rows }));
+      };
+      draw();
+    },
+    end: () => {
+      screen.end();
+      stdout.off("resize", onResize);
+      if (stdin.isTTY) {
+        stdin.off("data", onKey);
+        stdin.setRawMode(false);
+        stdin.pause();
+      }
+      forget();
+    },
+  };
+}

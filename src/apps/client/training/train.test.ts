@@ -1,0 +1,580 @@
+// The loop against the server's own routes and stores: what it counts, logs, trains on and goes on with. Its model says
+// always the same; rollouts give the rewards.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fakeServer, keys, playJob } from "../../../api/http/testing/fake-server.ts";
+import { Hone } from "../hone.ts";
+import type { HoneError } from "../hone-error.ts";
+import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
+import { fetchFrom } from "../testing/fake-fetch.ts";
+import { Model as TrainedModel, type Model } from "../trained-model.ts";
+import { train } from "./train.ts";
+import type { TrainEvent } from "./train-event.ts";
+import type { TrainOptions } from "./train-options.ts";
+
+interface Place {
+  readonly model: Model;
+  /** Groups of each job that was created. */
+  readonly trained: { readonly trajectories: readonly { readonly reward: number }[] }[][];
+  /** The settings of each. */
+  readonly settings: unknown[];
+  /** Metrics of the versions that jobs make. */
+  versionMetrics: Record<string, number>;
+  /** Whether jobs are run as they come. */
+  runsJobs: boolean;
+  /** Runs the oldest that waits. */
+  readonly runJob: () => Promise<void>;
+}
+
+async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
+  const server = await fakeServer();
+  server.chat.script.isTrained = true;
+  let step = 0;
+  const plain = fetchFrom(server);
+  const hone = new Hone({
+    baseUrl: "http://host",
+    apiKey: keys.member,
+    fetch: async (url, request) => {
+      const answer = await Promise.race([plain(url, request), abortOf(request.signal)]);
+      if (request.method === "POST" && url.endsWith("/training-jobs")) {
+        const body = JSON.parse(request.body as string);
+        place.trained.push(body.trajectory_groups);
+        place.settings.push(body.experimental_config);
+        if (place.runsJobs) await place.runJob();
+      }
+      return answer;
+    },
+  });
+  const place: Place = {
+    model: await hone.model("p/m", { base: "tiny" }),
+    trained: [],
+    settings: [],
+    versionMetrics: {},
+    runsJobs: true,
+    runJob: () =>
+      playJob(server, {
+        step: ++step,
+        events: [{ type: "training_ended", data: {} }],
+        metrics: place.versionMetrics,
+      }),
+  };
+  await use(place);
+  await server.close();
+}
+
+/** What answers here does not heed the signal that a request has. */
+function abortOf(signal: AbortSignal | null | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const onAbort = (): void => reject(signal?.reason as Error);
+    if (signal?.aborted === true) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+async function say({ openai, model }: RecordedTrajectory, content: string): Promise<void> {
+  await openai.chat.completions.create({ model, messages: [{ role: "user", content }] });
+}
+
+/** Rewards that differ within every group, unless told otherwise. */
+function rollouts(rewardOf: (task: string, index: number) => number = (_, index) => index) {
+  const counts = new Map<string, number>();
+  const seen: string[] = [];
+  const rollout = async (task: string, trajectory: RecordedTrajectory): Promise<number> => {
+    const index = counts.get(task) ?? 0;
+    counts.set(task, index + 1);
+    seen.push(task);
+    await say(trajectory, task);
+    return rewardOf(task, index);
+  };
+  return { rollout, seen };
+}
+
+const base = { groupSize: 2, rounds: 1, concurrency: 1, display: false } as const;
+
+test("tasks go round in an order by the seed, and all groups are sent to the job", () =>
+  withModel(async ({ model, trained }) => {
+    const { rollout, seen } = rollouts((task, index) => (task === "c" ? 1 : index % 2));
+    const options = { ...base, tasks: ["a", "b", "c"], rollout, tasksPerRound: 2, rounds: 3 };
+    const { rounds, step, endedBy } = await train(model, options);
+    assert.equal(endedBy, "rounds");
+    assert.equal(step, 3);
+    const order = seen.filter((_, index) => index % 2 === 0);
+    assert.deepEqual(order.slice(0, 3).toSorted(), ["a", "b", "c"]);
+    assert.deepEqual(order.slice(3).toSorted(), ["a", "b", "c"]);
+    const alike = [0, 1, 2].map(
+      (round) => order.slice(2 * round, 2 * round + 2).filter((task) => task === "c").length,
+    );
+    assert.deepEqual(
+      rounds.map(({ groups, groupsWithoutSpread }) => [groups, groupsWithoutSpread]),
+      alike.map((count) => [2, count]),
+    );
+    // All groups are sent, so that the job's means are the round's; the server skips what teaches nothing.
+    const sorted = (groups: Place["trained"][number]) =>
+      groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join()).toSorted();
+    assert.deepEqual(
+      trained.map(sorted),
+      alike.map((count) => ["0,1", count === 0 ? "0,1" : "1,1"]),
+    );
+    const again = rollouts();
+    await train(model, { ...options, rollout: again.rollout, run: "again" });
+    assert.deepEqual(again.seen, seen);
+    const other = rollouts();
+    await train(model, { ...options, rollout: other.rollout, run: "other", seed: 2 });
+    assert.notDeepEqual(other.seen, seen);
+  }));
+
+test("a run without settings takes few steps a round, at a rate that follows from the version before", () =>
+  withModel(async (place) => {
+    const options = { ...base, tasks: ["a", "b"], rounds: 2 };
+    place.versionMetrics = { "loss/learning_rate": 1e-3, "loss/kl_div": 0.192 };
+    await train(place.model, { ...options, rollout: rollouts().rollout });
+    // A run that is continued, or another one, begins where the newest version stands.
+    await train(place.model, { ...options, rollout: rollouts().rollout, rounds: 3 });
+    assert.deepEqual(place.settings, [
+      { steps: 2, learning_rate: 5e-4 },
+      { steps: 2, learning_rate: 2.5e-4 },
+      { steps: 2, learning_rate: 2.5e-4 },
+    ]);
+    const chosen = { learning_rate: 1e-4 };
+    await train(place.model, { ...options, rollout: rollouts().rollout, run: "chosen", config: chosen });
+    assert.deepEqual(place.settings.slice(3), [chosen, chosen]);
+  }));
+
+test("a round is logged with its numbers, its failures and the tasks it was of", () =>
+  withModel(async ({ model }) => {
+    const { rollout } = rollouts();
+    const result = await train(model, {
+      ...base,
+      groupSize: 4,
+      tasks: [{ id: "first" }, { id: "second" }],
+      rollout: async ({ id }, trajectory) => {
+        trajectory.log(`about ${id}`);
+        const reward = await rollout(id, trajectory);
+        if (reward === 3) throw new Error("no luck");
+        return { reward, metrics: { right: reward > 0 }, metadata: { id } };
+      },
+    });
+    const [round] = result.rounds;
+    assert.deepEqual(
+      [round?.reward, round?.rewardMin, round?.rewardMax, round?.rollouts, round?.failures],
+      [1, 0, 2, 6, 2],
+    );
+    assert.ok(Math.abs((round?.spread ?? 0) - Math.sqrt(2 / 3)) < 1e-9);
+    assert.deepEqual(round?.failureReasons, [{ message: "no luck", count: 2 }]);
+    const metrics = round?.metrics ?? {};
+    assert.deepEqual(
+      [
+        metrics["train/reward"],
+        metrics["train/exception_rate"],
+        metrics["train/right"],
+        metrics["train/round"],
+      ],
+      [1, 0.25, 2 / 3, 0],
+    );
+    assert.equal(metrics["data/cum/num_unique_scenarios"], 2);
+    const [stored] = await model.trajectories({ split: "train", metadata: ["id=second"] }).all();
+    assert.deepEqual(
+      [stored?.["metadata"], stored?.["logs"], stored?.["initial_policy_version"], stored?.group_metadata],
+      [{ id: "second" }, ["about second"], 0, { scenario_id: "second" }],
+    );
+  }));
+
+test("what a rollout may not do is a failure that says why", () =>
+  withModel(async ({ model }) => {
+    const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
+      "made no call that was recorded": () => 1,
+      "returned NaN; it has to return a finite number, or { reward } with one.": async (trajectory) => {
+        await say(trajectory, "a");
+        return NaN;
+      },
+      "returned a reward of undefined; it has to": async (trajectory) => {
+        await say(trajectory, "a");
+        return {};
+      },
+      'returned the text "1"; it has to return a finite number, or { reward } with one, such as 1 without quotes.':
+        async (trajectory) => {
+          await say(trajectory, "a");
+          return "1";
+        },
+      "returned true; it has to return a finite number, or { reward } with one, such as 1 for true.": async (
+        trajectory,
+      ) => {
+        await say(trajectory, "a");
+        return true;
+      },
+      "returned a reward of false; it has to": async (trajectory) => {
+        await say(trajectory, "a");
+        return { reward: false };
+      },
+      "returned undefined; it has to": (trajectory) => say(trajectory, "a"),
+      "at once": () => {
+        throw new Error("at once");
+      },
+      "not recorded": ({ openai, model: name }) => openai.responses.create({ model: name, input: "a" }),
+    };
+    const { rounds, step } = await train(model, {
+      ...base,
+      failuresMax: 1,
+      tasks: Object.keys(bad),
+      rollout: async (task, trajectory) => (await bad[task]?.(trajectory)) as number,
+    });
+    const [round] = rounds;
+    assert.deepEqual(
+      [step, round?.newStep, round?.reward, round?.rollouts, round?.failures],
+      [0, null, null, 0, 2 * Object.keys(bad).length],
+    );
+    for (const reason of Object.keys(bad))
+      assert.ok(
+        round?.failureReasons.some(({ message, count }) => message.includes(reason) && count === 2),
+        `${reason}: ${JSON.stringify(round?.failureReasons)}`,
+      );
+  }));
+
+test("a rollout that does not end is one that failed, and is told that its time is over", () =>
+  withModel(async ({ model }) => {
+    const reasons: unknown[] = [];
+    const rollout = (_task: string, { signal }: RecordedTrajectory): Promise<number> =>
+      new Promise(() => signal.addEventListener("abort", () => reasons.push(signal.reason)));
+    const { rounds } = await train(model, {
+      ...base,
+      failuresMax: 1,
+      rolloutTimeout: 20,
+      tasks: ["a"],
+      rollout,
+    });
+    const message = "The rollout took longer than 0.02 s (rolloutTimeout).";
+    assert.deepEqual(rounds[0]?.failureReasons, [{ message, count: 2 }]);
+    assert.equal(reasons.length, 2);
+  }));
+
+test("a round of which too much fails ends the run with the reasons, and what still runs with it", () =>
+  withModel(async ({ model, trained }) => {
+    const left: unknown[] = [];
+    const rollout = async (task: number, { signal }: RecordedTrajectory): Promise<number> => {
+      if (task < 3) throw new Error(`no ${task % 2 === 0 ? "bread" : "milk"}`);
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(left.push(signal.reason))),
+      );
+    };
+    await assert.rejects(
+      train(model, { ...base, groupSize: 3, concurrency: 99, tasks: [0, 1, 2, 3], rollout }),
+      {
+        name: "HoneError",
+        code: "rollouts_failed",
+        message: /^7 of 12 rollouts failed, .*failuresMax.* [0-9] times: no bread; [0-9] times: no milk$/,
+      },
+    );
+    assert.equal(left.length, 3);
+    assert.deepEqual(trained, []);
+  }));
+
+test("no more rollouts run at once than may", () =>
+  withModel(async ({ model }) => {
+    let running = 0;
+    let most = 0;
+    const rollout = async (task: number, trajectory: RecordedTrajectory): Promise<number> => {
+      most = Math.max(most, ++running);
+      await say(trajectory, String(task));
+      running -= 1;
+      return Math.abs(trajectory.seed % 7);
+    };
+    await train(model, { ...base, groupSize: 4, concurrency: 3, tasks: [1, 2, 3], rollout });
+    assert.equal(most, 3);
+  }));
+
+test("validation finds the best version, which is kept, and stops a run that gets no better", () =>
+  withModel(async ({ model }) => {
+    const rewards = [0.2, 0.5, 0.6, 0.6, 0.1, 0.9];
+    const events: TrainEvent[] = [];
+    const validated = async (task: string, trajectory: RecordedTrajectory) => {
+      await say(trajectory, task);
+      const step = Number(/step(\d+)$/.exec(trajectory.model)?.[1]);
+      return task === "test" ? (rewards[step] ?? 0) : trajectory.seed;
+    };
+    const options: TrainOptions<string> = {
+      ...base,
+      tasks: ["a"],
+      rounds: 9,
+      rollout: validated,
+      validation: { tasks: ["test"], patience: 2, minDelta: 0.05 },
+      onEvent: (event) => void events.push(event),
+    };
+    const result = await train(model, options);
+    assert.equal(result.endedBy, "patience");
+    assert.deepEqual([result.step, result.best?.step, result.best?.reward], [4, 2, 0.6]);
+    assert.equal(result.best?.model, model.at(2));
+    assert.deepEqual(
+      result.rounds.map(({ validation }) => [validation?.step, validation?.reward, validation?.isBest]),
+      [1, 2, 3, 4].map((step) => [step, rewards[step], step < 3]),
+    );
+    const pinned = async () =>
+      (await model.checkpoints().all()).filter((one) => one.pinned).map(({ step }) => step);
+    assert.deepEqual(await pinned(), [2]);
+    assert.deepEqual(
+      (await model.trajectories({ split: "val" }).all()).map(({ step }) => step),
+      [0, 1, 2, 3, 4],
+    );
+    const again = await train(model, options);
+    assert.deepEqual([again.endedBy, again.rounds, again.best?.step], ["patience", [], 2]);
+    const on = await train(model, { ...options, rounds: 5, validation: { tasks: ["test"], every: 3 } });
+    assert.deepEqual([on.rounds.map(({ validation }) => validation?.reward), on.best?.step], [[0.9], 5]);
+    assert.deepEqual(await pinned(), [5]);
+  }));
+
+/** Runs two rounds, stopped at an event of the first; what a second call then did. */
+async function stoppedAt(
+  place: Place,
+  stops: (event: TrainEvent) => boolean,
+  between: () => Promise<unknown> = async () => undefined,
+): Promise<{ readonly rounds: readonly number[]; readonly sampled: number }> {
+  const { model } = place;
+  const stop = new AbortController();
+  const { rollout, seen } = rollouts();
+  const options = { ...base, tasks: ["a", "b"], rollout, rounds: 2 };
+  const reason = new Error("stopped");
+  const onEvent = (event: TrainEvent): void => (stops(event) ? stop.abort(reason) : undefined);
+  await assert.rejects(train(model, { ...options, signal: stop.signal, onEvent }), reason);
+  await between();
+  place.runsJobs = true;
+  const sampledBefore = seen.length;
+  const { rounds } = await train(model, options);
+  return { rounds: rounds.map(({ round }) => round), sampled: seen.length - sampledBefore };
+}
+
+test("a run that was stopped among rollouts does that round again", () =>
+  withModel(async (place) => {
+    const isThird = (event: TrainEvent): boolean => event.type === "rollout-ended" && event.ended === 3;
+    assert.deepEqual(await stoppedAt(place, isThird), { rounds: [0, 1], sampled: 8 });
+    assert.equal(place.trained.length, 2);
+  }));
+
+test("a run that was stopped behind a job waits for it and goes on", () =>
+  withModel(async (place) => {
+    place.runsJobs = false;
+    const isJob = ({ type }: TrainEvent): boolean => type === "job-started";
+    assert.deepEqual(await stoppedAt(place, isJob, place.runJob), { rounds: [1], sampled: 4 });
+  }));
+
+test("a job that was cancelled has its round done again", () =>
+  withModel(async (place) => {
+    place.runsJobs = false;
+    let jobId = "";
+    const isJob = (event: TrainEvent): boolean => {
+      if (event.type !== "job-started") return false;
+      jobId = event.jobId;
+      return true;
+    };
+    const between = () => place.model.hone.jobs.cancel(jobId);
+    assert.deepEqual(await stoppedAt(place, isJob, between), { rounds: [0, 1], sampled: 8 });
+  }));
+
+test("a round that has nothing to train makes a version all the same, and the run says why nothing was learned", () =>
+  withModel(async ({ model, trained }) => {
+    const { rollout, seen } = rollouts(() => 1);
+    const options = { ...base, tasks: ["a"], rollout };
+    const result = await train(model, options);
+    const [round] = result.rounds;
+    assert.deepEqual([round?.newStep, round?.groupsWithoutSpread, trained.length], [1, 1, 1]);
+    assert.match(
+      result.summary,
+      /^Nothing was learned in 1 round: every answer earned 1\. The tasks are too hard/,
+    );
+    const again = await train(model, options);
+    assert.match(
+      again.summary,
+      /^Nothing was done: all 1 round of this run were done before, and \S+:step1 is the newest/,
+    );
+    assert.equal(seen.length, 2);
+    await train(model, { ...options, resume: false });
+    assert.equal(seen.length, 4);
+  }));
+
+test("a judge's scores are added to rewards; a group without a verdict has failed", () =>
+  withModel(async ({ model, trained }) => {
+    const { rollout } = rollouts(() => 1);
+    const { rounds } = await train(model, {
+      ...base,
+      tasks: ["a", "b", "c"],
+      rollout,
+      judge: async ({ task, rollouts: judged }) => {
+        if (task === "b") throw new Error("cannot say");
+        if (task === "c") return [1];
+        return judged.map((_, index) => index / 2);
+      },
+      failuresMax: 0.7,
+    });
+    const [round] = rounds;
+    assert.deepEqual([round?.rollouts, round?.failures, round?.reward], [2, 4, 1.25]);
+    assert.ok(round?.failureReasons.some(({ message }) => /gave \[1\] for 2 rollouts/.test(message)));
+    assert.deepEqual(
+      trained
+        .flat()
+        .map(({ trajectories }) => trajectories.map(({ reward }) => reward).join())
+        .toSorted(),
+      ["", "", "1,1.5"],
+    );
+  }));
+
+test("an option out of its range is refused by name before anything is asked", () =>
+  withModel(async ({ model }) => {
+    const { rollout, seen } = rollouts();
+    const good: TrainOptions<string> = { tasks: ["a"], rollout };
+    const cases: readonly (readonly [string, Partial<TrainOptions<string>>])[] = [
+      ["groupSize is 1; it has to be a whole number of at least 2.", { groupSize: 1 }],
+      ["rounds is 1.5; it has to be a whole number of at least 0.", { rounds: 1.5 }],
+      ["rounds is NaN; it has to be a whole number of at least 0.", { rounds: Number("abc") }],
+      ["concurrency is 0; it has to be a whole number of at least 1.", { concurrency: 0 }],
+      ["failuresMax is 2; it has to be a number from 0 to 1.", { failuresMax: 2 }],
+      ["tasks is []; it has to be at least one task.", { tasks: [] }],
+      ["serverTimeout is -1; it has to be a whole number of at least 0.", { serverTimeout: -1 }],
+      // Plain JavaScript would pass this silently.
+      ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
+      ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
+      [
+        "validation.patience is 0; it has to be a whole number of at least 1.",
+        { validation: { tasks: ["a"], patience: 0 } },
+      ],
+    ];
+    for (const [message, wrong] of cases)
+      await assert.rejects(train(model, { ...good, ...wrong }), (error: HoneError) => {
+        assert.deepEqual([error.name, error.code], ["HoneError", "invalid"]);
+        return error.message.startsWith(message) || assert.fail(error.message);
+      });
+    assert.deepEqual(seen, []);
+  }));
+
+/** The run's model on the server behind `between`, which may answer in its place. */
+function reachedBy(
+  { model }: Place,
+  between: (url: string, request: RequestInit) => Response | Error | null | Promise<Error>,
+): {
+  readonly model: Model;
+  readonly waits: () => readonly string[];
+  readonly onEvent: (event: TrainEvent) => void;
+} {
+  const reasons: string[] = [];
+  const hone = new Hone({
+    baseUrl: "http://host",
+    apiKey: keys.member,
+    retries: 0,
+    fetch: async (url, request) => {
+      const instead = await between(url, request);
+      if (instead instanceof Error) throw instead;
+      return instead ?? model.hone.fetch(url, request);
+    },
+  });
+  const onEvent = (event: TrainEvent): void => {
+    if (event.type === "server-awaited") reasons.push(event.reason);
+  };
+  return { model: new TrainedModel(hone, model.details), waits: () => reasons, onEvent };
+}
+
+const refused = (): Error =>
+  new TypeError("fetch failed", {
+    cause: Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:8000"), { code: "ECONNREFUSED" }),
+  });
+
+function unavailable(message: string, models: object = {}): Response {
+  const error = { message, type: "server_error", param: null, code: "unavailable" };
+  const body = { status: "unavailable", state: "starting", reason: message, models, error };
+  return Response.json(body, { status: 503, headers: { "retry-after": "0" } });
+}
+
+test("a server that loads, or goes away at any request of a run, is waited for with its reason", () =>
+  withModel(async (place) => {
+    // Each request of the run fails once, in turn by a refused connection and by a server that loads.
+    const seen = new Set<string>();
+    let count = 0;
+    const { model, waits, onEvent } = reachedBy(place, (url, { method }) => {
+      const key = `${method} ${new URL(url).pathname}`;
+      if (seen.has(key)) return null;
+      seen.add(key);
+      count += 1;
+      return count % 2 === 0 ? refused() : unavailable("the model is loaded: 40 %");
+    });
+    const { rollout } = rollouts();
+    const result = await train(model, { ...base, tasks: ["a", "b"], rollout, rounds: 2, onEvent });
+    assert.deepEqual([result.step, result.rounds.map(({ failures }) => failures)], [2, [0, 0]]);
+    assert.ok(count >= 6, [...seen].join(", "));
+    assert.equal(waits().length, count);
+    assert.deepEqual(
+      new Set(waits()),
+      new Set(["the model is loaded: 40 %", "connect ECONNREFUSED 127.0.0.1:8000"]),
+    );
+  }));
+
+test("a server that does not come back within serverTimeout ends the run with the reason, and so does a model that failed to load", () =>
+  withModel(async (place) => {
+    let isAway = false;
+    const away = reachedBy(place, () => (isAway ? refused() : null));
+    const { rollout } = rollouts();
+    const options = { ...base, tasks: ["a", "b"], rollout, serverTimeout: 1 };
+    await assert.rejects(
+      train(away.model, {
+        ...options,
+        onEvent: (event) => void (isAway ||= event.type === "rollout-ended" && event.ended === 2),
+      }),
+      {
+        name: "HoneError",
+        code: "server_unavailable",
+        message:
+          /^http:\/\/host did not serve for 0 s \(connect ECONNREFUSED 127\.0\.0\.1:8000\)\. Call train again/,
+      },
+    );
+    const failed = reachedBy(place, () =>
+      unavailable("no model is left", { tiny: "failed: the file is cut short" }),
+    );
+    await assert.rejects(train(failed.model, { ...options, serverTimeout: 600_000 }), {
+      code: "server_unavailable",
+      message: /cannot serve \(the base model tiny: failed: the file is cut short\)/,
+    });
+  }));
+
+test("a log whose answer was lost is not sent twice where it arrived, and sent again where it did not", () =>
+  withModel(async (place) => {
+    for (const arrives of [true, false]) {
+      let isLost = false;
+      const broken = new TypeError("fetch failed", { cause: new Error("other side closed") });
+      const { model } = reachedBy(place, (url, request) => {
+        if (isLost || !url.endsWith("/log")) return null;
+        isLost = true;
+        return arrives ? place.model.hone.fetch(url, request).then(() => broken) : broken;
+      });
+      const { rollout } = rollouts();
+      const before = (await place.model.trajectories({ split: "train" }).all()).length;
+      const run = `arrives ${arrives}`;
+      const [round] = (await train(model, { ...base, tasks: ["a"], rollout, run })).rounds;
+      assert.equal(round?.metrics["train/reward"], 0.5);
+      assert.equal((await place.model.trajectories({ split: "train" }).all()).length, before + 2);
+    }
+  }));
+
+test("another process that trains the same model is noticed by both", () =>
+  withModel(async ({ model }) => {
+    const { rollout } = rollouts();
+    const warnings: string[][] = [];
+    const run = (name: string, between?: () => Promise<unknown>) =>
+      train(model, {
+        ...base,
+        tasks: ["a"],
+        run: name,
+        rounds: 2,
+        rollout: async (task, trajectory) => {
+          const reward = await rollout(task, trajectory);
+          await between?.();
+          between = undefined;
+          return reward;
+        },
+      });
+    const first = await run(
+      "one",
+      async () => void warnings.push((await run("two")).rounds.flatMap((round) => round.warnings)),
+    );
+    assert.deepEqual(warnings, [[]]);
+    const told = first.rounds.map((round) => round.warnings.join());
+    assert.match(
+      told[0] ?? "",
+      /sampled version 0, and its job made version 3: something else trains this model too/,
+    );
+    assert.equal(told[1], "");
+  }));

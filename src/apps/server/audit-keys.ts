@@ -1,0 +1,86 @@
+// Where the audit log is, and a key store that writes its changes there. Made by the server and by `hone keys` alike.
+import { join } from "node:path";
+import type { AccessKey, KeyStore } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { LimitStore } from "../../base/domain/keys/limits.ts";
+import type { AuditEntry, AuditFile } from "../../base/telemetry/audit-log.ts";
+import type { HoneConfig } from "./config.ts";
+
+/** So that the log takes at most 80 MiB of the disk, whoever is refused how often. */
+const rotation = { bytesMax: 16 * 1024 ** 2, keptCount: 4 };
+
+/** The audit log of a data folder. */
+export function auditFile({ server: { data } }: HoneConfig): AuditFile {
+  return { path: join(data, "audit.jsonl"), ...rotation };
+}
+
+type RecordEntry = (entry: AuditEntry) => Promise<void>;
+
+/**
+ * The store, with every key that comes or goes recorded: `begun` before it, `done` or `failed` after it. What cannot be
+ * recorded is not begun, so that no key changes without a line.
+ *
+ * @param record rejects when the log cannot be written
+ */
+export function auditedKeys(keys: KeyStore, record: RecordEntry, clock: Clock): KeyStore {
+  const audited = <T>(
+    action: string,
+    { id: keyId, entity }: Pick<AccessKey, "id" | "entity">,
+    change: () => Promise<T>,
+  ): Promise<T> => recorded({ record, clock }, { action, keyId, entity }, change);
+  return {
+    ...keys,
+    create: (key) => audited("key-created", key, () => keys.create(key)),
+    change: async (id, choices) => {
+      const key = await liveKey(keys, id);
+      return key && (await audited("key-changed", key, () => keys.change(id, choices)));
+    },
+    rotate: async (id, secretHash, until) => {
+      const key = await liveKey(keys, id);
+      return key && (await audited("key-rotated", key, () => keys.rotate(id, secretHash, until)));
+    },
+    revoke: async (id, at) => {
+      const key = await liveKey(keys, id);
+      return key !== null && (await audited("key-revoked", key, () => keys.revoke(id, at)));
+    },
+  };
+}
+
+/** The store, with every change of an entity's limits recorded likewise. */
+export function auditedLimits(limits: LimitStore, record: RecordEntry, clock: Clock): LimitStore {
+  return {
+    ...limits,
+    changeEntityLimits: (entity, changes) =>
+      recorded({ record, clock }, { action: "entity-limits-changed", keyId: null, entity }, () =>
+        limits.changeEntityLimits(entity, changes),
+      ),
+  };
+}
+
+async function recorded<T>(
+  { record, clock }: { readonly record: RecordEntry; readonly clock: Clock },
+  about: Pick<AuditEntry, "action" | "keyId" | "entity">,
+  change: () => Promise<T>,
+): Promise<T> {
+  const write = async (outcome: string): Promise<void> =>
+    await record({ time: clock.now(), address: null, outcome, requestId: null, ...about });
+  let result: T;
+  try {
+    await write("begun");
+    result = await change();
+  } catch (error) {
+    // A line `begun` that was late may still be written, and must not stand for a change that was made.
+    await write("failed").catch(isBegunAnyway);
+    throw error;
+  }
+  await write("done").catch(isBegunAnyway);
+  return result;
+}
+
+/** The log has a line of the change, and a key that was made must reach its owner. */
+function isBegunAnyway(): void {}
+
+async function liveKey(keys: KeyStore, id: string): Promise<AccessKey | null> {
+  const key = await keys.find(id);
+  return key?.revokedAt === null ? key : null;
+}

@@ -1,0 +1,251 @@
+// What `hone backup`, `restore`, `verify`, `export` and `import` do with a data folder and its database: those of the
+// configuration, as `hone serve` reads it.
+import { relative, resolve, sep } from "node:path";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import { openArtifacts } from "../../../store/artifacts/open-artifacts.ts";
+import { storeEnvironment } from "../../../store/artifacts/s3/bucket-client.ts";
+import { isBucketUrl, readBucketUrl } from "../../../store/artifacts/s3/bucket-place.ts";
+import type { ArchivePlace } from "../../backup/archive/archive-place.ts";
+import { openArchive } from "../../backup/archive/archive-reader.ts";
+import { bucketArchivePlace } from "../../backup/archive/bucket-archive-place.ts";
+import { folderPlace } from "../../backup/archive/folder-place.ts";
+import type { Manifest } from "../../backup/archive/manifest.ts";
+import type { Fault } from "../../backup/fault.ts";
+import { loadTables } from "../../backup/load-tables.ts";
+import { makeBackup, makeExport } from "../../backup/make-archive.ts";
+import type { Progress, Report } from "../../backup/progress.ts";
+import { restoreArchive } from "../../backup/restore-archive.ts";
+import { verifyArchive } from "../../backup/verify-archive.ts";
+import { verifyServer } from "../../backup/verify-server.ts";
+import type { DatabaseTables } from "../../../base/domain/backup/tables.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { requireTablesOf } from "../../../store/storage/copies/tables-of-version.ts";
+import { artifactPlaceOf, bucketPlaceOf } from "../artifact-place.ts";
+import { addToChildEnvironment, readConfig, type HoneConfig } from "../config.ts";
+import { databasePlace, type DatabasePlace } from "../database-place.ts";
+import { makeFolder } from "../make-folder.ts";
+import { packageVersion } from "../package.ts";
+import { keepNewFilesPrivate } from "../private-files.ts";
+import { withStaging } from "./staging.ts";
+
+export type { Fault, Manifest, Progress };
+
+/** Settings of the server, as flags name them. */
+export interface PlaceFlags {
+  readonly data?: string;
+  readonly "database-url"?: string;
+  readonly blobs?: string;
+}
+
+export interface Watching {
+  readonly report: Report;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Copies database and artifacts of a server, beside it while it runs.
+ *
+ * @param target a folder, or a bucket as `s3://…`
+ * @throws ServiceError as `makeBackup`
+ */
+export async function backup(target: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
+  const { config, place } = existingPlace(flags);
+  const { data } = config.server;
+  refuseOwn(target, config);
+  return withTables(place, { isShared: true }, (tables) =>
+    withStaging(data, (staging) =>
+      makeBackup(
+        { tables, artifacts: artifactsOf(config), staging, clock: systemClock },
+        { place: archivePlaceOf(target, config), program: packageVersion(), ...watching },
+      ),
+    ),
+  );
+}
+
+/** Copies the database alone. @throws ServiceError as `makeExport` */
+export async function exportDatabase(
+  target: string,
+  flags: PlaceFlags,
+  watching: Watching,
+): Promise<Manifest> {
+  const { config, place } = existingPlace(flags);
+  return withTables(place, { isShared: true }, (tables) =>
+    makeExport(
+      { tables, clock: systemClock },
+      { place: archivePlaceOf(target, config), program: packageVersion(), ...watching },
+    ),
+  );
+}
+
+/** Puts a backup in the place of a server. @throws ServiceError as `restoreArchive`; `conflict` where a server runs */
+export async function restore(source: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
+  const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
+  const { config, place } = await newPlace(flags);
+  const server = newUuid();
+  const artifacts = artifactsOf(config, server);
+  return withTables(place, { isShared: false }, async (tables) => {
+    try {
+      await restoreArchive(archive, { tables, artifacts }, watching);
+      return archive.manifest;
+    } finally {
+      const isLive = async (other: string): Promise<boolean> => other !== server;
+      await artifacts.sweepAbandoned({ isLive, isKnown: async () => true });
+    }
+  });
+}
+
+/**
+ * Fills an empty database; the data folder stays as it is.
+ *
+ * @throws ServiceError as `loadTables`; `conflict` where a server runs
+ */
+export async function importDatabase(
+  source: string,
+  flags: PlaceFlags,
+  watching: Watching,
+): Promise<Manifest> {
+  const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
+  const { place } = await newPlace(flags);
+  return withTables(place, { isShared: false }, async (tables) => {
+    const { version, tables: named } = archive.manifest.database;
+    await tables.requireTables(version, named);
+    await tables.requireEmpty(version);
+    await loadTables(archive, tables, watching);
+    return archive.manifest;
+  });
+}
+
+/**
+ * Reads all of an archive, or of a server where none is named, and yields what is wrong.
+ *
+ * @throws ServiceError as `verifyArchive` and `verifyServer`
+ */
+export async function* verify(
+  source: string | null,
+  flags: PlaceFlags,
+  watching: Watching,
+): AsyncGenerator<Fault, void> {
+  if (source !== null) {
+    yield* verifyArchive(archivePlaceOf(source, readConfig({ ...flags })), requireTablesOf, watching);
+    return;
+  }
+  const { config, place } = existingPlace(flags);
+  const tables = await place.openTables({ isShared: true });
+  try {
+    yield* verifyServer({ tables, artifacts: artifactsOf(config) }, watching);
+  } finally {
+    await tables.close();
+  }
+}
+
+/** The versions that a migration is from and to. */
+export interface Migration {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Brings a database to the newest version without a start.
+ *
+ * @param isChecked only says what would be done
+ * @throws ServiceError `conflict` where a server runs, `unsupported` where a newer program wrote it
+ */
+export async function migrateDatabase(flags: PlaceFlags, isChecked: boolean): Promise<Migration> {
+  const { place } = existingPlace(flags);
+  const { version, newest, isServable } = await place.readVersions();
+  if (version === null) throw nothingThere(place);
+  if (version > newest && isServable) return { from: version, to: version };
+  if (!isChecked && version !== newest) {
+    keepNewFilesPrivate();
+    const stores = await place.open({ isShared: false });
+    await stores.close();
+  }
+  return { from: version, to: newest };
+}
+
+interface ConfiguredPlace {
+  readonly config: HoneConfig;
+  readonly place: DatabasePlace;
+}
+
+function existingPlace(flags: PlaceFlags): ConfiguredPlace {
+  const config = readConfig({ ...flags });
+  const place = databasePlace(config);
+  if (!place.exists()) throw nothingThere(place);
+  keepNewFilesPrivate();
+  return { config, place };
+}
+
+async function newPlace(flags: PlaceFlags): Promise<ConfiguredPlace> {
+  const config = readConfig({ ...flags });
+  keepNewFilesPrivate();
+  await makeFolder(config.server.data, "--data");
+  for (const folder of blobsFolders(config)) await makeFolder(folder, "--blobs");
+  const place = databasePlace(config);
+  await makeFolder(place.folder, "--database-url");
+  return { config, place };
+}
+
+async function withTables<Result>(
+  place: DatabasePlace,
+  options: { readonly isShared: boolean },
+  use: (tables: DatabaseTables) => Promise<Result>,
+): Promise<Result> {
+  const tables = await place.openTables(options);
+  try {
+    return await use(tables);
+  } finally {
+    await tables.close();
+  }
+}
+
+/** Where adapters and files lie, which servers may share; none where that is a bucket. */
+function blobsFolders(config: HoneConfig): readonly string[] {
+  const place = artifactPlaceOf(config);
+  return place.kind === "folder" ? [place.root] : [];
+}
+
+function artifactsOf(config: HoneConfig, server = "reader"): ArtifactStore {
+  const place = artifactPlaceOf(config);
+  if (place.kind === "bucket") addToChildEnvironment(storeEnvironment);
+  return openArtifacts(place, { server: () => server });
+}
+
+/** A folder, or a bucket as `s3://…` names it. */
+function archivePlaceOf(text: string, { server }: HoneConfig): ArchivePlace {
+  if (!isBucketUrl(text)) return folderPlace(resolve(text));
+  addToChildEnvironment(storeEnvironment);
+  return bucketArchivePlace(bucketPlaceOf(text, "The bucket", server.blobsPathStyle));
+}
+
+/** @throws ServiceError `invalid` for a place within what is copied, or around it */
+function refuseOwn(target: string, config: HoneConfig): void {
+  const own = artifactPlaceOf(config);
+  if (!isBucketUrl(target)) {
+    for (const folder of [config.server.data, ...blobsFolders(config)]) refuseWithin(resolve(target), folder);
+    return;
+  }
+  const { bucket, prefix } = readBucketUrl(target, "The bucket");
+  if (own.kind !== "bucket" || own.bucket.bucket !== bucket) return;
+  if (!prefix.startsWith(own.bucket.prefix) && !own.bucket.prefix.startsWith(prefix)) return;
+  const message = `${target} and HONE_BLOBS, which it is a copy of, lie in each other. Name another prefix, best in another bucket.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+/** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */
+function refuseWithin(target: string, dataFolder: string): void {
+  const below = relative(dataFolder, target);
+  const isWithin =
+    below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && resolve(below) !== below);
+  if (!isWithin) return;
+  const message = `The folder ${target} lies in the data folder, which it is a copy of. Name one outside, best on another disk.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+function nothingThere({ name }: DatabasePlace): ServiceError {
+  const message = `There is no database ${name}. Name the data folder of a server with --data, and its database with --database-url where it has another.`;
+  return new ServiceError({ code: "not_found", message });
+}

@@ -1,0 +1,57 @@
+// Where a backup keeps what it has of its moment: on the data folder's own disk, where that takes no room. One backup of a data
+// folder at a time; what one left that died goes with the next one, or at the next start.
+import { existsSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { backupFolder } from "../../../store/artifacts/server-folder.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { takeFileLock } from "../database-place.ts";
+
+const stagedName = "staged";
+
+/** Has `work` use an empty folder. @throws ServiceError `conflict` while another backup is made */
+export async function withStaging<Result>(
+  dataFolder: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = join(dataFolder, backupFolder);
+  await mkdir(folder, { recursive: true });
+  const lock = takeLock(folder);
+  const staged = join(folder, stagedName);
+  try {
+    await rm(staged, { recursive: true, force: true });
+    await mkdir(staged);
+    return await work(staged);
+  } finally {
+    await rm(staged, { recursive: true, force: true });
+    lock.release();
+  }
+}
+
+/** Removes what a backup left that died; returns what it was. */
+export async function clearStaging(dataFolder: string): Promise<readonly string[]> {
+  const folder = join(dataFolder, backupFolder);
+  const staged = join(folder, stagedName);
+  if (!existsSync(staged)) return [];
+  try {
+    const lock = takeLock(folder);
+    await rm(staged, { recursive: true, force: true });
+    lock.release();
+    return [`${backupFolder}/${stagedName}`];
+  } catch (error) {
+    // One is being made.
+    if (error instanceof ServiceError && error.code === "conflict") return [];
+    throw error;
+  }
+}
+
+function takeLock(folder: string): { release(): void } {
+  const file = join(folder, "lock");
+  try {
+    return takeFileLock(file);
+  } catch (cause) {
+    if (!(cause instanceof ServiceError) || cause.code !== "conflict") throw cause;
+    const message = `Another backup of this data folder is being made: it holds ${file}. Wait until it has ended.`;
+    throw new ServiceError({ code: "conflict", message, cause });
+  }
+}

@@ -1,0 +1,64 @@
+// How a base answers, as its folder says it: for the log at the start, and for lists.
+import type { TemplateReplies } from "../../../inference/chat/reply-abilities.ts";
+import type { Unshown } from "../../../inference/chat/template-abilities.ts";
+import type { BaseModel, ComputingPlace } from "../../../base/domain/model.ts";
+import type { ListedBase } from "../../../api/http/dependencies.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+
+/** Says what the base's folder asks for and what comes of it. */
+export function announceBase(
+  { name, engine }: Pick<BaseModel, "name" | "engine">,
+  {
+    contextLength,
+    precision,
+    device: { device, reason },
+    replies,
+    notApplied,
+    unshown,
+  }: {
+    readonly contextLength: number;
+    readonly precision: string | undefined;
+    readonly device: ComputingPlace;
+    readonly replies: TemplateReplies;
+    readonly notApplied: readonly string[];
+    readonly unshown: readonly Unshown[];
+  },
+  logger: Logger,
+): void {
+  if (notApplied.length > 0)
+    logger.warn({ model: name, notApplied }, "generation_config.json asks for what is not applied");
+  const { calls, thoughts } = listedReplies(replies);
+  logger.info(
+    { model: name, contextLength, toolCalls: calls, thoughts },
+    `${name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
+  );
+  if (engine.kind === "vllm")
+    logger.info(
+      { model: name, servers: engine.urls },
+      `${name}: computed by vLLM at ${engine.urls.join(", ")}`,
+    );
+  else if (precision !== undefined)
+    logger.info({ model: name, precision }, `${name}: weights are computed with as ${precision}`);
+  if (reason !== "") logger.warn({ model: name, device }, `${name}: computed by ${device}, since ${reason}`);
+  logUnshown(unshown, name, logger);
+}
+
+/** What is refused is a warning; many models know no tools, and say nothing of them. */
+function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
+  if (unshown.length === 0) return;
+  const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
+  const text = unshown.map(({ what }) => what).join("; ");
+  logger[level]({ model }, `${model}: of its chat template: ${text}`);
+}
+
+/** How a model's answers are read, with why, for people. */
+export function listedReplies({
+  callFormat,
+  thinks,
+  reasons,
+}: TemplateReplies): NonNullable<ListedBase["replies"]> {
+  return {
+    calls: { format: callFormat?.name ?? "off", reason: reasons.calls },
+    thoughts: { areRead: thinks, reason: reasons.thoughts },
+  };
+}

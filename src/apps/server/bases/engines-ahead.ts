@@ -1,0 +1,71 @@
+// The processes of the engines, started before the server itself is loaded: both take about as long, and there is a core
+// for each. Loads little, so that they start at once. Each is told which model it will have, and opens it meanwhile where
+// that takes nothing to be written, since the data folder may be another server's.
+import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
+import { startEngineAhead } from "../../../inference/engine/embedded-engine.ts";
+import { openingOf, type ModelOpening } from "../../../inference/engine/opening/model-opening.ts";
+import { engineSettingsWith, type EngineSettings } from "../../../inference/engine/settings.ts";
+import { keptGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
+import { computeEnvironment } from "../../../inference/runtime/environment.ts";
+import { requireServed } from "../../../inference/runtime/served-platform.ts";
+import { addedBases } from "../library/added-models.ts";
+import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
+import { builtInModel } from "../package.ts";
+import { keepNewFilesPrivate } from "../private-files.ts";
+
+interface EngineLimits {
+  readonly engine?: Partial<EngineSettings>;
+}
+
+/** Settles what the processes that this one starts see of its environment. */
+export function settleChildEnvironment(): void {
+  addToChildEnvironment(computeEnvironment);
+  hideSecretsFromChildren();
+}
+
+/**
+ * Starts a process for each engine that the server which is about to be made is sure to load.
+ *
+ * @throws ServiceError `unsupported` on a platform without native code
+ */
+export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): void {
+  // A process has the mode of new files from the one that starts it, and keeps what it computes in the data folder's cache.
+  keepNewFilesPrivate();
+  requireServed();
+  settleChildEnvironment();
+  const openings = openingsOf(config, limits);
+  // Which ones fit is not known yet, but that the default model does.
+  const count = config.models.memoryBytes > 0 ? 1 : openings.length;
+  for (const opening of openings.slice(0, count)) startEngineAhead(opening);
+}
+
+/** Of each model, the default first; null where something has to be written before it can be opened. */
+function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): readonly (ModelOpening | null)[] {
+  const { data, model: named, defaultModel, quantize: quantization } = server;
+  const folder = new ServerFolder({ root: data, server: () => "" });
+  const settings = engineSettingsWith({ ...engine, ...limits.engine });
+  const added = addedBases(data);
+  const untaken = new Error("This file was not taken apart yet; the server does that.");
+  const folderOfFile = (file: string): string => {
+    const kept = keptGgufFolder(file, folder.cacheOf(file));
+    if (kept === null) throw untaken;
+    return kept;
+  };
+  const builtIn = server.builtInModel === "on" ? builtInModel() : null;
+  try {
+    const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
+    return models.flatMap(({ folder: modelFolder, engine, fault }) => {
+      if (engine.kind !== "embedded") return [];
+      if (fault !== undefined) return fault.cause === untaken ? [null] : [];
+      // Whether another device can be used is found out later.
+      if (server.device !== "cpu") return [null];
+      const cacheFolder = folder.cacheOf(modelFolder);
+      return [openingOf({ modelFolder, cacheFolder, quantization: engine.quantization, settings })];
+    });
+  } catch {
+    // The server says what is wrong.
+    const count = (named.length || added.length) + (builtIn === null ? 0 : 1);
+    return Array.from({ length: count }, () => null);
+  }
+}

@@ -1,0 +1,119 @@
+// What lists of models and checks of health say of base models.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { EngineState } from "../../../base/domain/generation.ts";
+import { servedContextLength } from "../../../inference/chat/served-base.ts";
+import type { EngineHealth, ListedBase } from "../../../api/http/dependencies.ts";
+import { listedReplies } from "./announce-base.ts";
+import { loadFaultOf, loadFaults, type FailedBase } from "./failed-bases.ts";
+import type { EngineBase } from "./served-bases.ts";
+
+/** Returns list entries for the bases, in the order of the names. */
+export function listedBases(
+  names: readonly string[],
+  { bases, failed }: { readonly bases: readonly EngineBase[]; readonly failed: readonly FailedBase[] },
+): readonly ListedBase[] {
+  const listed = [...bases.map(listedBase), ...failed.map(listedFailure)];
+  return names.flatMap((name) => listed.find((one) => one.name === name) ?? []);
+}
+
+function listedFailure({ name, reason }: FailedBase): ListedBase {
+  return {
+    name,
+    contextLength: null,
+    vocabularySize: null,
+    isExact: null,
+    device: null,
+    replies: null,
+    presence: { status: "failed", reason },
+    memoryBytes: 0,
+    keyValueBytes: 0,
+    files: null,
+  };
+}
+
+function listedBase(base: EngineBase): ListedBase {
+  return {
+    name: base.model.name,
+    contextLength: servedContextLength(base),
+    vocabularySize: base.vocabularySize,
+    isExact: base.engine.capabilities.isExact,
+    device: base.device,
+    replies: listedReplies(base.replies),
+    presence: presenceOf(stateOf(base)),
+    memoryBytes: base.engine.bytes,
+    keyValueBytes: base.keyValueBytes,
+    files: base.files,
+  };
+}
+
+/** As its engine's, and failed if its tokenizer cannot be read. */
+function stateOf({ engine, texts }: Pick<EngineBase, "engine" | "texts">): EngineState {
+  return texts.fault === null ? engine.status().state : { kind: "failed", reason: texts.fault };
+}
+
+/**
+ * All engines as one: as well as the worst of those that could be loaded. A base that could not be loaded is named in the
+ * reason, and makes the server unwell only if no other is left.
+ *
+ * @param isUp whether the start has come to its end
+ */
+export function engineHealth(
+  bases: readonly EngineBase[],
+  failed: readonly FailedBase[],
+  { isUp }: { readonly isUp: boolean },
+): EngineHealth {
+  const order = ["ready", "unloaded", "loading", "starting", "restarting", "stopped", "failed"] as const;
+  const models = Object.fromEntries([
+    ...bases.map((base) => [base.model.name, shownPresence(presenceOf(stateOf(base)))] as const),
+    ...failed.map(({ name, reason }) => [name, shownPresence({ status: "failed", reason })] as const),
+  ]);
+  const faults = loadFaults(bases, failed).join(" ");
+  const usable = bases.filter((base) => loadFaultOf(base) === null);
+  if (usable.length === 0) return { state: "failed", reason: faults, models };
+  const all = usable.map((base) => ({ name: base.model.name, state: base.engine.status().state }));
+  const { name, state } = all.reduce((one, other) =>
+    order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
+  );
+  const isWell = state.kind === "ready" || state.kind === "unloaded" || state.kind === "loading";
+  if (isWell && !isUp) return { state: "starting", reason: "The first chats are being tried.", models };
+  return isWell
+    ? { state: "ready", reason: faults, models }
+    : { state: state.kind, reason: `${name}: ${state.reason}`, models };
+}
+
+function shownPresence({ status, reason }: ListedBase["presence"]): string {
+  return reason === "" ? status : `${status}: ${reason}`;
+}
+
+/** The same of a server that only trains, whose engines are not started. */
+export function idleHealth(
+  bases: readonly Pick<EngineBase, "model">[],
+  failed: readonly FailedBase[],
+  { isUp }: { readonly isUp: boolean },
+): EngineHealth {
+  const models = Object.fromEntries([
+    ...bases.map(({ model }) => [model.name, "unloaded: this server only trains"] as const),
+    ...failed.map(({ name, reason }) => [name, shownPresence({ status: "failed", reason })] as const),
+  ]);
+  const faults = failed.map(({ reason }) => reason).join(" ");
+  return { state: isUp ? "ready" : "starting", reason: isUp ? faults : "It has not begun yet.", models };
+}
+
+/** Whether a base is in memory, as lists say it. */
+function presenceOf(state: EngineState): ListedBase["presence"] {
+  switch (state.kind) {
+    case "ready":
+      return { status: "loaded", reason: "" };
+    case "unloaded":
+    case "loading":
+    case "failed":
+      return { status: state.kind, reason: state.reason };
+    case "starting":
+    case "restarting":
+      return { status: "loading", reason: state.reason };
+    case "stopped":
+      return { status: "unloaded", reason: state.reason };
+    default:
+      return unreachable(state);
+  }
+}

@@ -1,0 +1,401 @@
+// The base models that are served: what is known of each by its folder's small files, and what is in memory while it is
+// used: its engine, where there is room for it (inference/engine/on-demand), and its texts (base-texts).
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { present } from "../../../base/domain/assert.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { Engine } from "../../../base/domain/generation.ts";
+import {
+  everyKernel,
+  kernelsText,
+  type IntegerKernels,
+} from "../../../base/domain/kernels/integer-kernels.ts";
+import type {
+  BaseEngine,
+  BaseModel,
+  ComputingPlace,
+  DeviceChoice,
+  EngineOf,
+} from "../../../base/domain/model.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { createPromptThreads } from "../../../inference/chat/prompts/prompt-threads.ts";
+import {
+  readReplyAbilities,
+  refuseStrangeModels,
+  withMarkIds,
+  type TemplateReplies,
+} from "../../../inference/chat/reply-abilities.ts";
+import {
+  readGenerationDefaults,
+  type GenerationDefaults,
+  type ServedBase,
+  type ServedBases,
+} from "../../../inference/chat/served-base.ts";
+import type { CallFormat } from "../../../inference/chat/tools/call-format.ts";
+import { loadCallFormats } from "../../../inference/chat/tools/call-formats.ts";
+import { unshownBy } from "../../../inference/chat/template-abilities.ts";
+import type { ChatSettings } from "../../../inference/chat/settings.ts";
+import type { ConstraintSettings } from "../../../inference/engine/token-masks/settings.ts";
+import type { EngineSettings } from "../../../inference/engine/settings.ts";
+import { createEmbeddedEngine } from "../../../inference/engine/embedded-engine.ts";
+import { machineKernels } from "../../../inference/engine/device/machine-kernels.ts";
+import { engineMemory, type EngineMemory } from "../../../inference/engine/on-demand/memory-need.ts";
+import { ModelMemory, type MemoryObserver } from "../../../inference/engine/on-demand/model-memory.ts";
+import { OnDemandEngine } from "../../../inference/engine/on-demand/on-demand-engine.ts";
+import { readyAtStart } from "../../../inference/engine/on-demand/plan-room.ts";
+import type { SharedMemorySettings } from "../../../inference/engine/on-demand/settings.ts";
+import type { ListedBase } from "../../../api/http/dependencies.ts";
+import { RemoteEngine } from "../../../inference/remote/remote-engine.ts";
+import type { RemoteSettings } from "../../../inference/remote/settings.ts";
+import { licenseOfFolder } from "../../../inference/models/library/licenses.ts";
+import { hasWeights, weightFilesOf } from "../../../lib/model-files/weight-files.ts";
+import { readModelConfig } from "../../../inference/model/config/read-config.ts";
+import { mayBeRounded, readPrecision } from "../../../inference/model/weights.ts";
+import { readServedConfig } from "../../../inference/model/config/served-config.ts";
+import type { NamedBase } from "../../../inference/models/registry/named-base.ts";
+import type { ModelSettings } from "../../../inference/models/registry/settings.ts";
+import type { Logger, LogStyle } from "../../../base/telemetry/logger.ts";
+import { loadChatTemplate } from "../../../inference/chat-templates/load-chat-template.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { withToolsAsText } from "../../../inference/chat-templates/tools-as-text.ts";
+import { vocabularyOf } from "../constraints/vocabularies.ts";
+import { announceBase } from "./announce-base.ts";
+import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
+import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
+
+/** A base with all that is known of it while nothing of it is in memory. */
+export interface EngineBase {
+  readonly model: BaseModel;
+  readonly engine: OnDemandEngine;
+  readonly texts: BaseTexts;
+  readonly defaults: GenerationDefaults;
+  readonly replies: TemplateReplies;
+  readonly contextLength: number;
+  /** Token ids are below it. */
+  readonly vocabularySize: number;
+  /** Of what its engine takes, that for keys and values, at most. */
+  readonly keyValueBytes: number;
+  readonly files: NonNullable<ListedBase["files"]>;
+  /** In which precision its engine computes; absent for float32 on the processor. */
+  readonly precision?: string;
+  readonly device: ComputingPlace;
+}
+
+interface Options {
+  /** Where what is computed of a model in a folder is kept. */
+  readonly cacheOf: (folder: string) => string;
+  readonly settings: {
+    readonly chat: ChatSettings;
+    readonly engine: EngineSettings;
+    readonly constraints: ConstraintSettings;
+    readonly models: ModelSettings;
+    readonly remote: RemoteSettings;
+    readonly memory: SharedMemorySettings;
+  };
+  /** Of bases in float32. */
+  readonly device: DeviceChoice;
+  readonly observer: MemoryObserver;
+  readonly clock: Clock;
+  readonly log: LogStyle;
+  readonly logger: Logger;
+}
+
+interface MeasuredOptions extends Options {
+  readonly kernels: IntegerKernels;
+}
+
+/** Every base with the memory that they share. */
+export interface EngineBases {
+  readonly bases: readonly EngineBase[];
+  /** Those that cannot be served. */
+  readonly failed: readonly FailedBase[];
+  readonly memory: ModelMemory;
+}
+
+/**
+ * Checks every model folder and builds its engine, which is not started yet. A base whose files are broken is logged and
+ * listed as failed.
+ *
+ * @param models the default first
+ * @throws ServiceError for settings that name models which are not served
+ */
+export async function createServedBases(
+  models: readonly NamedBase[],
+  options: Options,
+): Promise<EngineBases> {
+  refuseStrangeModels(
+    models.map(({ name }) => name),
+    options.settings.chat,
+  );
+  const formats = await loadCallFormats(options.settings.chat.toolFormats);
+  const memory = sharedMemory(options);
+  const failed: FailedBase[] = [];
+  const fail = (model: NamedBase, error: unknown): void => {
+    const failure = failedBase(model, error);
+    options.logger.error({ err: error, model: model.name }, failure.reason);
+    failed.push(failure);
+  };
+  /** What `read` makes of each model; one of which it throws has failed. */
+  const readEach = <Made>(read: (model: NamedBase) => Made): readonly Made[] =>
+    models.flatMap((model) => {
+      if (failed.some(({ name }) => name === model.name)) return [];
+      try {
+        if (model.fault !== undefined) throw model.fault;
+        return [read(model)];
+      } catch (error) {
+        fail(model, error);
+        return [];
+      }
+    });
+  const rounded = readEach((model) => ({ model, isRounded: isRounded(model) }));
+  const kernels = await kernelsFor(
+    rounded.filter((one) => one.isRounded).map(({ model }) => model),
+    options,
+  );
+  const measured = { ...options, kernels };
+  const needs = readEach((model) => ({
+    model,
+    name: model.name,
+    ...kindOf(model).memoryNeed(model, measured),
+  }));
+  const isReady = readyAtStart(needs, memory.bytesMax);
+  const make = baseMaker(measured, { memory, formats });
+  const bases = await Promise.all(
+    needs.map(async ({ model, bytes, keyValueBytes }) => {
+      const isDefault = model === models[0];
+      try {
+        return await make(model, {
+          bytes,
+          keyValueBytes,
+          isReadyAtStart: isReady.has(model.name),
+          isDefault,
+        });
+      } catch (error) {
+        fail(model, error);
+        return null;
+      }
+    }),
+  );
+  return { bases: bases.filter((base) => base !== null), failed, memory };
+}
+
+function isRounded({ folder, engine }: BaseModel): boolean {
+  return engine.kind === "embedded" && mayBeRounded(folder, engine.quantization ?? "off");
+}
+
+/** Measures this machine's kernels and logs them in one line, if a model has rounded weights; others are in float32 anyway. */
+async function kernelsFor(
+  rounded: readonly BaseModel[],
+  { cacheOf, logger }: Options,
+): Promise<IntegerKernels> {
+  if (rounded.length === 0) return everyKernel;
+  const kernels = await machineKernels(cacheOf(rounded[0].folder));
+  logger.info({ kernels }, `kernels of this machine: ${kernelsText(kernels)}`);
+  return kernels;
+}
+
+/** What a base is to be in the memory that all share. */
+interface Share extends EngineMemory {
+  readonly isReadyAtStart: boolean;
+  readonly isDefault: boolean;
+}
+
+/** Makes a base of what its folder says without its tokenizer. */
+function baseMaker(
+  options: MeasuredOptions,
+  { memory, formats }: { readonly memory: ModelMemory; readonly formats: readonly CallFormat[] },
+): (model: BaseModel, share: Share) => Promise<EngineBase> {
+  const { settings, clock, logger } = options;
+  return async (model, { bytes, keyValueBytes, isReadyAtStart, isDefault }) => {
+    const { endOfTextIds, vocabularySize, ...served } = readServedConfig(model.folder);
+    const contextLength = Math.min(served.contextLength, kindOf(model).contextLengthMax(options));
+    const [{ defaults, notApplied }, template] = await Promise.all([
+      readGenerationDefaults(model.folder, endOfTextIds),
+      // Rendered in the prompt threads; loaded here too, so that a broken one is found at the start.
+      loadChatTemplate(model.folder, { clock }),
+      requireTokenizer(model.folder),
+    ]);
+    const replies = readReplyAbilities(model, template, settings.chat, formats);
+    const toolsAsText = replies.callFormat?.isTaught === true;
+    const shown = toolsAsText ? withToolsAsText(template, clock) : template;
+    const { weights, device } = kindOf(model).computing(model, options);
+    // A device of its own gives numbers of its own, as a precision does.
+    const precision = device.device === "cpu" ? weights : device.device;
+    const unshown = unshownBy(shown);
+    announceBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
+    const texts = createBaseTexts({
+      open: async () => {
+        const tokenizer = await loadTokenizer(model.folder);
+        const allReplies = withMarkIds(replies, tokenizer);
+        const vocabulary = vocabularyOf(tokenizer, allReplies.markIds);
+        const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
+        return { tokenizer, replies: allReplies, vocabulary, prompts };
+      },
+      refusal: (error) => failedBaseError(failedBase(model, error).reason),
+      isOpenAtStart: isReadyAtStart,
+      isLoaded: () => engine.isLoaded,
+      clock,
+    });
+    const engine = new OnDemandEngine({
+      name: model.name,
+      bytes,
+      make: () => kindOf(model).make(model, texts, { ...options, vocabularySize }),
+      memory,
+      isReadyAtStart,
+      // What another machine has in memory takes none of this one's.
+      isKept: model.engine.kind !== "embedded" || (isDefault && settings.models.keepDefaultModel === "on"),
+      onUnloaded: () => texts.letGo(),
+      logger,
+    });
+    const files = filesOf(model);
+    const facts = {
+      defaults,
+      replies,
+      contextLength,
+      vocabularySize,
+      precision,
+      device,
+      keyValueBytes,
+      files,
+    };
+    return { model, engine, texts, ...facts };
+  };
+}
+
+/** Others than the processor compute in float32 alone. */
+function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
+  if (wanted.device === "cpu" || precision === undefined) return wanted;
+  return { device: "cpu", reason: `weights in ${precision} are computed with by the processor alone` };
+}
+
+function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
+  return {
+    weightBytes: hasWeights(folder)
+      ? weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0)
+      : 0,
+    license: license ?? licenseOfFolder(folder),
+  };
+}
+
+/** Whether there is one at all, for a base whose tokenizer is read later. */
+async function requireTokenizer(folder: string): Promise<void> {
+  if (existsSync(join(folder, "tokenizer.json"))) return;
+  const message = `The model folder ${folder} has no tokenizer.json.`;
+  throw new ServiceError({ code: "unsupported", message });
+}
+
+/** The bases as requests use them: those that failed refuse them with the reason. */
+export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "failed">): ServedBases {
+  return {
+    use: async (name) => {
+      const { texts: textsOfBase, ...base } = findBase({ bases, failed }, name);
+      const { texts, release } = await textsOfBase.use();
+      const hold: ServedBase["hold"] = (options) => base.engine.hold(options);
+      return { base: { ...base, ...texts, hold }, release };
+    },
+  };
+}
+
+/** @throws ServiceError `unavailable` for one that failed */
+export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed">, name: string): EngineBase {
+  const failure = failed.find((one) => one.name === name);
+  if (failure !== undefined) throw failedBaseError(failure.reason);
+  return present(
+    bases.find(({ model }) => model.name === name),
+    "the directory names base models of this server only",
+  );
+}
+
+/** The memory that the bases share, as the operator set it; 0 sets no limit. */
+function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
+  const { memoryBytes, keepAliveSeconds } = settings.models;
+  const { waitMs, turnMs, pauseMs } = settings.memory;
+  const limits = {
+    bytesMax: memoryBytes || Infinity,
+    keepAliveMs: keepAliveSeconds * 1000 || Infinity,
+    turnMs,
+    pauseMs,
+  };
+  return new ModelMemory({
+    limits,
+    waitMs,
+    waitingCountMax: settings.engine.waitingCountMax,
+    clock,
+    observer,
+  });
+}
+
+/** What of a base goes by the kind of its engine. */
+interface EngineKind<Kind extends BaseEngine["kind"]> {
+  /** How much memory of this machine it takes. */
+  readonly memoryNeed: (base: BaseOf<Kind>, options: MeasuredOptions) => EngineMemory;
+  /** Tokens in prompt and answer that are allowed, whatever the model takes. */
+  readonly contextLengthMax: (options: Options) => number;
+  /** By what it is computed, and in which precision of its weights; that is undefined for float32. */
+  readonly computing: (
+    base: BaseOf<Kind>,
+    options: MeasuredOptions,
+  ) => { readonly weights?: string | undefined; readonly device: ComputingPlace };
+  /** Makes it, not started; that it can be computed was seen by its need of memory. */
+  readonly make: (base: BaseOf<Kind>, texts: BaseTexts, options: MakeOptions) => Engine;
+}
+
+type BaseOf<Kind extends BaseEngine["kind"]> = BaseModel & { readonly engine: EngineOf<Kind> };
+
+interface MakeOptions extends MeasuredOptions {
+  readonly vocabularySize: number;
+}
+
+const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } = {
+  embedded: {
+    memoryNeed: ({ folder, engine: { quantization = "off" } }, { settings, kernels }) =>
+      engineMemory({ folder, quantization, kernels }, settings.engine),
+    contextLengthMax: ({ settings }) => settings.engine.contextLengthMax,
+    computing: (base, { device, kernels }) => {
+      const weights = precisionOf(base, kernels);
+      return { weights, device: deviceOf(weights, device) };
+    },
+    make: (base, texts, { cacheOf, settings, device, kernels, clock, log, logger }) =>
+      createEmbeddedEngine({
+        modelFolder: base.folder,
+        cacheFolder: cacheOf(base.folder),
+        quantization: base.engine.quantization,
+        vocabulary: async () => {
+          const { texts: used, release } = await texts.use();
+          release();
+          return used.vocabulary;
+        },
+        settings: { ...settings.engine, device: deviceOf(precisionOf(base, kernels), device).device },
+        constraints: settings.constraints,
+        clock,
+        logger: logger.child({ model: base.name }),
+        log,
+      }),
+  },
+  vllm: {
+    memoryNeed: () => ({ bytes: 0, keyValueBytes: 0 }),
+    contextLengthMax: () => Infinity,
+    computing: () => ({ device: { device: "vllm", reason: "" } }),
+    make: ({ name, engine: { urls } }, _texts, { settings, vocabularySize, clock, logger }) =>
+      new RemoteEngine({
+        urls,
+        vocabularySize,
+        settings: settings.remote,
+        waitingCountMax: settings.engine.waitingCountMax,
+        clock,
+        logger: logger.child({ model: name }),
+      }),
+  },
+};
+
+/** The rules of a base's own kind, which its type cannot say. */
+function kindOf(model: BaseModel): EngineKind<BaseEngine["kind"]> {
+  return engineKinds[model.engine.kind] as EngineKind<BaseEngine["kind"]>;
+}
+
+function precisionOf(
+  { folder, engine: { quantization = "off" } }: Pick<BaseOf<"embedded">, "folder" | "engine">,
+  kernels: IntegerKernels,
+): string | undefined {
+  return readPrecision(folder, readModelConfig(folder), { quantization, kernels });
+}

@@ -1,0 +1,63 @@
+// Whether the adapters that chats run on are there and whole, as far as sizes and headers tell. Reads no weights.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { ModelStore } from "../../../base/domain/model.ts";
+import { allItems } from "../../../base/domain/page.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { holdResult } from "./hold-result.ts";
+
+/** How long what was found holds, in milliseconds: every model has a file. */
+const holdsMs = 10_000;
+/** Versions that a refusal names. */
+const namedMax = 5;
+
+export interface AdapterCheckDependencies {
+  readonly models: Pick<ModelStore, "list" | "newestVersion">;
+  readonly artifacts: Pick<ArtifactStore, "localPath">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A check that rejects naming the models whose newest version cannot be read, by id: names are their entities' own. */
+export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
+  return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
+}
+
+async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies): Promise<void> {
+  const broken: string[] = [];
+  const all = { entity: null, project: null, name: null };
+  for await (const { id } of allItems((page) => models.list(all, page))) {
+    const version = await models.newestVersion(id);
+    if (version === null || version.adapterFolder === null) continue;
+    const folder = await artifacts.localPath(version.adapterFolder);
+    // What this machine does not have is checked as it is fetched.
+    if (folder === null) continue;
+    const fault = faultOf(folder);
+    // Another server may have deleted it, and its model, since.
+    if (fault === null || (await models.newestVersion(id))?.step !== version.step) continue;
+    broken.push(`${id}:step${version.step}`);
+    logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");
+  }
+  if (broken.length === 0) return;
+  const named = broken.slice(0, namedMax).join(", ");
+  const rest = broken.length > namedMax ? ` and ${broken.length - namedMax} more` : "";
+  throw new ServiceError({
+    code: "internal",
+    message: `The adapter of ${named}${rest} cannot be read; the server's log says why. Put its files back, or delete the version.`,
+  });
+}
+
+function faultOf(folder: string): Error | null {
+  try {
+    const config = join(folder, "adapter_config.json");
+    if (!existsSync(config)) return new Error(`${config} does not exist.`);
+    readSafetensorsHeader(join(folder, "adapter_model.safetensors"));
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}

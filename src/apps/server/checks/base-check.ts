@@ -1,0 +1,42 @@
+// Whether the base models have the weights that versions were trained over.
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { ModelStore } from "../../../base/domain/model.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { holdResult } from "./hold-result.ts";
+
+/** How long what was found holds, in milliseconds. */
+const holdsMs = 10_000;
+/** Versions that a refusal names. */
+const namedMax = 5;
+
+export interface BaseCheckDependencies {
+  readonly models: Pick<ModelStore, "versionsOverOthers">;
+  /** Names of the base models. */
+  readonly bases: readonly string[];
+  /** Hex SHA-256 of a base's weights; null while its engine is not up. */
+  readonly weightsOf: (base: string) => string | null;
+  readonly clock: Clock;
+}
+
+/** A check that rejects naming versions that were trained over other weights, by id: names are their entities' own. */
+export function createBaseCheck(dependencies: BaseCheckDependencies): () => Promise<void> {
+  return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
+}
+
+async function checkAll({ models, bases, weightsOf }: BaseCheckDependencies): Promise<void> {
+  const found: string[] = [];
+  for (const base of bases) {
+    const weights = weightsOf(base);
+    if (weights === null) continue;
+    const versions = await models.versionsOverOthers(base, weights, namedMax + 1);
+    found.push(...versions.map(({ modelId, step }) => `${modelId}:step${step} (${base})`));
+  }
+  if (found.length === 0) return;
+  const named = found.slice(0, namedMax).join(", ");
+  throw new ServiceError({
+    code: "conflict",
+    message:
+      `${named}${found.length > namedMax ? " and more" : ""} were trained over other weights of their base model than it ` +
+      "has now, and are refused. Serve the earlier weights, or accept those of now for a model: `hone models accept-base`.",
+  });
+}

@@ -1,0 +1,30 @@
+// Whether training jobs make progress: what waiting jobs wait for on this machine, and why no job can be claimed.
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { JobStore } from "../../../base/domain/job.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { JobQueue } from "../../../train/jobs/job-queue.ts";
+import { holdResult } from "./hold-result.ts";
+
+/** How long a result is reused, in milliseconds. */
+const holdsMs = 1000;
+
+export interface QueueCheckDependencies {
+  readonly jobs: Pick<JobStore, "countWaiting">;
+  readonly jobQueue: Pick<JobQueue, "status">;
+  readonly clock: Clock;
+}
+
+/** A check that rejects with what jobs wait for, other than their turn; whose they are it does not say. */
+export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
+  return holdResult(() => check(dependencies), holdsMs, dependencies.clock);
+}
+
+async function check({ jobs, jobQueue }: QueueCheckDependencies): Promise<void> {
+  const { claimFault } = jobQueue.status();
+  const waiting = await jobs.countWaiting();
+  const faults = waiting.map(
+    ({ waitingFor, count }) => `${count} training ${count === 1 ? "job waits" : "jobs wait"}: ${waitingFor}`,
+  );
+  if (claimFault !== null) faults.unshift(`No training job can be taken up: ${claimFault}`);
+  if (faults.length > 0) throw new ServiceError({ code: "unavailable", message: faults.join(" ") });
+}

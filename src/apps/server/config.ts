@@ -1,0 +1,332 @@
+// The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
+// passed down. The only place that reads the environment. Each folder describes its own settings.
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
+import { join, resolve } from "node:path";
+import { isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-place.ts";
+import { isLoopback } from "../../base/domain/loopback.ts";
+import { checkUserSettings } from "../../access/users/signed-in-users.ts";
+import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import {
+  defaultsOf,
+  readSetting,
+  type Machine,
+  type Setting,
+  type SettingsOf,
+  type SettingsSchema,
+} from "../../base/domain/settings.ts";
+import { isPostgresUrl, shownUrl } from "../../store/storage/postgres/postgres-url.ts";
+import {
+  readOpenTelemetry,
+  type OpenTelemetrySettings,
+} from "../../base/telemetry/open-telemetry/environment.ts";
+import { goneSettings } from "./gone-settings.ts";
+import { sections, settingGroups, type SectionName } from "./settings.ts";
+import { trainerElsewhere } from "./trainer-elsewhere.ts";
+
+export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> } & {
+  /** By the variables of OpenTelemetry's specification; null where it sends nothing. */
+  readonly openTelemetry: OpenTelemetrySettings | null;
+};
+
+/** A setting with all its spellings. */
+export interface SettingSpelling {
+  /** What people look for who want it. */
+  readonly group: string;
+  readonly section: SectionName;
+  readonly name: string;
+  /** `--engine-threads` */
+  readonly flag: string;
+  /** `HONE_ENGINE_THREADS` */
+  readonly variable: string;
+  readonly setting: Setting;
+}
+
+/** Every setting there is, in the order of the groups. Those of `server` carry no section name in their spellings. */
+export function allSettings(): readonly SettingSpelling[] {
+  return Object.entries(settingGroups).flatMap(([group, keys]) =>
+    keys.map((key) => {
+      const words = spelledKey(key);
+      const [section, name] = key.split(".") as [SectionName, string];
+      const setting = (sections[section] as SettingsSchema)[name];
+      return { group, section, name, flag: `--${words}`, variable: variableOf(words), setting };
+    }),
+  );
+}
+
+/** The flags of settings that were. */
+export function goneFlags(): readonly string[] {
+  return [...goneSettings.keys()].map((key) => `--${spelledKey(key)}`);
+}
+
+/** Values by flag name without the dashes (`engine-threads`), as a command line gives them. */
+export type FlagValues = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the configuration. What the machine decides has its number.
+ *
+ * @param environment empty variables count as not set, except those of lists
+ * @throws ServiceError `invalid` naming the setting, its value and its range; unknown keys of `hone.json` and unknown
+ *   `HONE_*` variables are refused by name
+ */
+export function readConfig(
+  flags: FlagValues,
+  environment: NodeJS.ProcessEnv = process.env,
+  machine = thisMachine(),
+): HoneConfig {
+  const spellings = allSettings();
+  refuseGone(flags, environment);
+  refuseUnknownVariables(spellings, environment);
+  const values = Object.fromEntries(
+    (Object.keys(sections) as SectionName[]).map((section) => [
+      section,
+      { ...defaultsOf(sections[section] as SettingsSchema) },
+    ]),
+  ) as Record<SectionName, Record<string, unknown>>;
+  const dataFolder = resolve(
+    textOf(flags["data"]) ?? filled(environment, "HONE_DATA") ?? sections.server.data.default,
+  );
+  const file = readConfigFile(join(dataFolder, "hone.json"), spellings);
+  for (const spelling of spellings) {
+    const { section, name, flag, variable, setting } = spelling;
+    const given: readonly (readonly [string, unknown])[] = [
+      [flag, flags[flag.slice(2)]],
+      // An empty list is one.
+      [variable, setting.kind === "list" ? environment[variable] : filled(environment, variable)],
+      [`hone.json: ${section}.${name}`, file[section]?.[name]],
+    ];
+    const first = given.find(([, value]) => value !== undefined);
+    if (first !== undefined) values[section][name] = readSetting(first[0], setting, first[1]);
+  }
+  // Read as a whole number of at least 0.
+  const modelBytes = (values.models["memoryBytes"] as number) || Infinity;
+  for (const { section, name, setting } of spellings) {
+    if ("byMachine" in setting && values[section][name] === 0)
+      values[section][name] = setting.byMachine?.({ ...machine, modelBytes });
+  }
+  values.server["data"] = dataFolder;
+  const blobs = textOf(values.server["blobs"]);
+  if (blobs !== undefined) values.server["blobs"] = blobsPlace(blobs);
+  // The record was filled from the sections' own schemas.
+  const config = { ...values, openTelemetry: readOpenTelemetry(environment) } as unknown as HoneConfig;
+  refuseUnsafe(config);
+  for (const section of Object.values(config)) Object.freeze(section);
+  return Object.freeze(config);
+}
+
+/** @throws ServiceError `invalid` for what is neither a folder nor a bucket */
+function blobsPlace(given: string): string {
+  if (isBucketUrl(given)) {
+    readBucketUrl(given);
+    return given;
+  }
+  if (given !== "" && !/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return resolve(given);
+  throw new ServiceError({
+    code: "invalid",
+    message: `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>), which all servers on the database reach.`,
+  });
+}
+
+/** What of this machine is this process's to use. */
+export function thisMachine(): Machine {
+  // 0 or more than the machine has where no control group constrains the process.
+  const constrained = process.constrainedMemory();
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return { coreCount: availableParallelism(), memoryBytes };
+}
+
+/** A variable's value; an empty one, as Compose files pass on what nobody set, counts as not set. */
+function filled(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  return environment[name] === "" ? undefined : environment[name];
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** As a flag names it, without the dashes. */
+function spelled(section: string, name: string): string {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return section === "server" ? words : `${section}-${words}`;
+}
+
+function variableOf(words: string): string {
+  return `HONE_${words.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** The same of `section.name`. */
+function spelledKey(key: string): string {
+  const [section = "", name = ""] = key.split(".");
+  return spelled(section, name);
+}
+
+function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
+  for (const [key, instead] of goneSettings) {
+    const words = spelledKey(key);
+    const given = flags[words] === undefined ? variableOf(words) : `--${words}`;
+    if (flags[words] === undefined && environment[given] === undefined) continue;
+    throw new ServiceError({ code: "invalid", message: `${given} is no setting any more: ${instead}.` });
+  }
+}
+
+function refuseUnknownVariables(spellings: readonly SettingSpelling[], environment: NodeJS.ProcessEnv): void {
+  const ofCommands = ["HONE_URL", "HONE_BASE_URL", "HONE_TO_API_KEY"];
+  const known = new Set([...spellings.map((spelling) => spelling.variable), ...ofCommands]);
+  const unknown = Object.keys(environment).filter((name) => name.startsWith("HONE_") && !known.has(name));
+  if (unknown.length > 0) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `Unknown environment variable ${unknown.join(", ")}; \`hone serve --help-all\` lists those that exist.`,
+    });
+  }
+}
+
+type ConfigFile = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+
+function readConfigFile(path: string, spellings: readonly SettingSpelling[]): ConfigFile {
+  if (!existsSync(path)) return {};
+  requirePlainFile(path, statSync(path));
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new ServiceError({ code: "invalid", message: `${path} is not JSON: ${String(cause)}`, cause });
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `${path} must hold an object of sections, such as {"server": {"port": 8000}}.`,
+    });
+  }
+  const file = parsed as ConfigFile;
+  for (const [section, settings] of Object.entries(file)) {
+    for (const name of Object.keys(settings ?? {})) {
+      if (!spellings.some((spelling) => spelling.section === section && spelling.name === name)) {
+        const instead = goneSettings.get(`${section}.${name}`);
+        const what =
+          instead === undefined
+            ? `there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist`
+            : `${section}.${name} is no setting any more: ${instead}`;
+        throw new ServiceError({ code: "invalid", message: `${path}: ${what}.` });
+      }
+    }
+  }
+  return file;
+}
+
+function refuseUnsafe(config: HoneConfig): void {
+  const { auth, host, databaseUrl, roles } = config.server;
+  checkUserSettings(config.users);
+  trainerElsewhere(config.server);
+  if (auth === "off" && (config.users.header !== null || config.users.issuer !== null)) {
+    throw new ServiceError({
+      code: "invalid",
+      message:
+        "HONE_AUTH=off lets everyone in as admin, whoever users.header or users.issuer name; leave authentication on.",
+    });
+  }
+  if (auth === "off" && !isLoopback(host)) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_AUTH=off is allowed only on a loopback address; the host is ${host}. Bind to 127.0.0.1 or leave authentication on.`,
+    });
+  }
+  if (databaseUrl !== null && !databaseUrl.startsWith("file:") && !isPostgresUrl(databaseUrl)) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_DATABASE_URL is ${shownUrl(databaseUrl)}; it must be postgres://user:password@host/database, or file:<path> for SQLite.`,
+    });
+  }
+  const given = JSON.stringify(roles.join(","));
+  if (roles.length === 0 || !roles.every((role) => role === "serve" || role === "train")) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_ROLES is ${given}; it must be serve, train, or serve,train.`,
+    });
+  }
+  const isForMany = databaseUrl !== null && isPostgresUrl(databaseUrl);
+  if (!isForMany && !(roles.includes("serve") && roles.includes("train"))) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_ROLES is ${given}, and nobody else can be on a SQLite database to do the rest. Give it both roles, or a PostgreSQL that servers share (HONE_DATABASE_URL).`,
+    });
+  }
+}
+
+/** The configuration for people, without secrets. */
+export function shownConfig(config: HoneConfig): object {
+  // What is no setting of ours, and holds keys of collectors, is not shown.
+  const { openTelemetry: _, ...settings } = config;
+  const { server, transfer, remote } = settings;
+  return {
+    ...settings,
+    server: {
+      ...server,
+      apiKey: server.apiKey && "(set)",
+      databaseUrl: server.databaseUrl && shownUrl(server.databaseUrl),
+      trainerKey: server.trainerKey && "(set)",
+    },
+    transfer: { ...transfer, secret: transfer.secret && "(set)" },
+    remote: { ...remote, apiKey: remote.apiKey && "(set)" },
+  };
+}
+
+/** What a command that talks to a server reads from the environment. */
+export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): {
+  readonly url: string;
+  readonly apiKey: string | null;
+  /** Of another server, where a command talks to two. */
+  readonly toApiKey: string | null;
+  readonly data: string;
+} {
+  const given = (name: string): string | undefined => filled(environment, name);
+  return {
+    url:
+      given("HONE_BASE_URL") ??
+      given("HONE_URL") ??
+      `http://127.0.0.1:${given("HONE_PORT") ?? sections.server.port.default}`,
+    apiKey: given("HONE_API_KEY") ?? null,
+    toApiKey: given("HONE_TO_API_KEY") ?? null,
+    data: given("HONE_DATA") ?? sections.server.data.default,
+  };
+}
+
+/** Where the hub of models is, and who asks, as its own programs read it from the environment. */
+export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
+  readonly endpoint: string;
+  readonly token: string | null;
+} {
+  const given = (name: string): string | null => environment[name]?.trim() || null;
+  return {
+    endpoint: (given("HF_ENDPOINT") ?? "https://huggingface.co").replace(/\/+$/, ""),
+    token: given("HF_TOKEN"),
+  };
+}
+
+/** Where the store of buckets is, as its own programs read it from the environment; null for AWS, or as their files say. */
+export function readStoreEndpoint(environment: NodeJS.ProcessEnv = process.env): string | null {
+  const given = environment["AWS_ENDPOINT_URL_S3"]?.trim() || environment["AWS_ENDPOINT_URL"]?.trim();
+  return given?.replace(/\/+$/, "") ?? null;
+}
+
+/** Adds variables to what the processes that this one starts will see; those that are set stay as they are. */
+export function addToChildEnvironment(
+  variables: Readonly<Record<string, string>>,
+  environment: NodeJS.ProcessEnv = process.env,
+): void {
+  for (const [name, value] of Object.entries(variables)) environment[name] ??= value;
+}
+
+/** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
+export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
+  const secrets = [
+    "HONE_API_KEY",
+    "HONE_DATABASE_URL",
+    "HONE_TRAINER_KEY",
+    "HONE_TRANSFER_SECRET",
+    "HONE_REMOTE_API_KEY",
+    "HF_TOKEN",
+  ];
+  for (const name of secrets) delete environment[name];
+}

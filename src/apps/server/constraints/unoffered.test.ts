@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { grammar, jsonSchema } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
+import { unofferedConstraint } from "./unoffered.ts";
+
+test("a check names what of a constraint the model's engine does not offer", () => {
+  const features = new Set(["constraint-json-schema", "constraint-regex", "min-p"] as const);
+  const engine = { capabilities: { features, isExact: false } };
+  assert.equal(unofferedConstraint(jsonSchema({}), engine), null);
+  assert.equal(unofferedConstraint(grammar('root ::= "a"'), undefined), null);
+  assert.deepEqual(unofferedConstraint(grammar('root ::= "a"'), engine), {
+    refusal: {
+      kind: "not-offered",
+      subject: "grammar",
+      place: "",
+      message: "The engine of this model does not offer grammar; it offers json schema, regex.",
+    },
+    instances: [],
+    notices: [],
+    compileMs: 0,
+  });
+  const pattern = { ...jsonSchema({}), whitespacePattern: " " };
+  assert.equal(unofferedConstraint(pattern, engine)?.refusal?.subject, "whitespace pattern");
+});

@@ -1,0 +1,18 @@
+// The answer to the check of a constraint that the model's engine does not offer; the constraint itself is not read then.
+import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
+import type { Engine } from "../../../base/domain/generation.ts";
+import { missingOf, offeredConstraints } from "../../../inference/chat/missing-features.ts";
+
+/** Null where the engine offers it, or there is none. */
+export function unofferedConstraint(
+  constraint: Constraint,
+  engine: Pick<Engine, "capabilities"> | undefined,
+): ConstraintCheck | null {
+  const missing = engine === undefined ? [] : missingOf(constraint, engine.capabilities);
+  if (engine === undefined || missing.length === 0) return null;
+  const subject = missing.join(", ");
+  const offered = offeredConstraints(engine.capabilities) || "none";
+  const message = `The engine of this model does not offer ${subject}; it offers ${offered}.`;
+  const refusal = { kind: "not-offered", subject, place: "", message } as const;
+  return { refusal, instances: [], notices: [], compileMs: 0 };
+}

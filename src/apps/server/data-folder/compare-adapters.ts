@@ -1,0 +1,115 @@
+// Compares the adapters that are kept with the versions in the database. Where they differ, one of them belongs elsewhere or
+// lost its last writes, as a database does whose log was damaged: nothing is removed, and the system check stays red.
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import type { JobStore } from "../../../base/domain/job.ts";
+import { adapterFolderOf, adaptersOf, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
+import { allItems } from "../../../base/domain/page.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+export interface AdapterComparison {
+  /** Adapters that versions of the database are to have, by their keys. */
+  readonly missing: readonly string[];
+  /** Those of versions that the database does not know, and never had. */
+  readonly unknown: readonly string[];
+}
+
+export interface ComparedStores {
+  readonly artifacts: Pick<ArtifactStore, "has" | "names">;
+  readonly models: Pick<ModelStore, "find" | "findVersion" | "list" | "listVersions" | "greatestStep">;
+  readonly jobs: Pick<JobStore, "list">;
+}
+
+/** To be called while this server runs no job, behind the sweep. */
+export async function compareAdapters(stores: ComparedStores): Promise<AdapterComparison> {
+  return { missing: await missingAdapters(stores), unknown: await unknownAdapters(stores) };
+}
+
+/** What is wrong with what was found and is so still; null where all is well, as after others have published or deleted. */
+export async function comparisonFault(
+  { missing, unknown }: AdapterComparison,
+  stores: ComparedStores,
+): Promise<ServiceError | null> {
+  const { artifacts } = stores;
+  const gone: string[] = [];
+  const strange: string[] = [];
+  for (const key of missing)
+    if ((await isVersions(stores, key)) && !(await artifacts.has(key))) gone.push(key);
+  for (const key of unknown)
+    if (!(await isKnown(stores, key)) && (await artifacts.has(key))) strange.push(key);
+  if (gone.length + strange.length === 0) return null;
+  const parts = [
+    ...(gone.length === 0
+      ? []
+      : [`${named(gone)} should be there and ${gone.length === 1 ? "is" : "are"} not`]),
+    ...(strange.length === 0 ? [] : [`the database does not know ${named(strange)}`]),
+  ];
+  return new ServiceError({
+    code: "internal",
+    message:
+      `In the data folder ${parts.join(", and ")}. The database may have lost what was written last, or is another one's: ` +
+      "put back the one that belongs to these adapters, or delete the versions, or move the folders away.",
+  });
+}
+
+/** Folders that a message names. */
+const namedMax = 5;
+
+function named(folders: readonly string[]): string {
+  const rest = folders.length > namedMax ? ` and ${folders.length - namedMax} more` : "";
+  return `${folders.slice(0, namedMax).join(", ")}${rest}`;
+}
+
+async function missingAdapters({ artifacts, models }: ComparedStores): Promise<readonly string[]> {
+  const missing: string[] = [];
+  const all = { entity: null, project: null, name: null };
+  for await (const { id } of allItems((page) => models.list(all, page))) {
+    // Asked once for each model: a store elsewhere takes its time to answer.
+    const there = new Set((await artifacts.names(adaptersOf(id))).map((name) => `${adaptersOf(id)}/${name}`));
+    for await (const { adapterFolder } of allItems((page) => models.listVersions(id, page)))
+      if (adapterFolder !== null && !there.has(adapterFolder)) missing.push(adapterFolder);
+  }
+  return missing;
+}
+
+async function unknownAdapters(stores: ComparedStores): Promise<readonly string[]> {
+  const { artifacts } = stores;
+  const unknown: string[] = [];
+  for (const modelId of await artifacts.names("adapters")) {
+    const steps = (await artifacts.names(adaptersOf(modelId))).filter((name) => /^\d+$/.test(name));
+    const known = await greatestKnownStep(stores, modelId);
+    unknown.push(
+      ...steps.filter((step) => Number(step) > known).map((step) => adapterFolderOf(modelId, Number(step))),
+    );
+  }
+  return unknown;
+}
+
+/** Whether the adapter with this key is one that a version is to have. */
+async function isVersions({ models }: ComparedStores, key: string): Promise<boolean> {
+  const { modelId, step } = versionOf(key);
+  return (await models.findVersion(modelId, step))?.adapterFolder === key;
+}
+
+async function isKnown(stores: ComparedStores, key: string): Promise<boolean> {
+  const { modelId, step } = versionOf(key);
+  return step <= (await greatestKnownStep(stores, modelId));
+}
+
+/** The version whose adapter has this key, as `adapterFolderOf` makes them. */
+function versionOf(key: string): VersionKey {
+  const [, modelId = "", step] = key.split("/");
+  return { modelId, step: Number(step) };
+}
+
+/** Of the model's versions, and of those that its jobs have begun to make; -1 of a model that there is not. */
+async function greatestKnownStep(
+  { models, jobs }: Pick<ComparedStores, "models" | "jobs">,
+  modelId: string,
+): Promise<number> {
+  if ((await models.find(modelId)) === null) return -1;
+  let greatest = await models.greatestStep(modelId);
+  const filter = { entity: null, modelId, kind: null, state: null };
+  for await (const { pins } of allItems((page) => jobs.list(filter, page)))
+    greatest = Math.max(greatest, pins?.resultStep ?? 0);
+  return greatest;
+}

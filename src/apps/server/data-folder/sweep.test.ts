@@ -1,0 +1,219 @@
+// What the sweep at a server's start removes, and what it leaves alone.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import {
+  moment,
+  sampleCounts,
+  sampleJob,
+  samplePins,
+  sampleVersion,
+  storeModel,
+  storeServer,
+} from "../../../store/storage/contract/storage-under-test.ts";
+import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import { sweepDataFolder, sweepOfDeadServers } from "./sweep.ts";
+
+/** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */
+async function open(t: TestContext, { hasOthers = false } = {}) {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { artifacts, folder } = dataFolderAt(dataFolder);
+  const { models, jobs, servers } = memoryStorage()();
+  await storeServer(servers);
+  await storeModel(models, "m");
+  const claim = async (id: string, resultStep: number): Promise<void> => {
+    await jobs.create(sampleJob(id, "m"), [], null);
+    await jobs.claim("server", moment(0));
+    await jobs.pin(id, "server", { ...samplePins, resultStep });
+  };
+  const succeed = async (id: string, step: number): Promise<void> => {
+    const version = sampleVersion("m", step, { jobId: id });
+    await jobs.succeed(id, { owner: "server", version, counts: sampleCounts, at: moment(1), data: {} });
+  };
+  const publish = async (step: number): Promise<void> => {
+    await claim(`${step}`, step);
+    await succeed(`${step}`, step);
+  };
+  for (const step of [1, 2]) await publish(step);
+  await models.deleteVersions("m", [2]);
+  await claim("3", 3);
+  await jobs.end("3", "cancelled", "cancelled", moment(1));
+  await claim("4", 4);
+  const make = (...names: readonly string[]): void => {
+    for (const name of names) {
+      mkdirSync(dirname(join(dataFolder, name)), { recursive: true });
+      writeFileSync(join(dataFolder, name), "");
+    }
+  };
+  const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
+  /** What the trainer was told to give up. */
+  const discarded: string[] = [];
+  const runner = {
+    discardWork: async (jobId: string) => {
+      discarded.push(`work of ${jobId}`);
+      await folder.removeJob(jobId);
+    },
+    discardState: async (state: string) => {
+      discarded.push(state);
+      const [, step] = state.split("m:");
+      await artifacts.remove(`adapters/m/${step}/optimizer.safetensors`);
+    },
+  };
+  const sweep = (meanwhile: () => Promise<void> = async () => undefined) =>
+    sweepDataFolder({
+      hasOthers,
+      clock: systemClock,
+      artifacts,
+      folder,
+      root: dataFolder,
+      models: {
+        ...models,
+        findVersion: async (...version) => {
+          const found = await models.findVersion(...version);
+          await meanwhile();
+          return found;
+        },
+      },
+      jobs,
+      servers,
+      runner,
+      optimizerStatesKept: 2,
+      logger: silentLogger,
+    });
+  const clock = new FakeClock();
+  const stores = { models, jobs, servers };
+  const sweepDead = sweepOfDeadServers({
+    ...stores,
+    artifacts,
+    runner,
+    clock,
+    graceMs: 60_000,
+    logger: silentLogger,
+  });
+  const age = (name: string): void => utimesSync(join(dataFolder, name), new Date(0), new Date(0));
+  return { make, there, age, sweep, sweepDead, clock, publish, succeed, jobs, discarded };
+}
+
+test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
+  const { make, there, sweep, discarded } = await open(t);
+  const going = [
+    "jobs/3/step-2/optimizer.safetensors",
+    "jobs/gone/step-2/optimizer.safetensors",
+    ".disk-check-7",
+    "imports/0190/adapter_model.safetensors",
+    "cache/weights.7.partial",
+    "adapters/m/2/adapter_config.json",
+    "adapters/m/3/adapter_config.json",
+    "work/gone/adapters+m+5.0190/adapter_model.safetensors",
+    "work/gone/0190/sent.tar",
+    "adapters/m/.5.tmp-job-7/adapter_model.safetensors",
+    "adapters/gone/.deleted",
+    "adapters/gone/1/adapter_config.json",
+    "adapters/unfinished/.1.tmp-job-7/adapter_model.safetensors",
+  ];
+  const staying = [
+    "hone.json",
+    "jobs/4/step-2.json",
+    "jobs/4/step-2/optimizer.safetensors",
+    "jobs/4/current-logprobs.safetensors",
+    "work/server/adapters+m+6.0190/adapter_model.safetensors",
+    "cache/weights.safetensors",
+    "adapters/m/1/adapter_config.json",
+    "adapters/m/4/adapter_config.json",
+    "adapters/m/5/adapter_config.json",
+    "adapters/m/notes/text",
+    "adapters/unknown/1/adapter_config.json",
+  ];
+  make(...going, ...staying);
+  await sweep();
+  assert.deepEqual(
+    there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2", "jobs/3", "jobs/gone"),
+    [],
+  );
+  assert.deepEqual(discarded.toSorted(), ["state of m:2", "work of 3", "work of gone"]);
+  assert.deepEqual(there(...staying), staying);
+});
+
+test("while jobs run, what servers left that have died goes, and nothing of those that live", async (t) => {
+  const { make, there, sweepDead, clock, discarded } = await open(t);
+  const going = [
+    "work/gone/adapters+m+5.0190/adapter_model.safetensors",
+    `work/gone/${encodeURIComponent("adapters/none/1")}.held`,
+    "adapters/none/1/adapter_config.json",
+    "jobs/3/step-2/optimizer.safetensors",
+  ];
+  const staying = [
+    "jobs/4/step-2/optimizer.safetensors",
+    "work/server/adapters+m+6.0190/adapter_model.safetensors",
+    `work/gone/${encodeURIComponent("adapters/m/1")}.held`,
+    "adapters/m/1/adapter_config.json",
+    "adapters/m/5/adapter_config.json",
+    "cache/weights.7.partial",
+  ];
+  make(...going, ...staying);
+  await sweepDead();
+  await clock.advance(59_000);
+  await sweepDead();
+  // It may only have lost its lease.
+  assert.deepEqual(there(...going), going.slice(0, 3));
+  await clock.advance(1000);
+  await sweepDead();
+  assert.deepEqual(there(...going), []);
+  assert.deepEqual(
+    there(...staying),
+    staying.filter((name) => !name.startsWith("work/gone")),
+  );
+  assert.deepEqual(discarded, ["work of 3"]);
+});
+
+test("a version that another server's job makes while it is swept stays", async (t) => {
+  const { make, there, sweep, succeed } = await open(t);
+  const name = "adapters/m/4/adapter_config.json";
+  make(name);
+  let isMade = false;
+  await sweep(async () => {
+    if (!isMade) await succeed("4", 4);
+    isMade = true;
+  });
+  assert.deepEqual(there(name), [name]);
+});
+
+test("versions that are not among the newest lose their optimizer's state, and nothing else", async (t) => {
+  const { make, there, sweep, publish, jobs, discarded } = await open(t);
+  await jobs.end("4", "cancelled", "cancelled", moment(1));
+  for (const step of [5, 6]) await publish(step);
+  const files = [1, 5, 6].flatMap((step) => [
+    `adapters/m/${step}/adapter_model.safetensors`,
+    `adapters/m/${step}/optimizer.safetensors`,
+  ]);
+  make(...files);
+  await sweep();
+  assert.deepEqual(
+    there(...files),
+    files.filter((file) => file !== "adapters/m/1/optimizer.safetensors"),
+  );
+  assert.deepEqual(discarded, ["state of m:2", "state of m:1"]);
+});
+
+test("beside other servers an adapter that was put there just now stays, and what is left of jobs goes", async (t) => {
+  const { make, there, age, sweep } = await open(t, { hasOthers: true });
+  make("adapters/m/2/adapter_config.json", "adapters/m/3/adapter_config.json", "jobs/3/step-1/optimizer");
+  await sweep();
+  assert.deepEqual(there("adapters/m/2", "adapters/m/3", "jobs/3"), ["adapters/m/2", "adapters/m/3"]);
+  for (const step of [2, 3]) age(`adapters/m/${step}`);
+  await sweep();
+  assert.deepEqual(there("adapters/m/2", "adapters/m/3"), []);
+});
+
+test("a data folder that holds nothing yet is left as it is", async (t) => {
+  const { there, sweep } = await open(t);
+  await sweep();
+  assert.deepEqual(there("jobs", "adapters"), []);
+});

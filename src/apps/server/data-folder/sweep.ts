@@ -1,0 +1,148 @@
+// Removes, before anything runs, what a process that died left: of its own what it was working with, and among the artifacts
+// what no live server has begun and no version or job needs. Of versions only what is known to be nobody's goes: those of a
+// model that the database does not know may be of another database, so they stay, and the log names them.
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import { removeEarlierLeftovers } from "../../../store/artifacts/earlier-leftovers.ts";
+import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { isTerminal, type JobRunner, type JobState, type JobStore } from "../../../base/domain/job.ts";
+import { adapterFolderOf, adaptersOf, type ModelStore } from "../../../base/domain/model.ts";
+import { allItems } from "../../../base/domain/page.ts";
+import type { ServerStore } from "../../../base/domain/servers/server-store.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { clearStaging } from "../backup/staging.ts";
+
+export interface SweepDependencies {
+  readonly artifacts: ArtifactStore;
+  readonly folder: ServerFolder;
+  /** Where servers before `work/` wrote. */
+  readonly root: string;
+  /** Whether other servers may be putting adapters among the artifacts. */
+  readonly hasOthers: boolean;
+  readonly clock: Clock;
+  readonly models: Pick<
+    ModelStore,
+    "find" | "findVersion" | "greatestStep" | "oldTrainerStates" | "dropTrainerStates"
+  >;
+  readonly jobs: Pick<JobStore, "find" | "list">;
+  readonly servers: Pick<ServerStore, "has">;
+  /** Its trainer may keep states elsewhere. */
+  readonly runner: Pick<JobRunner, "discardWork" | "discardState">;
+  /** Of how many of a model's newest versions the optimizer's state stays. */
+  readonly optimizerStatesKept: number;
+  readonly logger: Logger;
+}
+
+/** Longer than any server takes from an adapter that it puts in its place to its version in the database. */
+const comingMs = 3_600_000;
+
+/** To be called while this server runs no job. */
+export async function sweepDataFolder(dependencies: SweepDependencies): Promise<void> {
+  const { artifacts, folder, servers, root, logger } = dependencies;
+  const isLive = (server: string): Promise<boolean> => servers.has(server);
+  const isKnown = isKnownTo(dependencies);
+  const removed = [
+    ...(await removeEarlierLeftovers(root, isKnown)),
+    ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
+    ...(await folder.sweep(isLive)),
+    ...(await clearStaging(root)),
+    ...(await sweepJobs(dependencies, [...(await folder.jobIds()), ...(await artifacts.names("jobs"))])),
+  ];
+  for (const modelId of await artifacts.names("adapters"))
+    removed.push(...(await sweepModel(dependencies, modelId)));
+  if (removed.length > 0) logger.warn({ removed }, "removed what an earlier run left behind");
+}
+
+export interface DeadServerDependencies extends Pick<
+  SweepDependencies,
+  "artifacts" | "models" | "jobs" | "servers" | "runner" | "clock" | "logger"
+> {
+  /** How long a server has to be gone: one that only lost its lease ends first what it was at. In milliseconds. */
+  readonly graceMs: number;
+}
+
+/** Makes what removes what servers left among the artifacts that have died; to be called again and again while jobs run. */
+export function sweepOfDeadServers(dependencies: DeadServerDependencies): () => Promise<void> {
+  const { artifacts, servers, clock, graceMs, logger } = dependencies;
+  /** When each was first found gone, by the monotonic clock. */
+  const goneSince = new Map<string, number>();
+  const isLive = async (server: string): Promise<boolean> => {
+    if (await servers.has(server)) return true;
+    const nowMs = clock.monotonicMs();
+    const since = goneSince.get(server) ?? nowMs;
+    const isWaitedFor = nowMs - since < graceMs;
+    if (isWaitedFor) goneSince.set(server, since);
+    else goneSince.delete(server);
+    return isWaitedFor;
+  };
+  const isKnown = isKnownTo(dependencies);
+  return async () => {
+    const removed = [
+      ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
+      ...(await sweepJobs(dependencies, await artifacts.names("jobs"))),
+    ];
+    if (removed.length > 0) logger.warn({ removed }, "removed what a server that died left behind");
+  };
+}
+
+/** Whether the model of an artifact is there. */
+function isKnownTo({ models }: Pick<SweepDependencies, "models">): (key: string) => Promise<boolean> {
+  return async (key) => (await models.find(modelOf(key))) !== null;
+}
+
+function modelOf(key: string): string {
+  return key.split("/")[1] ?? "";
+}
+
+/** What is kept of jobs that have ended, or went with their model, is of no use to any attempt. */
+async function sweepJobs(
+  { jobs, runner }: Pick<SweepDependencies, "jobs" | "runner">,
+  jobIds: readonly string[],
+): Promise<readonly string[]> {
+  const removed: string[] = [];
+  for (const jobId of new Set(jobIds)) {
+    const job = await jobs.find(jobId);
+    if (job !== null && !isTerminal(job.state)) continue;
+    await runner.discardWork(jobId);
+    removed.push(`jobs/${jobId}`);
+  }
+  return removed;
+}
+
+async function sweepModel(dependencies: SweepDependencies, modelId: string): Promise<readonly string[]> {
+  const { artifacts, models, runner, optimizerStatesKept, hasOthers, clock, logger } = dependencies;
+  const key = adaptersOf(modelId);
+  if ((await models.find(modelId)) === null) {
+    logger.warn({ key }, "the database does not know this model; its adapters are left alone");
+    return [];
+  }
+  const states = await models.oldTrainerStates(modelId, optimizerStatesKept);
+  for (const state of states) await runner.discardState(state);
+  await models.dropTrainerStates(modelId, states);
+  return artifacts.sweep(key, {
+    olderThan: hasOthers ? new Date(clock.now().getTime() - comingMs) : new Date(8.64e15),
+    isKnown: async (child) => {
+      const step = Number(child.slice(key.length + 1));
+      if (adapterFolderOf(modelId, step) !== child) return true;
+      // Asked first: a job that another server runs may make the version at any moment, one that has ended never.
+      const jobs = await jobsOfStep(dependencies, modelId, step);
+      if (!jobs.every(isTerminal) || (await models.findVersion(modelId, step)) !== null) return true;
+      // A step that was used and is no version any more was deleted.
+      const isUsed = step <= (await models.greatestStep(modelId));
+      return !isUsed && jobs.length === 0;
+    },
+  });
+}
+
+/** The states of the jobs that were to publish this step. */
+async function jobsOfStep(
+  { jobs }: SweepDependencies,
+  modelId: string,
+  step: number,
+): Promise<readonly JobState[]> {
+  const filter = { entity: null, modelId, kind: null, state: null };
+  const states: JobState[] = [];
+  for await (const { pins, state } of allItems((page) => jobs.list(filter, page)))
+    if (pins?.resultStep === step) states.push(state);
+  return states;
+}

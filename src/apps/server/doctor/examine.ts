@@ -1,0 +1,62 @@
+// What `hone doctor` finds: of the machine, the settings, the data folder, the address and the models, whether a server would
+// work here, and what to do where it would not. Starts no server, and changes nothing.
+import { totalmem } from "node:os";
+import { everyKernel, kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
+import { openFilesMax } from "../open-files.ts";
+import { readConfig, thisMachine, type FlagValues, type HoneConfig } from "../config.ts";
+import { machineKernels } from "../../../inference/engine/device/machine-kernels.ts";
+import { triedDevice } from "../../../inference/engine/device/usable-device.ts";
+import { builtInModel, nodeVersions } from "../package.ts";
+import { addressFindings, type FindServer, type SeenServer } from "./address.ts";
+import { dataFindings } from "./data-folder.ts";
+import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
+import { memoryFinding, nodeFinding, openFilesFinding, processorFinding, thisProcessor } from "./machine.ts";
+import { modelFindings } from "./models.ts";
+
+export type { FindServer, Finding, SeenServer };
+
+/** Each finding as it is made. @param flags as of `hone serve` */
+export async function* examine(flags: FlagValues, find: FindServer): AsyncGenerator<Finding> {
+  const { memoryBytes } = thisMachine();
+  yield nodeFinding(process.versions.node, nodeVersions());
+  yield processorFinding(thisProcessor());
+  yield memoryFinding(memoryBytes, totalmem());
+  const runtime = await runtimeFinding();
+  yield runtime;
+  const kernels = runtime.state === "ok" ? await machineKernels(null) : null;
+  if (kernels !== null) yield ok("kernels", kernelsText(kernels));
+  let config: HoneConfig;
+  try {
+    config = readConfig(flags);
+  } catch (error) {
+    yield fault("settings", reasonOf(error), "`hone serve --help-all` has every setting with its range.");
+    return;
+  }
+  yield ok("settings", "`hone serve --print-config` shows what is in force");
+  yield openFilesFinding(config.http.connections, openFilesMax());
+  yield* await dataFindings(config);
+  yield* await addressFindings(config.server, find);
+  yield* modelFindings(config, { memoryBytes, kernels: kernels ?? everyKernel });
+  if (config.server.device !== "cpu") yield await deviceFinding(config.server.device);
+}
+
+async function runtimeFinding(): Promise<Finding> {
+  const reason = await triedDevice("cpu", builtInModel().folder);
+  if (reason === null) return ok("runtime", "ONNX Runtime loads and computes");
+  return fault(
+    "runtime",
+    `ONNX Runtime cannot be used: ${reason}`,
+    "Install the packages again on this machine (npm ci); on Linux it needs glibc, so that Alpine does not do.",
+  );
+}
+
+async function deviceFinding(device: HoneConfig["server"]["device"]): Promise<Finding> {
+  const reason = await triedDevice(device, builtInModel().folder);
+  return reason === null
+    ? ok("device", `${device} computes what the processor does`)
+    : warning(
+        "device",
+        `${device} cannot be used: ${reason}`,
+        "The processor computes instead; drop --device to say so.",
+      );
+}

@@ -1,0 +1,132 @@
+// The first admin key: makes sure at each start that somebody can get in, and that a key which was replaced no longer can.
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { endOf, hashSecret, type AccessKey, type KeyStore } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { allItems } from "../../base/domain/page.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import { isOfStart, keyOf, newSecret, newStartKeyId } from "../../access/keys/key-secret.ts";
+import type { HoneConfig } from "./config.ts";
+
+/** The secret of the first admin key, and whether this call made it. */
+export interface FirstKey {
+  /** Null where only its hash is known. */
+  readonly secret: string | null;
+  readonly isNew: boolean;
+  /** Where it is to be found, for people. */
+  readonly place: string;
+}
+
+export interface FirstKeyDependencies {
+  readonly keys: KeyStore;
+  readonly settings: Pick<HoneConfig["server"], "apiKey" | "auth" | "data" | "entity">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a machine can guess of secrets shorter than that is worth a warning: 20 characters of base 62 are 119 bits. */
+const shortSecret = 20;
+
+/** Where the first key's secret is kept, readable by its owner only. */
+function adminKeyFile(dataFolder: string): string {
+  return join(dataFolder, "admin-key");
+}
+
+/**
+ * Makes sure that an administrator can get in: `HONE_API_KEY` becomes an admin key, in place of what an earlier start
+ * made; without it, and without any live admin key, a key is made and kept in `<data>/admin-key`, unless everybody is
+ * let in anyway.
+ *
+ * @throws ServiceError `invalid` when `HONE_API_KEY` is too short, `conflict` when it was revoked, has expired or is a
+ *   member's
+ */
+export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promise<FirstKey> {
+  const { keys, settings } = dependencies;
+  if (settings.apiKey !== null) {
+    await setFirstKey(dependencies, settings.apiKey);
+    return { secret: settings.apiKey, isNew: false, place: "HONE_API_KEY" };
+  }
+  const file = adminKeyFile(settings.data);
+  if ((await liveAdminKeys(dependencies)).length > 0) {
+    const secret = await readFile(file, "utf8").then(
+      (text) => text.trim(),
+      // It may have been taken elsewhere.
+      () => null,
+    );
+    const place = secret === null ? "with whoever made it; `hone keys create` makes another" : file;
+    return { secret, isNew: false, place };
+  }
+  if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
+  const secret = newSecret();
+  // The file is written first: a key in the store whose secret nobody has would lock everyone out.
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  await chmod(file, 0o600);
+  await keys.create(firstKey(dependencies, secret));
+  return { secret, isNew: true, place: file };
+}
+
+async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): Promise<void> {
+  const { keys, settings, clock, logger } = dependencies;
+  if (secret.length < 8)
+    throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
+  if (secret.length < shortSecret)
+    logger.warn(
+      { characters: secret.length },
+      `HONE_API_KEY is short enough to be guessed; ${shortSecret} random characters or more are not`,
+    );
+  const known = await keys.findByHash(hashSecret(secret));
+  if (known !== null && known.role !== "admin") {
+    const message = `HONE_API_KEY is the key ${known.id} of a member of ${JSON.stringify(known.entity)}; use another.`;
+    throw new ServiceError({ code: "conflict", message });
+  }
+  if (known !== null && endOf(known, hashSecret(secret), clock.now()) !== null) {
+    const message = `HONE_API_KEY is the key ${known.id}, which has expired or was rotated; use another.`;
+    throw new ServiceError({ code: "conflict", message });
+  }
+  const key = known ?? firstKey(dependencies, secret);
+  // Another server that starts at the same time with the same key may have made it since.
+  if (known === null)
+    await keys.create(key).catch(async (error: unknown) => {
+      if ((await keys.findByHash(key.secretHash)) === null) throw error;
+    });
+  const others = (await liveAdminKeys(dependencies)).filter(
+    ({ id, secretHash }) => id !== key.id && secretHash !== key.secretHash,
+  );
+  const kept = await secretHashIn(adminKeyFile(settings.data));
+  for (const { id, secretHash } of others) {
+    if (!isOfStart(id) && secretHash !== kept) {
+      if (known === null) logger.warn({ keyId: id }, "another admin key is live; `hone keys revoke` ends it");
+      continue;
+    }
+    await keys.revoke(id, clock.now());
+    logger.warn({ keyId: id }, "HONE_API_KEY has changed: revoked the admin key that an earlier start made");
+  }
+  // What it holds is no key any more.
+  if (kept !== null && kept !== key.secretHash) await rm(adminKeyFile(settings.data), { force: true });
+}
+
+async function secretHashIn(file: string): Promise<string | null> {
+  return await readFile(file, "utf8").then(
+    (text) => hashSecret(text.trim()),
+    () => null,
+  );
+}
+
+/** Those that let an administrator do everything. */
+async function liveAdminKeys({
+  keys,
+  clock,
+}: Pick<FirstKeyDependencies, "keys" | "clock">): Promise<readonly AccessKey[]> {
+  const live: AccessKey[] = [];
+  const now = clock.now();
+  for await (const key of allItems((page) => keys.list(page))) {
+    const isLive = key.revokedAt === null && endOf(key, key.secretHash, now) === null;
+    if (isLive && key.role === "admin" && key.scopes === null) live.push(key);
+  }
+  return live;
+}
+
+function firstKey({ settings: { entity }, clock }: FirstKeyDependencies, secret: string): AccessKey {
+  return keyOf(secret, { id: newStartKeyId(), entity, role: "admin", owner: entity }, clock);
+}

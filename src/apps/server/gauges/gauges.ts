@@ -1,0 +1,139 @@
+// What the server measures of its parts at each scrape: every queue and cache with its limit beside it.
+import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/generation.ts";
+import type { BaseModel } from "../../../base/domain/model.ts";
+import { childrenUsage, type ProcessUsage } from "../../../base/processes/family-usage.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+
+interface Base {
+  readonly model: Pick<BaseModel, "name">;
+  readonly engine: Pick<Engine, "status">;
+  readonly texts: { readonly waitingCount: number };
+}
+
+interface Parts {
+  readonly bases: readonly Base[];
+  readonly memory: { readonly bytes: number; readonly bytesMax: number; readonly waitingCount: number };
+  readonly jobQueue: { status(): { readonly runningCount: number; readonly watcherCount: number } };
+}
+
+/** Registers the gauges. */
+export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Parts): void {
+  exposeMemory(metrics, memory);
+  const perEngine = (name: string, help: string, read: (status: EngineStatus) => number): void =>
+    metrics.gauge({ name, help, labels: ["base_model"] }, () =>
+      bases.map((base) => ({ labels: { base_model: base.model.name }, value: read(base.engine.status()) })),
+    );
+  perEngine("hone_engine_ready", "1 while the engine answers.", ({ state }) =>
+    state.kind === "ready" ? 1 : 0,
+  );
+  perEngine(
+    "hone_engine_requests_running",
+    "Requests whose tokens are being computed.",
+    (status) => status.runningCount,
+  );
+  perEngine(
+    "hone_engine_requests_waiting",
+    "Requests that wait for a slot.",
+    (status) => status.waitingCount,
+  );
+  perEngine(
+    "hone_engine_requests_waiting_max",
+    "Requests that may wait.",
+    (status) => status.waitingCountMax,
+  );
+  metrics.gauge(
+    { name: "hone_chat_prompts_waiting", help: "Prompts that wait to be rendered.", labels: ["base_model"] },
+    () =>
+      bases.map(({ model, texts }) => ({
+        labels: { base_model: model.name },
+        value: texts.waitingCount,
+      })),
+  );
+  exposeOwnGauges(metrics, bases);
+  metrics.gauge({ name: "hone_training_jobs_running", help: "Training jobs that run." }, () => [
+    { value: jobQueue.status().runningCount },
+  ]);
+  metrics.gauge({ name: "hone_job_event_streams", help: "Streams of training jobs' events." }, () => [
+    { value: jobQueue.status().watcherCount },
+  ]);
+  exposeProcesses(metrics);
+}
+
+/** What base models take together, and who waits for it. */
+function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
+  metrics.gauge(
+    { name: "hone_model_memory_bytes", help: "What the base models in memory take at most, as estimated." },
+    () => [{ value: memory.bytes }],
+  );
+  metrics.gauge(
+    {
+      name: "hone_model_memory_bytes_max",
+      help: "The limit of hone_model_memory_bytes; absent without one.",
+    },
+    () => (memory.bytesMax === Infinity ? [] : [{ value: memory.bytesMax }]),
+  );
+  metrics.gauge(
+    { name: "hone_model_requests_waiting", help: "Requests that wait for a base model to be loaded." },
+    () => [{ value: memory.waitingCount }],
+  );
+}
+
+/** What runs in the modules that processes are started with. */
+const processNames: Readonly<Record<string, string>> = {
+  "embedded-main": "engine",
+  "child-main": "training",
+  "task-program": "tasks",
+};
+
+/** Of the server's own process there are metrics that Node's users know, such as process_resident_memory_bytes. */
+function exposeProcesses(metrics: Metrics): void {
+  const perProcess = (name: string, help: string, read: (usage: ProcessUsage) => number): void =>
+    metrics.gauge({ name, help, labels: ["process", "pid"] }, () =>
+      childrenUsage().map((usage) => ({
+        labels: { process: processNames[usage.module] ?? usage.module, pid: String(usage.id) },
+        value: read(usage),
+      })),
+    );
+  perProcess(
+    "hone_process_memory_bytes",
+    "Memory of the processes that the server has started, without files that are mapped; on Linux.",
+    ({ memoryBytes }) => memoryBytes,
+  );
+  perProcess(
+    "hone_process_cpu_seconds",
+    "Processor time that those processes have taken; on Linux.",
+    ({ cpuSeconds }) => cpuSeconds,
+  );
+}
+
+/** What each kind of engine shows of itself, with `_max` for a limit; engines of one kind share a metric. */
+function exposeOwnGauges(metrics: Metrics, bases: readonly Base[]): void {
+  const samples = (name: string, read: (gauge: EngineGauge) => number | null) => () =>
+    bases.flatMap(({ model, engine }) =>
+      engine
+        .status()
+        .gauges()
+        .flatMap((gauge) => {
+          const value = gauge.name === name ? read(gauge) : null;
+          return value === null ? [] : [{ labels: { base_model: model.name, ...gauge.labels }, value }];
+        }),
+    );
+  const all = bases.flatMap(({ engine }) => engine.status().gauges());
+  for (const gauge of new Map(all.map((one) => [one.name, one])).values()) {
+    const { name, limit, about, labels = {}, isTotal = false } = gauge;
+    const metric = {
+      name: `hone_engine_${name}`,
+      help: about,
+      labels: ["base_model", ...Object.keys(labels)],
+    };
+    const values = samples(name, ({ value }) => value);
+    if (isTotal) metrics.countedElsewhere(metric, values);
+    else metrics.gauge(metric, values);
+    if (limit === null) continue;
+    const bound = { ...metric, name: `${metric.name}_max`, help: `The limit of ${metric.name}.` };
+    metrics.gauge(
+      bound,
+      samples(name, (own) => own.limit),
+    );
+  }
+}

@@ -1,0 +1,95 @@
+// What of the engines gateways read at each scrape, under vLLM's names: how many requests run and wait, how full the memory of
+// keys and values is, and on which adapters. What vLLM counts and times of requests is chat's.
+import type { ChatService } from "../../../inference/chat/complete-chat.ts";
+import { vllmLabels } from "../../../inference/chat/measures/vllm-metrics.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/generation.ts";
+import type { BaseModel } from "../../../base/domain/model.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+
+interface Parts {
+  readonly bases: readonly {
+    readonly model: Pick<BaseModel, "name">;
+    readonly engine: Pick<Engine, "status">;
+  }[];
+  readonly chat: Pick<ChatService, "trainedRequests">;
+  /** Choices that run at once, each of which may be on another adapter. */
+  readonly slotCountMax: number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+const labels = ["model_name", "engine"];
+
+/** Registers the gauges. */
+export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, clock }: Parts): void {
+  const samples = (read: (status: EngineStatus) => number | null) => () =>
+    bases.flatMap(({ model, engine }) => {
+      const value = read(engine.status());
+      return value === null ? [] : [{ labels: vllmLabels(model.name), value }];
+    });
+  metrics.gauge(
+    { name: "vllm:num_requests_running", help: "Requests whose tokens are being computed.", labels },
+    samples(({ runningCount }) => runningCount),
+  );
+  metrics.gauge(
+    { name: "vllm:num_requests_waiting", help: "Requests that wait for a slot.", labels },
+    samples(({ waitingCount }) => waitingCount),
+  );
+  metrics.gauge(
+    {
+      name: "vllm:kv_cache_usage_perc",
+      help: "The part of the memory for keys and values that is in use; 1 is all of it.",
+      labels,
+    },
+    samples((status) => shareOf(status, "kv_cache_bytes")),
+  );
+  metrics.countedElsewhere(
+    { name: "vllm:prefix_cache_queries_total", help: "Tokens of prompts that were looked for.", labels },
+    samples((status) => valueOf(status, "prefix_cache_queries")),
+  );
+  metrics.countedElsewhere(
+    { name: "vllm:prefix_cache_hits_total", help: "Tokens of prompts that were found.", labels },
+    samples((status) => valueOf(status, "prefix_cache_hits")),
+  );
+  metrics.gauge(
+    {
+      name: "vllm:lora_requests_info",
+      help: "The trained models, by id, that requests run and wait on; the value is the time in seconds.",
+      labels: [...labels, "max_lora", "running_lora_adapters", "waiting_lora_adapters"],
+    },
+    () => {
+      const requests = [...chat.trainedRequests()];
+      return bases.map(({ model: { name } }) => {
+        const adapters = (areBegun: boolean): string =>
+          idsOf(requests.filter(({ base, hasBegun }) => base === name && hasBegun === areBegun));
+        return {
+          labels: {
+            ...vllmLabels(name),
+            max_lora: String(slotCountMax),
+            running_lora_adapters: adapters(true),
+            waiting_lora_adapters: adapters(false),
+          },
+          value: clock.now().getTime() / 1000,
+        };
+      });
+    },
+  );
+}
+
+function gaugeOf({ gauges }: EngineStatus, name: string): EngineGauge | undefined {
+  return gauges().find((gauge) => gauge.name === name);
+}
+
+function valueOf(status: EngineStatus, name: string): number | null {
+  return gaugeOf(status, name)?.value ?? null;
+}
+
+function shareOf(status: EngineStatus, name: string): number | null {
+  const { value = 0, limit = null } = gaugeOf(status, name) ?? {};
+  return limit === null || limit === 0 ? null : value / limit;
+}
+
+/** As vLLM lists them. */
+function idsOf(requests: readonly { readonly modelId: string }[]): string {
+  return [...new Set(requests.map(({ modelId }) => modelId))].join(",");
+}

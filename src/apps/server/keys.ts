@@ -1,0 +1,184 @@
+// What `hone keys` does in a data folder, beside a running server or without one.
+import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../../base/domain/access.ts";
+import { keyScopes, type KeyScope } from "../../base/domain/keys/key-scope.ts";
+import { type KeyLimits, noLimits } from "../../base/domain/keys/limits.ts";
+import { isUuid } from "../../base/domain/ids.ts";
+import { allItems } from "../../base/domain/page.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { createEntityLimits, type EntityLimits } from "../../access/keys/limits/entity-limits.ts";
+import { createKeyService, type KeyService, type NewKey } from "../../access/keys/key-service.ts";
+import { appendEntries, type AuditEntry } from "../../base/telemetry/audit-log.ts";
+import { keyBody } from "../../api/wire/keys/key.ts";
+import { limitsBody } from "../../api/wire/keys/limits.ts";
+import { auditedKeys, auditedLimits, auditFile } from "./audit-keys.ts";
+import { readConfig, type HoneConfig } from "./config.ts";
+import { databasePlace } from "./database-place.ts";
+import { keepNewFilesPrivate } from "./private-files.ts";
+
+interface DataFlags {
+  readonly data?: string;
+}
+
+/** As somebody wrote them: whether the scopes are such is seen here. */
+type WrittenChoices = Partial<Omit<KeyChoices, "scopes">> & { readonly scopes?: readonly string[] | null };
+
+/** Makes a key in a data folder. */
+export function createKey(
+  flags: DataFlags & {
+    readonly entity?: string;
+    readonly owner?: string;
+    readonly role: string;
+    readonly choices?: WrittenChoices;
+  },
+): Promise<NewKey> {
+  const role = roleOf(flags.role);
+  const choices = readChoices(flags.choices ?? {});
+  return withKeys(flags, ({ service }, config) =>
+    service.create({
+      name: null,
+      expiresAt: null,
+      scopes: null,
+      project: null,
+      ...noLimits,
+      ...choices,
+      entity: flags.entity ?? config.server.entity,
+      owner: flags.owner ?? null,
+      role,
+    }),
+  );
+}
+
+/** The keys of a data folder, revoked ones too. */
+export function listKeys(flags: DataFlags): Promise<readonly AccessKey[]> {
+  return withKeys(flags, ({ keys }) => allKeys(keys));
+}
+
+async function allKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
+  const listed: AccessKey[] = [];
+  for await (const key of allItems((page) => keys.list(page))) listed.push(key);
+  return listed;
+}
+
+/** The id of the key that is named by its id, by the beginning of it, or by its name. */
+async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
+  if (isUuid(typed)) return typed;
+  const all = await allKeys(keys);
+  const live = all.filter(({ name, revokedAt }) => name === typed && revokedAt === null);
+  const found = live.length > 0 ? live : all.filter(({ id }) => id.startsWith(typed.toLowerCase()));
+  if (found.length === 1 && typed !== "") return found[0].id;
+  const what =
+    found.length === 0
+      ? `There is no key whose id begins with ${quoted(typed)}, or that is called so`
+      : `${found.length} keys are called ${quoted(typed)}, or have ids that begin so; give the whole id`;
+  const code = found.length === 0 ? "not_found" : "invalid";
+  throw new ServiceError({ code, message: `${what}. \`hone keys list\` lists them.` });
+}
+
+/** A running server goes by it from the next request on. */
+export function changeKey(
+  id: string,
+  flags: DataFlags & { readonly choices: WrittenChoices },
+): Promise<AccessKey> {
+  const choices = readChoices(flags.choices);
+  return withKeys(flags, async ({ keys, service }) => service.change(await findKeyId(keys, id), choices));
+}
+
+export function rotateKey(id: string, flags: DataFlags & { readonly graceSeconds: number }): Promise<NewKey> {
+  return withKeys(flags, async ({ keys, service }) =>
+    service.rotate(await findKeyId(keys, id), flags.graceSeconds),
+  );
+}
+
+/** Revokes a key; a running server refuses it from the next request on, and ends its running answers. */
+export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
+  await withKeys(flags, async ({ keys, service }) => service.revoke(await findKeyId(keys, id)));
+}
+
+/** The limits of an entity of its own, after what is named has changed. */
+export async function changeEntityLimits(
+  entity: string,
+  flags: DataFlags & { readonly limits: Partial<KeyLimits> },
+): Promise<ReturnType<typeof limitsBody> & { readonly entity: string }> {
+  const limits = await withKeys(flags, ({ entities }) => entities.change(entity, flags.limits));
+  return { entity, ...limitsBody(limits) };
+}
+
+/** A key as the API shows it, without its secret. */
+export const shownKey = keyBody;
+
+function roleOf(role: string): KeyRole {
+  if (role === "member" || role === "admin") return role;
+  const message = `--role is ${JSON.stringify(role)}; it must be member or admin.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+function readChoices({ scopes, ...choices }: WrittenChoices): Partial<KeyChoices> {
+  if (scopes === undefined || scopes === null) return scopes === null ? { ...choices, scopes } : choices;
+  return { ...choices, scopes: scopes.map(scopeOf) };
+}
+
+function scopeOf(text: string): KeyScope {
+  const scope = keyScopes.find((one) => one === text);
+  if (scope !== undefined) return scope;
+  const message = `--scopes has ${quoted(text)}; each must be one of ${keyScopes.join(", ")}.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+/** Only where there is a database: one made for a mistyped folder would hold a key that no server knows. */
+async function withKeys<T>(
+  flags: DataFlags,
+  use: (
+    keys: { readonly keys: KeyStore; readonly service: KeyService; readonly entities: EntityLimits },
+    config: HoneConfig,
+  ) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
+  const place = databasePlace(config);
+  if (!place.exists()) {
+    const message = `There is no database ${place.name}. Name the data folder of a server with --data, or start \`hone serve\` on this one first.`;
+    throw new ServiceError({ code: "not_found", message });
+  }
+  keepNewFilesPrivate();
+  const database = await place.open({ isShared: true });
+  try {
+    const file = auditFile(config);
+    const record = (entry: AuditEntry): Promise<void> =>
+      appendEntries(file, [entry]).catch((cause: unknown) => {
+        throw notRecorded(file.path, cause);
+      });
+    const keys = auditedKeys(database.keys, record, database.clock);
+    const service = createKeyService({ keys, clock: database.clock });
+    const entities = createEntityLimits(auditedLimits(database.limits, record, database.clock));
+    return await use({ keys, service, entities }, config);
+  } catch (error) {
+    throw inFlags(error);
+  } finally {
+    await database.close();
+  }
+}
+
+function notRecorded(path: string, cause: unknown): ServiceError {
+  const message = `No key was changed: ${path} cannot be written (${String(cause)}), and every change must stand there. Make it writable, or make room, and try again.`;
+  return new ServiceError({ code: "unavailable", message, cause });
+}
+
+const flagOf: Readonly<Record<string, string>> = {
+  name: "--name",
+  owner: "--owner",
+  expiresAt: "--expires",
+  scopes: "--scopes",
+  project: "--project",
+  graceSeconds: "--grace",
+  requestsPerMinute: "--requests-per-minute",
+  tokensPerMinute: "--tokens-per-minute",
+  concurrentRequests: "--concurrent-requests",
+  queuePercent: "--queue-percent",
+  queuedJobs: "--queued-jobs",
+};
+
+/** The same error with the flags in its text where it names fields. */
+function inFlags(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const message = error.message.replaceAll(/`(\w+)`/g, (text, field: string) => flagOf[field] ?? text);
+  return message === error.message ? error : new ServiceError({ code: error.code, message, cause: error });
+}

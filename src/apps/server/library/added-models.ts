@@ -1,0 +1,24 @@
+// Where in a data folder the models lie that were added, and which there are. Loads little: every start asks.
+import { join } from "node:path";
+import { modelsFolder } from "../../../store/artifacts/server-folder.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { sourceName } from "../../../inference/models/library/added-model.ts";
+import { ModelLibrary, type TakeLock } from "../../../inference/models/library/model-library.ts";
+import type { AddedBase } from "../../../inference/models/registry/base-models.ts";
+
+/** The library of a data folder. */
+export function libraryOf(dataFolder: string, takeLock: TakeLock): ModelLibrary {
+  return new ModelLibrary({ folder: join(dataFolder, modelsFolder), takeLock, clock: systemClock });
+}
+
+/** The models that were added to a data folder and are whole, by name. */
+export function addedBases(dataFolder: string): readonly AddedBase[] {
+  const library = libraryOf(dataFolder, () => ({ release: () => undefined }));
+  return library.list().map((model) => ({
+    name: model.name,
+    path: library.pathOf(model),
+    source: sourceName(model.source),
+    license: model.license,
+    hasWeights: model.source.withoutWeights !== true,
+  }));
+}

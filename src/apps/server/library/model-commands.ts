@@ -1,0 +1,177 @@
+// What `hone models add`, `added` and `remove` do in a data folder, beside a running server or without one: the models lie in
+// a folder of their own, which no server locks.
+import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
+import type { TrainedModel } from "../../../base/domain/model.ts";
+import { allItems } from "../../../base/domain/page.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { machineKernels } from "../../../inference/engine/device/machine-kernels.ts";
+import { addFromFiles } from "../../../inference/models/library/add-from-files.ts";
+import { addFromHub, type AddProgress } from "../../../inference/models/library/add-from-hub.ts";
+import {
+  sizeOf,
+  sourceName,
+  type AddedModel,
+  type ModelSource,
+} from "../../../inference/models/library/added-model.ts";
+import { isModelPath } from "../../../inference/models/library/model-path.ts";
+import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { mayBeRounded } from "../../../inference/model/weights.ts";
+import { fullName } from "../../../inference/models/registry/model-name.ts";
+import type { Stores } from "../../../store/storage/stores.ts";
+import { readConfig, readHubSettings, type HoneConfig } from "../config.ts";
+import { databasePlace, takeFileLock } from "../database-place.ts";
+import { makeFolder } from "../make-folder.ts";
+import { computedAs } from "../model-check/computed-as.ts";
+import { builtInModel } from "../package.ts";
+import { keepNewFilesPrivate } from "../private-files.ts";
+import { libraryOf } from "./added-models.ts";
+
+export type { AddProgress };
+
+interface DataFlags {
+  readonly data?: string;
+}
+
+/** A model of the data folder, as commands show it. */
+export interface ListedModel {
+  readonly name: string;
+  readonly state: "whole" | "without_weights" | "unfinished";
+  /** Null where it is not all there yet. */
+  readonly bytes: number | null;
+  readonly license: string | null;
+  /** `owner/name:kind`, or the path that it was taken from. */
+  readonly source: string;
+  /** Of the hub; null for what came from files. */
+  readonly commit: string | null;
+  readonly addedAt: Date | null;
+}
+
+/**
+ * Adds what `text` names: a GGUF file or a folder where there is one of that path, else a model of the hub.
+ *
+ * @returns the model, and whether starts serve it that are told nothing else than the environment and the data folder say
+ * @throws ServiceError as `addFromFiles` and `addFromHub`
+ */
+export async function addModel(
+  text: string,
+  flags: DataFlags & { readonly name?: string; readonly withoutWeights?: boolean },
+  report: (progress: AddProgress) => void,
+): Promise<{
+  readonly model: ListedModel;
+  readonly isServed: boolean;
+  /** How this machine computes it, for people; null if others do. */
+  readonly computing: string | null;
+}> {
+  const config = configOf(flags);
+  const { name = null, withoutWeights = false } = flags;
+  const options = { name, reserved: [builtInModel().name], withoutWeights, report };
+  keepNewFilesPrivate();
+  await makeFolder(config.server.data, "--data");
+  const library = libraryOf(config.server.data, takeFileLock);
+  const model = isModelPath(text)
+    ? await addFromFiles(library, text, options)
+    : await addFromHub(library, text, { ...options, ...readHubSettings(), clock: systemClock });
+  const hasWeights = model.source.withoutWeights !== true;
+  const isServed = config.server.model.length === 0 && hasWeights;
+  const computing = hasWeights ? await computingOf(library.pathOf(model), config) : null;
+  return { model: listed(model), isServed, computing };
+}
+
+/** The precision, and for rounded weights what this machine computes them with and how fast. */
+async function computingOf(path: string, { server }: HoneConfig): Promise<string> {
+  const cacheOf = (file: string): string =>
+    new ServerFolder({ root: server.data, server: () => "" }).cacheOf(file);
+  const folder = path.endsWith(".gguf") ? ensureGgufFolder(path, cacheOf(path)) : path;
+  if (!mayBeRounded(folder, server.quantize)) return "float32";
+  const kernels = await machineKernels(cacheOf(folder));
+  const precision = computedAs(folder, server.quantize, kernels);
+  return precision === "float32" ? precision : `${precision}: ${kernelsText(kernels)}`;
+}
+
+/** The models of a data folder, unfinished ones too. */
+export function listAddedModels(flags: DataFlags): readonly ListedModel[] {
+  const library = libraryOf(configOf(flags).server.data, takeFileLock);
+  const whole = library.list();
+  const unfinished = library.listUnfinished().filter(({ name }) => !whole.some((one) => one.name === name));
+  return [
+    ...whole.map(listed),
+    ...unfinished.map(({ name, source }) => ({
+      ...fieldsOf(source),
+      name,
+      state: "unfinished" as const,
+      bytes: null,
+      license: null,
+      addedAt: null,
+    })),
+  ];
+}
+
+/**
+ * Removes a model from a data folder.
+ *
+ * @throws ServiceError `not_found`; `conflict` where a running server serves it, or models are trained over it
+ */
+export async function removeModel(name: string, flags: DataFlags): Promise<void> {
+  const config = configOf(flags);
+  const library = libraryOf(config.server.data, takeFileLock);
+  await library.remove(name, async () => {
+    // What is not all there yet was never served.
+    if (library.find(name) !== null) await refuseUsed(name, config);
+  });
+}
+
+function configOf({ data }: DataFlags): HoneConfig {
+  return readConfig(data === undefined ? {} : { data });
+}
+
+function listed(model: AddedModel): ListedModel {
+  const { name, source, license, addedAt } = model;
+  const state = source.withoutWeights === true ? "without_weights" : "whole";
+  return { name, state, bytes: sizeOf(model), license, ...fieldsOf(source), addedAt };
+}
+
+function fieldsOf(source: ModelSource): Pick<ListedModel, "source" | "commit"> {
+  return { source: sourceName(source), commit: source.kind === "hub" ? source.commit : null };
+}
+
+async function refuseUsed(name: string, config: HoneConfig): Promise<void> {
+  const place = databasePlace(config);
+  if (!place.exists()) return;
+  const database = await place.open({ isShared: true });
+  try {
+    await refuseServed(name, database);
+    await refuseTrained(name, database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function refuseServed(
+  name: string,
+  { servers, clock }: Pick<Stores, "servers" | "clock">,
+): Promise<void> {
+  if (!(await servers.serves(name, clock.now()))) return;
+  throw new ServiceError({
+    code: "conflict",
+    message: `A running server serves ${name}. Stop it first; one that has just died counts as running for up to a minute.`,
+  });
+}
+
+/** How many are named. */
+const shownCount = 5;
+
+async function refuseTrained(name: string, { models }: Pick<Stores, "models">): Promise<void> {
+  const trained: TrainedModel[] = [];
+  const all = { entity: null, project: null, name: null };
+  for await (const model of allItems((page) => models.list(all, page)))
+    if (model.baseModel === name) trained.push(model);
+  if (trained.length === 0) return;
+  const names = trained.slice(0, shownCount).map(fullName).join(", ");
+  const more = trained.length > shownCount ? ` and ${trained.length - shownCount} more` : "";
+  throw new ServiceError({
+    code: "conflict",
+    message: `${name} is the base model of ${names}${more}, which could not be served or trained without it. Delete those first (\`hone models delete\`).`,
+  });
+}

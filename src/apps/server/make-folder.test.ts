@@ -1,0 +1,52 @@
+// Folders that cannot be made are refused in words, and never waited for.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { platform, tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { makeFolder } from "./make-folder.ts";
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "hone-make-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+async function refused(folder: string): Promise<string> {
+  const error = await makeFolder(folder, "--data").then(
+    () => null,
+    (cause: unknown) => cause,
+  );
+  assert.ok(error instanceof ServiceError && error.code === "invalid", String(error));
+  return error.message;
+}
+
+test("makes a folder with all above it, and takes one that is there", async (t) => {
+  const folder = join(newFolder(t), "a", "b", "c");
+  for (let time = 0; time < 2; time++) await makeFolder(folder, "--data");
+  assert.ok(statSync(folder).isDirectory());
+});
+
+test("a file in the way is named, as the folder itself and above it", async (t) => {
+  const file = join(newFolder(t), "file");
+  writeFileSync(file, "");
+  for (const folder of [file, join(file, "below", "it")])
+    assert.equal(
+      await refused(folder),
+      `The folder ${file} cannot be used: it is no folder. Name another with --data, or change its rights.`,
+    );
+});
+
+test(
+  "a file system without room for folders is no endless wait",
+  { skip: platform() !== "linux" },
+  async () => {
+    assert.match(await refused("/proc/hone-data"), /its file system makes no folders there/);
+    assert.ok(!existsSync("/proc/hone-data"));
+  },
+);
+
+test("a name that is too long says so", async (t) => {
+  assert.match(await refused(join(newFolder(t), "x".repeat(5000))), /its name is too long/);
+});

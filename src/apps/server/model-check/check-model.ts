@@ -1,0 +1,210 @@
+// What a model is, what it takes in each precision, and how far its rounded weights are from float32 on a text. Needs no server:
+// it reads the model's files, and computes in the process that asks.
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { availableParallelism } from "node:os";
+import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
+import type { IntegerKernels, KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
+import { quantizations, type Quantization } from "../../../base/domain/model.ts";
+import {
+  compareModels,
+  windowTokens,
+  type ModelComparison,
+} from "../../../inference/engine/comparison/compare-models.ts";
+import { licenseOfFolder, licenseOfGguf } from "../../../inference/models/library/licenses.ts";
+import { isModelPath } from "../../../inference/models/library/model-path.ts";
+import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
+import type { ModelConfig } from "../../../inference/model/config.ts";
+import { readModelConfig } from "../../../inference/model/config/read-config.ts";
+import { modelParameters } from "../../../inference/model/parameters.ts";
+import { precisionLabel } from "../../../inference/model/quantized/choose-forms.ts";
+import {
+  keptBytes,
+  type WeightForm,
+  type WeightForms,
+} from "../../../inference/model/quantized/weight-forms.ts";
+import { readForms, readQuantizedWeights } from "../../../inference/model/weights.ts";
+import { integerKernels } from "../../../inference/runtime/integer-kernels.ts";
+import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { readClientSettings } from "../config.ts";
+import { addedBases } from "../library/added-models.ts";
+import { sampleText } from "./sample-text.ts";
+
+/** What is known of a model without computing it. */
+export interface CheckedModel {
+  readonly name: string;
+  /** As its configuration names it, such as `LlamaForCausalLM`. */
+  readonly family: string;
+  readonly license: string | null;
+  readonly parameterCount: number;
+  readonly layerCount: number;
+  readonly width: number;
+  readonly vocabularySize: number;
+  readonly contextLength: number;
+  readonly fileBytes: number;
+}
+
+/** One way to compute with its weights. */
+export interface CheckedPrecision {
+  readonly quantize: Quantization;
+  /** What fingerprints call it. */
+  readonly precision: string;
+  /** Of the weights, as they are computed with: in 4 bits also as prompts are. */
+  readonly weightBytes: number;
+  /** How many weights have each form, norms and biases aside. */
+  readonly forms: Readonly<Record<WeightForm, number>>;
+  /** Weights of more bits than most. */
+  readonly finer: readonly string[];
+  /** Beside float32; null for float32 itself. */
+  readonly comparison: ModelComparison | null;
+}
+
+export interface ModelCheck {
+  readonly model: CheckedModel;
+  readonly precisions: readonly CheckedPrecision[];
+  /** Kernels of this machine for rounded weights, with their rates. */
+  readonly kernels: KernelMeasurement;
+}
+
+export interface CheckOptions {
+  /** The data folder; null takes the settings'. */
+  readonly data: string | null;
+  readonly threads: number | null;
+  /** The one way that is checked; null, the default, checks all that differ. */
+  readonly quantize?: Quantization | null;
+  /** Called with each precision before it is computed. */
+  readonly onCompare?: (precision: string) => void;
+}
+
+/**
+ * Checks a model.
+ *
+ * @param named a folder, a GGUF file, or the name of a model that was added
+ * @throws ServiceError for what is no model or cannot be computed
+ */
+export async function checkModel(
+  named: string,
+  { data, threads, quantize: only = null, onCompare }: CheckOptions,
+): Promise<ModelCheck> {
+  const root = resolve(data ?? readClientSettings().data);
+  const folders = new ServerFolder({ root, server: () => "model-check" });
+  const added = addedBases(root);
+  const isAdded = added.some(({ name, source }) => named === name || named === source);
+  if (!isAdded) isModelPath(named);
+  const [{ name, folder, license, fault }] = listBaseModels(
+    {
+      named: [named],
+      defaultModel: null,
+      added,
+      folderOfFile: (file) => ensureGgufFolder(file, folders.cacheOf(file)),
+      quantization: "off",
+    },
+    null,
+  );
+  if (fault !== undefined) throw fault;
+  const config = readModelConfig(folder);
+  const files = weightFilesOf(folder);
+  const licenseOfFile = files.some((file) => file.endsWith(".gguf")) ? licenseOfGguf(files[0]) : null;
+  const model: CheckedModel = {
+    name,
+    family: familyOf(folder),
+    license: license ?? licenseOfFolder(folder) ?? licenseOfFile,
+    parameterCount: weightCount(config),
+    layerCount: config.layers.length,
+    width: config.width,
+    vocabularySize: config.vocabularySize,
+    contextLength: config.contextLength,
+    fileBytes: files.reduce((sum, file) => sum + statSync(file).size, 0),
+  };
+  const tokenizer = await loadTokenizer(folder);
+  const tokenIds = tokenizer.encode(sampleText, { addSpecialTokens: false });
+  const precisions: CheckedPrecision[] = [];
+  const kernels = await integerKernels(folders.cacheOf(folder));
+  const ways = only === null ? quantizations : [only];
+  for (const { quantize, forms } of distinctForms(folder, config, kernels, ways)) {
+    const precision = precisionLabel(config, forms, quantize) ?? "float32";
+    const facts = { quantize, precision, ...sizesOf(config, forms) };
+    if (forms.size === 0) {
+      precisions.push({ ...facts, comparison: null });
+      continue;
+    }
+    onCompare?.(precision);
+    // No window is longer, and tables of positions are as long as the context.
+    const short = { ...config, contextLength: Math.min(config.contextLength, windowTokens) };
+    const weightsOf = (quantization: Quantization) =>
+      readQuantizedWeights(folder, short, { cacheFolder: folders.cacheOf(folder), quantization, kernels });
+    const comparison = await compareModels(
+      short,
+      { reference: weightsOf("off"), other: weightsOf(quantize) },
+      { tokenIds, threads: threads ?? availableParallelism() },
+    );
+    precisions.push({ ...facts, comparison });
+  }
+  return { model, precisions, kernels };
+}
+
+/** The ways to compute it that differ, float32 first; what is stored in float32 has no form of its own. */
+function distinctForms(
+  folder: string,
+  config: ModelConfig,
+  kernels: IntegerKernels,
+  ways: readonly Quantization[],
+): readonly { readonly quantize: Quantization; readonly forms: WeightForms }[] {
+  const known = new Set<string>();
+  return ways.flatMap((quantize) => {
+    const forms = readForms(folder, config, { quantization: quantize, kernels });
+    const key = JSON.stringify([...forms]);
+    if (known.has(key)) return [];
+    known.add(key);
+    return [{ quantize, forms }];
+  });
+}
+
+const bitsOf: { readonly [Form in WeightForm]: number } = {
+  float32: 32,
+  int8: 8,
+  uint8: 8,
+  "int4-offset": 5,
+  int4: 4,
+};
+
+function sizesOf(
+  config: ModelConfig,
+  forms: WeightForms,
+): Pick<CheckedPrecision, "weightBytes" | "forms" | "finer"> {
+  const counts: Record<WeightForm, number> = {
+    float32: 0,
+    int8: 0,
+    uint8: 0,
+    int4: 0,
+    "int4-offset": 0,
+  };
+  const matrices = modelParameters(config).filter(({ shape }) => shape.length === 2);
+  for (const { name } of matrices) counts[forms.get(name) ?? "float32"]++;
+  const most = (Object.keys(counts) as WeightForm[]).reduce((one, other) =>
+    counts[other] > counts[one] ? other : one,
+  );
+  const isFiner = (form: WeightForm): boolean => bitsOf[form] > Math.max(bitsOf[most], 5);
+  const finer = matrices.flatMap(({ name }) => (isFiner(forms.get(name) ?? "float32") ? [name] : []));
+  return { weightBytes: keptBytes(config, forms), forms: counts, finer };
+}
+
+function weightCount(config: ModelConfig): number {
+  return modelParameters(config).reduce(
+    (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
+    0,
+  );
+}
+
+function familyOf(folder: string): string {
+  // It was read and checked before.
+  const { architectures, model_type: type } = JSON.parse(
+    readFileSync(join(folder, "config.json"), "utf8"),
+  ) as {
+    readonly architectures?: readonly string[];
+    readonly model_type?: string;
+  };
+  return architectures?.[0] ?? type ?? "unknown";
+}

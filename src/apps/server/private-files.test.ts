@@ -1,0 +1,136 @@
+// What other users of the machine can reach of a data folder: nothing of what the server made.
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { openSqlite, sqliteFiles } from "../../store/storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../../store/storage/stores.ts";
+import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
+import { keepDataPrivate } from "./private-files.ts";
+
+function newFolder(t: TestContext): string {
+  const before = process.umask(0o022);
+  const folder = mkdtempSync(join(tmpdir(), "hone-private-"));
+  t.after(() => {
+    process.umask(before);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+function placeOf(folder: string, name: string) {
+  return { folder, files: sqliteFiles(join(folder, name)) };
+}
+
+function checkModes(folder: string, modes: Readonly<Record<string, number>>): void {
+  const found = Object.keys(modes).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
+  assert.deepEqual(Object.fromEntries(found), modes);
+}
+
+test("a new data folder and all that is made in it are their owner's", async (t) => {
+  const dataFolder = join(newFolder(t), "deep", "data");
+  await keepDataPrivate(
+    { data: dataFolder, blobs: dataFolder, database: placeOf(dataFolder, "hone.db") },
+    silentLogger,
+  );
+  const database = await openStores(openSqlite({ file: join(dataFolder, "hone.db") }));
+  mkdirSync(join(dataFolder, "adapters"));
+  const files = { "hone.db": 0o600, "hone.db-wal": 0o600, "hone.db-shm": 0o600, "hone.db.lock": 0o600 };
+  checkModes(dataFolder, { ".": 0o700, adapters: 0o700, ...files });
+  await database.close();
+});
+
+test("an existing data folder is tightened, and says so; what others made stays as it is", async (t) => {
+  const folder = newFolder(t);
+  const dataFolder = join(folder, "data");
+  for (const name of ["data", "data/adapters"]) mkdirSync(join(folder, name));
+  for (const name of ["data/hone.db", "data/hone.json", "other.db", "other.db-wal"])
+    writeFileSync(join(folder, name), "");
+  chmodSync(folder, 0o755);
+  const paths: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void paths.push(fields) };
+  await keepDataPrivate(
+    { data: dataFolder, blobs: dataFolder, database: placeOf(folder, "other.db") },
+    logger,
+  );
+  const tightened = { data: 0o700, "data/adapters": 0o700, "data/hone.db": 0o600, "other.db-wal": 0o600 };
+  checkModes(folder, { ".": 0o755, ...tightened, "other.db": 0o600, "data/hone.json": 0o644 });
+  assert.equal(paths.length, 5);
+  await keepDataPrivate(
+    { data: dataFolder, blobs: dataFolder, database: placeOf(folder, "other.db") },
+    logger,
+  );
+  assert.equal(paths.length, 5);
+});
+
+test("what lies in folders that others could reach is tightened, and in caches always", async (t) => {
+  const folder = newFolder(t);
+  for (const name of ["cache/blobs", "adapters/m/1", "files", "others"])
+    mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ["cache/a", "cache/blobs/b", "adapters/m/1/c", "files/d", "others/e", "mine", "linked"])
+    writeFileSync(join(folder, name), "");
+  writeFileSync(join(folder, "cache/program"), "", { mode: 0o755 });
+  linkSync(join(folder, "linked"), join(folder, "files/linked"));
+  symlinkSync(join(folder, "mine"), join(folder, "cache/link"));
+  for (const name of [".", "cache"]) chmodSync(join(folder, name), 0o700);
+  const places = { data: folder, blobs: folder, database: placeOf(folder, "hone.db") };
+  const said: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void said.push(fields) };
+  await keepDataPrivate(places, logger);
+  checkModes(folder, {
+    "cache/a": 0o600,
+    "cache/blobs": 0o700,
+    "cache/blobs/b": 0o600,
+    "cache/program": 0o700,
+    adapters: 0o700,
+    "adapters/m/1": 0o700,
+    "adapters/m/1/c": 0o600,
+    "files/d": 0o600,
+    // These are somebody else's, or may be.
+    others: 0o755,
+    "others/e": 0o644,
+    mine: 0o644,
+    linked: 0o644,
+  });
+  assert.equal(said.length, 3);
+  await keepDataPrivate(places, logger);
+  assert.equal(said.length, 3);
+});
+
+test("the folder of adapters and files is made, and tightened as the data folder is", async (t) => {
+  const folder = newFolder(t);
+  const [data, blobs] = [join(folder, "data"), join(folder, "shared", "blobs")];
+  const places = { data, blobs, database: placeOf(data, "hone.db") };
+  await keepDataPrivate(places, silentLogger);
+  checkModes(folder, { data: 0o700, "shared/blobs": 0o700 });
+  for (const name of ["adapters", "others"]) mkdirSync(join(blobs, name));
+  for (const name of [".", "adapters", "others"]) chmodSync(join(blobs, name), 0o755);
+  await keepDataPrivate(places, silentLogger);
+  checkModes(blobs, { ".": 0o700, adapters: 0o700, others: 0o755 });
+});
+
+test("a folder that is for everybody, such as /tmp, keeps its rights", async (t) => {
+  const folder = newFolder(t);
+  chmodSync(folder, 0o1777);
+  await keepDataPrivate({ data: folder, blobs: folder, database: placeOf(folder, "hone.db") }, silentLogger);
+  assert.equal(statSync(folder).mode & 0o7777, 0o1777);
+});
+
+test("a file that goes while it is looked at is no fault", async (t) => {
+  const dataFolder = newFolder(t);
+  symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
+  await keepDataPrivate(
+    { data: dataFolder, blobs: dataFolder, database: placeOf(dataFolder, "hone.db") },
+    silentLogger,
+  );
+});

@@ -1,0 +1,97 @@
+// The whole server as one service, and its listener: on a free port of the loopback address, with a small model.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { createServer as createPort, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { checkService, type ServiceUnderTest } from "../../base/domain/testing/check-service.ts";
+import { readConfig } from "./config.ts";
+import { createServer } from "./server.ts";
+
+function underTest(
+  t: TestContext,
+  port = 0,
+): ServiceUnderTest & { readonly flags: Readonly<Record<string, unknown>> } {
+  const data = mkdtempSync(join(tmpdir(), "hone-server-"));
+  t.after(() => rmSync(data, { recursive: true }));
+  const model = ["tiny=test/fixtures/goldens/models/qwen3"];
+  const flags = { data, port, model, "log-level": "silent" };
+  const server = createServer(readConfig(flags, {}));
+  const upCount = async (): Promise<number> => {
+    if (server.url === "") return 0;
+    return fetch(`${server.url}/health`).then(
+      ({ status }) => (status === 200 ? 1 : 0),
+      // Nobody listens.
+      () => 0,
+    );
+  };
+  return { service: server, upCount, flags };
+}
+
+/** A port that somebody else has as long as the test runs. */
+async function takenPort(t: TestContext): Promise<number> {
+  const other = createPort();
+  t.after(() => other.close());
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  // A port on an address has an address that is no path.
+  return (other.address() as AddressInfo).port;
+}
+
+test("a second server does not start on the data folder of one that runs, whatever its database", async (t) => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
+  t.after(() => rmSync(elsewhere, { recursive: true }));
+  const first = underTest(t);
+  await first.service.start();
+  t.after(() => first.service.stop());
+  const second = createServer(
+    readConfig({ ...first.flags, "database-url": `file:${join(elsewhere, "hone.db")}` }, {}),
+  );
+  t.after(() => second.stop());
+  await assert.rejects(second.start(), { code: "conflict", message: /process \d+/ });
+});
+
+test("has answered a chat of its own when it has started, and counts none", async (t) => {
+  const server = createServer(readConfig(underTest(t).flags, {}));
+  t.after(() => server.stop());
+  await server.start();
+  assert.equal((await fetch(`${server.url}/health`)).status, 200);
+  const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+  assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
+  assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
+  assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
+});
+
+test("a server of this machine shows itself without a key under this machine's names alone", async (t) => {
+  const server = createServer(readConfig(underTest(t).flags, {}));
+  t.after(() => server.stop());
+  await server.start();
+  for (const [host, status] of Object.entries({ localhost: 200, "rebound.example": 401 })) {
+    // `fetch` lets nobody choose the Host header.
+    const asked = get(`${server.url}/metrics`, { headers: { host }, agent: false });
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    answer.resume();
+    assert.equal(answer.statusCode, status, host);
+  }
+});
+
+test("a server whose engine does not start waits for nothing any more", async (t) => {
+  const { flags } = underTest(t);
+  const broken = join(flags["data"] as string, "broken.mjs");
+  writeFileSync(broken, "export const createProcessor = 5;");
+  const server = createServer(readConfig({ ...flags, "engine-logits-processors": `mine=${broken}` }, {}));
+  const timerCount = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timerCount();
+  await assert.rejects(server.start(), { message: /exports no function createProcessor/ });
+  await server.stop();
+  assert.equal(timerCount(), before);
+});
+
+checkService({
+  name: "server",
+  make: (t) => underTest(t),
+  failing: { code: "conflict", make: async (t) => underTest(t, await takenPort(t)) },
+});

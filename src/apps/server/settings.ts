@@ -1,0 +1,339 @@
+// Every section of the configuration: the server's own settings here, the others beside what they set.
+import type { SettingsSchema } from "../../base/domain/settings.ts";
+import { chatSettings } from "../../inference/chat/settings.ts";
+import { constraintSettings } from "../../inference/engine/token-masks/settings.ts";
+import { engineSettings } from "../../inference/engine/settings.ts";
+import { feedbackSettings } from "../../judge/feedback/settings.ts";
+import { annotationSettings } from "../../judge/annotation/settings.ts";
+import { fileSettings } from "../../train/files/settings.ts";
+import { traceSettings } from "../../judge/traces/settings.ts";
+import { httpSettings } from "../../api/http/settings.ts";
+import { jobSettings } from "../../train/jobs/settings.ts";
+import { recordingSettings } from "../../inference/chat/recordings/settings.ts";
+import { keySettings } from "../../access/keys/settings.ts";
+import { modelSettings } from "../../inference/models/registry/settings.ts";
+import { remoteSettings } from "../../inference/remote/settings.ts";
+import { retentionSettings } from "../../store/retention/settings.ts";
+import { rewardSettings } from "../../train/rewards/settings.ts";
+import { trainingSettings } from "../../train/training/settings.ts";
+import { transferSettings } from "../../inference/transfer/settings.ts";
+import { userSettings } from "../../access/users/settings.ts";
+import { webhookSettings } from "../../api/webhooks/settings.ts";
+
+const serverSettings = {
+  host: { kind: "text", default: "127.0.0.1", about: "Address to listen on.", isEssential: true },
+  port: {
+    kind: "integer",
+    default: 8000,
+    min: 0,
+    max: 65535,
+    about: "Port to listen on; 0 takes a free one.",
+    isEssential: true,
+  },
+  data: { kind: "text", default: ".hone", about: "Folder for everything that is kept.", isEssential: true },
+  blobs: {
+    kind: "text",
+    default: null,
+    about:
+      "Where adapters and files are, which servers on one PostgreSQL share: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`; address and credentials by the usual `AWS_*` variables). Default: the data folder, which is one server's.",
+  },
+  blobsPathStyle: {
+    kind: "choice",
+    default: "auto",
+    choices: ["auto", "on", "off"],
+    about:
+      "Whether requests name the bucket in their path (`host/bucket`) or in their host (`bucket.host`); `auto` is the path where `AWS_ENDPOINT_URL` names a store.",
+  },
+  blobsCacheBytes: {
+    kind: "integer",
+    default: 20_000_000_000,
+    min: 100_000_000,
+    max: 1e15,
+    about:
+      "Bytes of a bucket's adapters and files that this machine keeps in the data folder; what was used in the last ten minutes stays beyond it.",
+  },
+  databaseUrl: {
+    kind: "text",
+    default: null,
+    about:
+      "Database: `postgres://user:password@host/database`, or `file:<path>` for SQLite. Default: hone.db in the data folder.",
+    isEssential: true,
+  },
+  databaseConnections: {
+    kind: "integer",
+    default: 10,
+    min: 2,
+    max: 1000,
+    about: "Connections to PostgreSQL that a server has at most, beside five for queries of feedback.",
+  },
+  roles: {
+    kind: "list",
+    default: ["serve", "train"],
+    about:
+      "What this server does for those on its database: `serve` answers requests, `train` runs training jobs; comma-separated. Other than both it needs others on one PostgreSQL.",
+  },
+  trainer: {
+    kind: "text",
+    default: null,
+    about:
+      "A server of the Tinker API that trains in place of this machine: `tinker+http://host:8000?kind=skyrl-jax`, with `base=<name there>` where a base model has another name there.",
+  },
+  trainerKey: {
+    kind: "text",
+    default: null,
+    about: "What the trainer lets this server in with.",
+  },
+  trainerKeyFile: {
+    kind: "text",
+    default: null,
+    about: "A file with that key in it.",
+  },
+  model: {
+    kind: "list",
+    default: [],
+    about:
+      "What to serve beside the built-in model: model folders and GGUF files, which `name=path` names, models that were added (`hone models add`), by their names, and vLLM servers (`name=vllm+http://host:8000,http://host2:8000?files=folder`); comma-separated, or repeat the flag. Default: all that were added.",
+    isEssential: true,
+  },
+  quantize: {
+    kind: "choice",
+    default: "as-stored",
+    choices: ["as-stored", "8", "4", "off"],
+    about:
+      "In how many bits the weights of named and added models are computed with: as their files have them, 8, 4, or off for float32. Files in float32 or 16 bits are float32 as stored; the built-in model always is.",
+  },
+  device: {
+    kind: "choice",
+    default: "cpu",
+    choices: ["cpu", "webgpu"],
+    about:
+      "What computes the tokens of models in float32: the processor, or a graphics processor through WebGPU, which is experimental. Where that is missing, or computes other numbers, the processor does, and the log says why.",
+  },
+  builtInModel: {
+    kind: "choice",
+    default: "on",
+    choices: ["on", "off"],
+    about: "`off` serves the others alone, and leaves the built-in model's processes and memory to them.",
+  },
+  defaultModel: {
+    kind: "text",
+    default: null,
+    about:
+      "Base model of requests that name none. Default: the first of `model`, else the built-in one, else the first that was added.",
+  },
+  auth: {
+    kind: "choice",
+    default: "on",
+    choices: ["on", "off"],
+    about: "`off` lets everyone in as admin; only on a loopback address.",
+    isEssential: true,
+  },
+  apiKey: {
+    kind: "text",
+    default: null,
+    about: "Sets the first (admin) key; without it the first start makes one.",
+    isEssential: true,
+  },
+  entity: {
+    kind: "text",
+    default: "local",
+    about: "Entity of the first key, and of models registered without one.",
+  },
+  logLevel: {
+    kind: "choice",
+    default: "info",
+    choices: ["debug", "info", "warn", "error", "silent"],
+    about: "Least important lines that are logged.",
+    isEssential: true,
+  },
+  logFormat: {
+    kind: "choice",
+    default: "auto",
+    choices: ["auto", "people", "json"],
+    about: "How lines are logged: `json` is an object each; `auto` is for people on a terminal, else `json`.",
+  },
+  drainSeconds: {
+    kind: "number",
+    default: 30,
+    min: 0,
+    max: 3600,
+    about: "How long running requests may finish after SIGTERM.",
+  },
+} as const satisfies SettingsSchema;
+
+export const sections = {
+  server: serverSettings,
+  chat: chatSettings,
+  engine: engineSettings,
+  constraints: constraintSettings,
+  models: modelSettings,
+  training: trainingSettings,
+  jobs: jobSettings,
+  feedback: feedbackSettings,
+  rewards: rewardSettings,
+  files: fileSettings,
+  recordings: recordingSettings,
+  retention: retentionSettings,
+  annotation: annotationSettings,
+  traces: traceSettings,
+  http: httpSettings,
+  users: userSettings,
+  transfer: transferSettings,
+  remote: remoteSettings,
+  webhooks: webhookSettings,
+  keys: keySettings,
+} as const satisfies Readonly<Record<string, SettingsSchema>>;
+
+export type SectionName = keyof typeof sections;
+
+/** A setting by its section and name, as `hone.json` has them. */
+type SettingKey = {
+  [Section in SectionName]: `${Section}.${keyof (typeof sections)[Section] & string}`;
+}[SectionName];
+
+/** Every setting, under what people look for when they want it. */
+export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } = {
+  "Where it listens, and what it keeps where": [
+    "server.host",
+    "server.port",
+    "server.data",
+    "server.blobs",
+    "server.blobsPathStyle",
+    "server.blobsCacheBytes",
+    "server.databaseUrl",
+    "server.databaseConnections",
+    "server.roles",
+  ],
+  "Who may use it": [
+    "server.auth",
+    "server.apiKey",
+    "server.entity",
+    "http.corsOrigins",
+    "http.operatorRoutes",
+    "http.requestsPerKey",
+    "keys.entityRequestsPerMinute",
+    "keys.entityTokensPerMinute",
+    "keys.entityConcurrentRequests",
+    "keys.entityQueuePercent",
+  ],
+  "Users who are signed in elsewhere": [
+    "users.header",
+    "users.groupsHeader",
+    "users.proxies",
+    "users.issuer",
+    "users.audience",
+    "users.tokenHeader",
+    "users.nameClaim",
+    "users.groupsClaim",
+    "users.groups",
+  ],
+  "Models and how they answer": [
+    "server.model",
+    "server.builtInModel",
+    "server.defaultModel",
+    "server.quantize",
+    "server.device",
+    "chat.toolCalls",
+    "chat.toolFormats",
+    "chat.reasoning",
+    "constraints.strictFormats",
+    "engine.logitsProcessors",
+    "engine.scheduling",
+  ],
+  "Memory and cores": [
+    "engine.threads",
+    "engine.contextLengthMax",
+    "engine.kvCacheBytesMax",
+    "engine.prefixCachePercent",
+    "engine.draftTokensMax",
+    "models.memoryBytes",
+    "models.keepAliveSeconds",
+    "models.keepDefaultModel",
+    "training.memoryBytes",
+    "http.bodyBytesInFlight",
+  ],
+  Requests: [
+    "http.bodyBytes",
+    "http.chatMessages",
+    "http.jsonDepth",
+    "http.requestSeconds",
+    "http.idleStreamSeconds",
+    "http.connections",
+    "engine.waitingCountMax",
+    "feedback.queryDepth",
+    "feedback.queryOperands",
+    "feedback.queryLiteralBytes",
+    "feedback.querySeconds",
+    "server.drainSeconds",
+  ],
+  "Annotation queues": ["annotation.queueItems", "annotation.holdSeconds"],
+  "Prompts that one server computes and another answers": [
+    "transfer.secret",
+    "transfer.peers",
+    "transfer.address",
+    "transfer.holdSeconds",
+    "transfer.fetchSeconds",
+    "transfer.onFailure",
+    "engine.transferBytesMax",
+  ],
+  "Models that vLLM servers compute": [
+    "remote.apiKey",
+    "remote.apiKeyFile",
+    "remote.scheduling",
+    "remote.sequencesMax",
+    "remote.turnSeconds",
+    "remote.adaptersMax",
+    "remote.adapterFolder",
+    "remote.adapterFolderThere",
+    "remote.startSeconds",
+    "remote.lookSeconds",
+    "remote.connectSeconds",
+    "remote.answerSeconds",
+    "remote.adapterSeconds",
+    "remote.firstTokenSeconds",
+    "remote.nextTokenSeconds",
+  ],
+  Training: [
+    "jobs.concurrency",
+    "server.trainer",
+    "server.trainerKey",
+    "server.trainerKeyFile",
+    "training.loraRank",
+    "training.batchTokens",
+    "training.basePrecision",
+    "training.sequenceLengthMax",
+    "training.klUpdateMax",
+    "rewards.lookSeconds",
+    "rewards.rulesPerProject",
+    "rewards.feedbackPerJob",
+  ],
+  "Events that are sent to receivers": [
+    "webhooks.allowed",
+    "webhooks.retryHours",
+    "webhooks.disableHours",
+    "webhooks.timeoutSeconds",
+    "webhooks.keepDays",
+  ],
+  "What is kept, and what is logged": [
+    "models.checkpointsKept",
+    "recordings.record",
+    "recordings.keepDays",
+    "recordings.keepPerModel",
+    "recordings.bytesMax",
+    "retention.entityBytes",
+    "retention.entityQuotas",
+    "retention.trajectoryDays",
+    "retention.trajectoryBytes",
+    "retention.jobDays",
+    "retention.jobBytes",
+    "retention.recordingBytes",
+    "retention.revisionDays",
+    "retention.revisionBytes",
+    "retention.auditDays",
+    "files.unusedDays",
+    "files.entityBytes",
+    "traces.entityBytes",
+    "server.logLevel",
+    "server.logFormat",
+  ],
+};

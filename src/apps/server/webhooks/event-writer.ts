@@ -1,0 +1,18 @@
+// Writes the events of webhooks: what each is about is read when it is sent, so that nothing is sent of what was purged.
+import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
+import type { Stores } from "../../../store/storage/stores.ts";
+import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
+
+/** See `bodyOf` of the deliverer. */
+export function eventWriter({
+  feedback,
+  jobs,
+}: Pick<Stores, "feedback" | "jobs">): (delivery: Delivery) => Promise<string> {
+  return async (delivery) => {
+    const { subject, type } = delivery;
+    if (subject.kind === "job") return jobEventText(delivery, subject.jobId, await jobs.find(subject.jobId));
+    const { projectId, ids } = subject;
+    const records = type === "feedback.purged" ? [] : await feedback.findMany(projectId, ids);
+    return feedbackEventText(delivery, { projectId, ids, records });
+  };
+}

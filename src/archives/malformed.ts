@@ -1,8 +1,0 @@
-// The error for an archive that cannot be read.
-import { ServiceError } from "../domain/service-error.ts";
-
-/** @param reason the rest of a sentence */
-export function malformed(reason: string, cause?: unknown): ServiceError {
-  const message = `The archive cannot be read (${reason}); send a whole tar file, gzipped or not.`;
-  return new ServiceError({ code: "invalid", message, cause });
-}

@@ -1,0 +1,184 @@
+// From a conversation to the text a model reads. Follows Hugging Face's apply_chat_template: the same variables, the
+// same way to continue a final message. Does not tokenize.
+import { chatFault, type Conversation } from "../../base/domain/chat.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { JsonObject } from "../../base/domain/trajectory.ts";
+import { fromJson } from "../../lib/jinja/json-text.ts";
+import type { Value } from "../../lib/jinja/values/value.ts";
+import { detectContentFormat, type ContentFormat } from "./content-format.ts";
+import { compileJinja, TemplateFailure } from "./jinja-program.ts";
+import type { JinjaProgram, ProgramLimits } from "./jinja-program.ts";
+import { hasLaterSystem, toTemplateMessages } from "./template-messages.ts";
+
+export interface ChatTemplate {
+  /**
+   * Renders a conversation. If the template refuses a later system message, all system messages are joined into the first.
+   *
+   * @throws ServiceError `unsupported` when the template raises or fails (with its message), when content is not text,
+   * or when the final message to continue is not found in what was rendered; what `limits` say when one is reached
+   */
+  render(conversation: Conversation, limits?: ProgramLimits): string;
+  /** Whether the text stands in its source, or in that of its variant for tools. */
+  mentions(text: string): boolean;
+  /** Another template, with what this model gives its own; throws ServiceError `unsupported` when its syntax is wrong. */
+  withSource(source: string): ChatTemplate;
+}
+
+export interface ChatTemplateOptions {
+  /** Null when the model has none: `render` then refuses. */
+  readonly source: string | null;
+  /** Used instead of `source` when tools are given; null when the model has none. */
+  readonly toolUseSource: string | null;
+  /** Template variables such as `bos_token`. */
+  readonly specialTokens: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** True if the request brought the template: failures are then faults of that field. */
+  readonly isRequests?: boolean;
+}
+
+/** Compiles a model's templates; throws ServiceError `unsupported` when their syntax is wrong. */
+export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
+  const { source, toolUseSource } = options;
+  const standard = source === null ? { ...noTemplate, render: refuseToRender } : compile(source, options);
+  const toolUse = toolUseSource === null ? standard : compile(toolUseSource, options);
+  return {
+    mentions: (text) => [source, toolUseSource].some((one) => one?.includes(text) === true),
+    withSource: (other) =>
+      createChatTemplate({ ...options, source: other, toolUseSource: null, isRequests: true }),
+    render: (conversation, limits) => {
+      const compiled = conversation.tools === null ? standard : toolUse;
+      return conversation.continueFinalMessage
+        ? renderContinued(conversation, compiled, limits)
+        : compiled.render(conversation, limits);
+    },
+  };
+}
+
+interface Compiled {
+  readonly format: ContentFormat;
+  /** Whether the word `content` stands in it. */
+  readonly namesContent: boolean;
+  readonly render: (conversation: Conversation, limits?: ProgramLimits) => string;
+}
+
+const noTemplate = { format: "string", namesContent: true } as const;
+
+function refuseToRender(): never {
+  const message = "This model has no chat template of its own; send one as `prompt.template`.";
+  const faults = [chatFault("prompt.template", { message, type: "missing" })];
+  throw new ServiceError({ code: "unsupported", faults });
+}
+
+function compile(
+  source: string,
+  { specialTokens, clock, isRequests = false }: ChatTemplateOptions,
+): Compiled {
+  const program: JinjaProgram = compileJinja(source, clock);
+  const reading = { format: detectContentFormat(program.body), knowsDeveloper: knowsDeveloper(source) };
+  const renderWith = (
+    conversation: Conversation,
+    limits: ProgramLimits | undefined,
+    joins: boolean,
+  ): string => {
+    const variables = {
+      ...specialTokens,
+      tools: fromJson(conversation.tools),
+      documents: fromJson(conversation.documents),
+      add_generation_prompt: conversation.addGenerationPrompt,
+      ...effortVariables(conversation),
+      ...valuesOf(conversation.templateArguments),
+      messages: toTemplateMessages(conversation, { ...reading, joinsSystem: joins }),
+    };
+    return program.run(variables, limits);
+  };
+  const render: Compiled["render"] = (conversation, limits) => {
+    try {
+      return renderWith(conversation, limits, false);
+    } catch (cause) {
+      if (!(cause instanceof TemplateFailure)) throw cause;
+      if (!hasLaterSystem(conversation)) throw locatedFailure(cause, conversation, isRequests);
+    }
+    try {
+      return renderWith(conversation, limits, true);
+    } catch (cause) {
+      throw cause instanceof TemplateFailure ? locatedFailure(cause, conversation, isRequests) : cause;
+    }
+  };
+  return { format: reading.format, namesContent: source.includes("content"), render };
+}
+
+/** The failure as a fault of the messages, or of the template that the request brought. */
+function locatedFailure(
+  cause: TemplateFailure,
+  conversation: Conversation,
+  isRequests: boolean,
+): ServiceError {
+  const message = joinsArguments(cause, conversation)
+    ? `${cause.message}. It is given the arguments of calls as objects.`
+    : cause.message;
+  const field = isRequests ? "prompt.template" : "prompt.messages";
+  const faults = [chatFault(field, { message, type: "value_error" })];
+  return new ServiceError({ code: "unsupported", faults, cause });
+}
+
+/** Whether a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
+function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boolean {
+  const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
+  return hasCalls && cause.message.endsWith('(not "dict") to str');
+}
+
+/** Whether it compares a role with this one. The word alone says nothing: some templates show instructions in its name. */
+function knowsDeveloper(source: string): boolean {
+  return source.includes('"developer"') || source.includes("'developer'");
+}
+
+function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fromJson(value)]));
+}
+
+/** What vLLM shows of the effort, whose interface this is: by its name, and to templates that know thinking or none. */
+function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, Value>> {
+  if (reasoningEffort === null) return {};
+  return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };
+}
+
+/** Marks the end of the final content in the rendered text. The blank shows whether the template trims it. */
+const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+function renderContinued(
+  conversation: Conversation,
+  { format, namesContent, render }: Compiled,
+  limits?: ProgramLimits,
+): string {
+  const final = conversation.messages.at(-1);
+  if (final === undefined) throw notContinued("there is no message");
+  if (!namesContent) throw notContinued("the chat template does not show it");
+  const { content = null } = final;
+  const parts = Array.isArray(content) ? content : content === null ? [] : [content];
+  if (format === "parts" && parts.length === 0) throw notContinued("it has no text");
+  const last = textOfPart(parts.at(-1) ?? "");
+  if (last === null) throw notContinued("its last part is not text");
+  const marked = { ...final, content: [...parts.slice(0, -1), { type: "text", text: last + endMark }] };
+  const rendered = render(
+    { ...conversation, messages: [...conversation.messages.slice(0, -1), marked] },
+    limits,
+  );
+  // A template that reads texts is shown all parts as one.
+  const text = format === "string" ? (joinedText(parts) ?? last) : last;
+  const end = rendered.lastIndexOf(endMark.trimEnd());
+  if (end < 0) throw notContinued("the chat template does not show it");
+  const keepsBlanks = rendered.startsWith(endMark, end);
+  const prompt = keepsBlanks ? rendered.slice(0, end) : rendered.slice(0, end).trimEnd();
+  if (!prompt.trimEnd().endsWith(text.trim())) throw notContinued("the chat template alters it");
+  return prompt;
+}
+
+function notContinued(reason: string): ServiceError {
+  const message = `\`prompt.continueFinalMessage\` is set, but the final message cannot be continued: ${reason}.`;
+  return new ServiceError({
+    code: "unsupported",
+    faults: [chatFault("prompt.continueFinalMessage", { message, type: "value_error" })],
+  });
+}

@@ -1,0 +1,64 @@
+// One compiled Jinja template: what goes wrong in it as an error of the service. Knows nothing of messages.
+import type { Clock } from "../../base/domain/clock.ts";
+import { cut, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type { ProgramLimits } from "../../lib/jinja/budget.ts";
+import { TemplateFault, TemplateRaised } from "../../lib/jinja/fault.ts";
+import type { Body } from "../../lib/jinja/syntax/nodes.ts";
+import { compileTemplate, type Template } from "../../lib/jinja/template.ts";
+import type { Value } from "../../lib/jinja/values/value.ts";
+
+export type { ProgramLimits } from "../../lib/jinja/budget.ts";
+
+/** A template that raised or failed; its message says whose words it holds. Limits that were reached are other errors. */
+export class TemplateFailure extends ServiceError {}
+
+export interface JinjaProgram {
+  /** The syntax tree, for looking at; see `content-format.ts`. */
+  readonly body: Body;
+  /**
+   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when it raises, else saying where it
+   *   failed; what `limits` say when one is reached
+   */
+  run(variables: Readonly<Record<string, Value>>, limits?: ProgramLimits): string;
+}
+
+/** Compiles a template; throws ServiceError `unsupported` when its syntax is wrong. */
+export function compileJinja(source: string, clock: Clock): JinjaProgram {
+  const template = parse(source, clock);
+  return {
+    body: template.body,
+    run: (variables, limits) => {
+      try {
+        return template.render(Object.entries(variables), limits);
+      } catch (cause) {
+        if (cause instanceof ServiceError) throw cause;
+        const message =
+          cause instanceof TemplateRaised
+            ? `The chat template refuses these messages: ${quoted(cause.message)}`
+            : `The chat template cannot render these messages: ${reasonOf(cause)}`;
+        throw new TemplateFailure({ code: "unsupported", message, cause });
+      }
+    },
+  };
+}
+
+function parse(source: string, clock: Clock): Template {
+  try {
+    return compileTemplate(source, clock);
+  } catch (cause) {
+    const message = `The chat template has an error: ${reasonOf(cause)}`;
+    throw new ServiceError({ code: "unsupported", message, cause });
+  }
+}
+
+/** What was thrown, in words for the template's author. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof RangeError) {
+    return cause.message.includes("call stack")
+      ? "it is nested too deeply"
+      : "it makes too long a text or list";
+  }
+  if (cause instanceof TemplateFault && cause.line !== null)
+    return cut(`line ${cause.line}: ${cause.message}`);
+  return cut(cause instanceof Error ? cause.message : String(cause));
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MessageRecord } from "../../base/domain/trajectory.ts";
+import { behindSampled, withoutSampled } from "./sampled-prefix.ts";
+
+const texts = ["a", "b", "ab", "<end>", " "];
+
+/** Longest match first; `ab` is one token unless it was sampled as two. */
+const tokenizer = {
+  vocabularySize: texts.length,
+  encode: (text: string): number[] => {
+    const ids: number[] = [];
+    for (let rest = text; rest !== "";) {
+      const [id] = texts
+        .map((_, index) => index)
+        .filter((index) => rest.startsWith(texts[index]))
+        .toSorted((one, other) => texts[other].length - texts[one].length);
+      ids.push(id);
+      rest = rest.slice(texts[id].length);
+    }
+    return ids;
+  },
+  decode: (ids: readonly number[]): string => ids.map((id) => texts[id]).join(""),
+};
+
+test("a prompt begins with sampled tokens where they are its text, and is tokenized from there on", () => {
+  assert.deepEqual(behindSampled(tokenizer, "ab<end>ab", [0, 1, 3]), [0, 1, 3, 2]);
+  assert.deepEqual(tokenizer.encode("ab<end>ab"), [2, 3, 2]);
+});
+
+test("a prompt that says something else, nothing more, or ids that are none is tokenized as always", () => {
+  assert.equal(behindSampled(tokenizer, "ba<end>ab", [0, 1, 3]), null);
+  assert.equal(behindSampled(tokenizer, "ab<end>", [0, 1, 3]), null);
+  assert.equal(behindSampled(tokenizer, "ab<end>ab", [0, 9]), null);
+  const blankFirst = { ...tokenizer, encode: (text: string) => [4, ...tokenizer.encode(text)] };
+  assert.equal(behindSampled(blankFirst, "ab<end>ab", [0, 1, 3]), null);
+});
+
+test("the last answer that carries its tokens and its prompt's is the one, and templates see no tokens", () => {
+  const answer = (ids: unknown, prompt: unknown): MessageRecord =>
+    ({ role: "assistant", content: "x", token_ids: ids, prompt_token_ids: prompt }) as MessageRecord;
+  const user: MessageRecord = { role: "user", content: "y" };
+  const given = [user, answer([1], [0]), user, answer([3], [0, 1, 2]), user, answer(null, null), user];
+  const { messages, sampled } = withoutSampled(given);
+  assert.deepEqual(sampled, [0, 1, 2, 3]);
+  assert.deepEqual(messages[1], { role: "assistant", content: "x" });
+  assert.equal(messages[0], user);
+  for (const wrong of [
+    answer([1], null),
+    answer([], [1]),
+    answer(["1"], [1]),
+    { ...answer([1], [1]), role: "user" },
+  ])
+    assert.equal(withoutSampled([wrong]).sampled, null);
+});

@@ -1,0 +1,183 @@
+// A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
+// objects (none where an earlier call has broken ones), null members left out, a developer's instructions as the system's
+// where it knows no developer. As vLLM 0.32 prepares them. Input is in the API's own spelling; nothing here knows a
+// template.
+import { chatFault, type Conversation } from "../../base/domain/chat.ts";
+import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
+import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
+import type { Json, JsonObject, MessageRecord } from "../../base/domain/trajectory.ts";
+import { fromJson, parseJson } from "../../lib/jinja/json-text.ts";
+import { Dict, type Value } from "../../lib/jinja/values/value.ts";
+import type { ContentFormat } from "./content-format.ts";
+
+/** The part of a conversation that decides how its messages are prepared. */
+type TemplateConversation = Pick<Conversation, "messages" | "continueFinalMessage">;
+
+/** How a template reads messages. */
+export interface MessageReading {
+  readonly format: ContentFormat;
+  /** Whether it knows the role `developer`, which is a system message to any other. */
+  readonly knowsDeveloper: boolean;
+  /** True if all system messages are joined into the first, for a template that refuses a later one. */
+  readonly joinsSystem: boolean;
+}
+
+/**
+ * Prepares the messages.
+ *
+ * @throws ServiceError `unsupported` naming every content and every part that is no text, or arguments of the last
+ * message's calls that are no JSON
+ */
+export function toTemplateMessages(conversation: TemplateConversation, reading: MessageReading): Value[] {
+  const { messages } = conversation;
+  const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
+  if (faults.length > 0) throw unsupported(faults);
+  const { format, knowsDeveloper, joinsSystem } = reading;
+  const prepare = (message: MessageRecord): Dict =>
+    toTemplateMessage(message, format, message === messages.at(-1) ? messages.length - 1 : null);
+  const hasDeveloper = !knowsDeveloper && messages.some(({ role }) => role === "developer");
+  const read = hasDeveloper ? messages.map(developerAsSystem) : messages;
+  if (!(hasDeveloper || joinsSystem) || !hasLaterSystem({ ...conversation, messages: read }))
+    return read.map(prepare);
+  const others = read.filter((message) => !isSystem(message));
+  return [joinedSystem(read.filter(isSystem)), ...others.map(prepare)];
+}
+
+/**
+ * True if a system message follows another message and can be joined into the first one. A final message to continue
+ * stays where it is: joined, the prompt would end within the first message.
+ */
+export function hasLaterSystem({ messages, continueFinalMessage }: TemplateConversation): boolean {
+  const last = messages.at(-1);
+  if (continueFinalMessage && last !== undefined && isSystem(last)) return false;
+  return messages.slice(1).some(isSystem);
+}
+
+function isSystem({ role }: MessageRecord): boolean {
+  return role === "system";
+}
+
+function developerAsSystem(message: MessageRecord): MessageRecord {
+  if (message.role !== "developer") return message;
+  const { tools: _tools, ...rest } = message;
+  return { ...rest, role: "system" };
+}
+
+/** All system messages as one. Its content is a text to every template, also to one that reads parts. */
+function joinedSystem(messages: readonly MessageRecord[]): Dict {
+  const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
+  const content = texts.filter((text) => text !== "").join("\n\n");
+  return toTemplateMessage({ role: "system", content }, "string", null);
+}
+
+function contentFaults(content: Json, index: string): readonly Fault[] {
+  const fault = (message: string, ...below: readonly string[]): Fault =>
+    chatFault("prompt.messages", { message, type: "unsupported", below: [index, "content", ...below] });
+  if (content === null || typeof content === "string") return [];
+  if (!isJsonArray(content)) return [fault("A message's content must be a text, a list of parts or null.")];
+  return content.flatMap((part, place) => {
+    if (textOfPart(part) !== null) return [];
+    const type = isJsonObject(part) && typeof part.type === "string" ? quoted(part.type) : "null";
+    const message = `This model reads text only; a content part of type ${type} cannot be shown to it.`;
+    return [fault(message, String(place))];
+  });
+}
+
+/** @param last the index of the message where it is the last one, whose calls must be right: it may be what is learnt */
+function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
+  const {
+    role,
+    content,
+    tool_calls: toolCalls,
+    reasoning,
+    reasoning_content: reasoningContent,
+    ...rest
+  } = message;
+  const thought = reasoning ?? reasoningContent ?? null;
+  const prepared = Dict.of([
+    ["role", fromJson(role)],
+    ["content", contentOf(content ?? null, role === "tool" ? "string" : format)],
+  ]);
+  if (isJsonArray(toolCalls) && toolCalls.length > 0) {
+    const calls = toolCalls.map((call, place) =>
+      toTemplateCall(call, last === null ? null : [String(last), "tool_calls", String(place)]),
+    );
+    prepared.set("tool_calls", calls);
+  }
+  if (thought !== null) {
+    prepared.set("reasoning", fromJson(thought));
+    prepared.set("reasoning_content", fromJson(thought));
+  }
+  for (const [name, value] of Object.entries(rest)) if (value !== null) prepared.set(name, fromJson(value));
+  return prepared;
+}
+
+/** The content of a tool's message is one text to every template: none loops over that. */
+function contentOf(content: Json, format: ContentFormat): Value {
+  if (format === "string") return joinedText(content) ?? "";
+  return contentTexts(content).map((text) =>
+    Dict.of([
+      ["type", "text"],
+      ["text", text],
+    ]),
+  );
+}
+
+/** The text parts of a content without faults, in order; none for null. */
+function contentTexts(content: Json): readonly string[] {
+  if (content === null) return [];
+  return (isJsonArray(content) ? content : [content]).map((part) => textOfPart(part) ?? "");
+}
+
+/**
+ * Templates get `function.arguments` as an object, while the API carries it as JSON text.
+ *
+ * @param place where the call stands, to refuse what is no JSON; null for an earlier call. What a model once wrote wrongly
+ *   would otherwise fail every turn after it: as in vLLM it has no arguments.
+ */
+function toTemplateCall(call: Json, place: readonly string[] | null): Value {
+  const prepared = fromJson(call);
+  const called = prepared instanceof Dict ? prepared.get("function") : undefined;
+  const text = called instanceof Dict ? called.get("arguments") : undefined;
+  if (called instanceof Dict && typeof text === "string")
+    called.set("arguments", place === null ? earlierArguments(text) : parseArguments(text, place));
+  return prepared;
+}
+
+function earlierArguments(text: string): Value {
+  const parsed = jsonOrNull(text);
+  return parsed instanceof Dict ? parsed : new Dict();
+}
+
+function jsonOrNull(text: string): Value {
+  try {
+    return parseJson(text);
+  } catch {
+    // The model wrote it, and the client that sends it back cannot mend it.
+    return null;
+  }
+}
+
+/** In the digits and the order in which they were written. */
+function parseArguments(text: string, place: readonly string[]): Value {
+  if (text.trim() === "") return new Dict();
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    const message = `The arguments of a tool call in the messages are not valid JSON: ${quoted(text)}.`;
+    const below = [...place, "function", "arguments"];
+    throw unsupported([chatFault("prompt.messages", { message, type: "value_error", below })], cause);
+  }
+}
+
+function isJsonArray(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isJsonObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function unsupported(faults: readonly Fault[], cause?: unknown): ServiceError {
+  return new ServiceError({ code: "unsupported", faults, cause });
+}

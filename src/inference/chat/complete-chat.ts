@@ -1,0 +1,413 @@
+// One chat completion from request to last delta, free of HTTP: find the model, render, submit, read. Keeps nothing but
+// the ids of what is running; it hands what it answers to a recorder, and does not authenticate.
+import type { Caller } from "../../base/domain/access.ts";
+import { assert, present } from "../../base/domain/assert.ts";
+import { brokenModel, isBrokenModel } from "../../base/domain/broken-model.ts";
+import {
+  chatFault,
+  type ChatCompletion,
+  type ChatDelta,
+  type ChatHeader,
+  type ChatRequest,
+  type ChatUsage,
+} from "../../base/domain/chat.ts";
+import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { choiceCountOf, type Generation } from "../../base/domain/generation.ts";
+import type { Allowance, TokenReservation } from "../../base/domain/keys/limits.ts";
+import type { UsageCounter } from "../../base/domain/keys/usage.ts";
+import type { CompletionKey } from "../../base/domain/recordings/completion-key.ts";
+import type { ChatRecorder, ChatRecording } from "../../base/domain/recordings/chat-recorder.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import type { Metrics } from "../../base/telemetry/metrics.ts";
+import type { GenAiMeter, Span } from "../../base/telemetry/tracing.ts";
+import { createChatMetrics, type ChatMetrics } from "./measures/chat-metrics.ts";
+import { noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
+import { genAiRequestOf, traceChat } from "./measures/trace-chat.ts";
+import { createVllmMetrics, type VllmMetrics } from "./measures/vllm-metrics.ts";
+import { AdaptersInUse } from "../models/registry/adapters-in-use.ts";
+import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
+import { refuseMissingFeatures } from "./missing-features.ts";
+import { passOn, passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
+import type { PromptExchange } from "../transfer/prompt-exchange.ts";
+import { locateRefusal } from "./refused-constraint.ts";
+import { refuseCalls } from "./tools/tool-use.ts";
+import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
+import { reachModel, type ReachedModel } from "./reach-model.ts";
+import { beginRecording, isRecorded, shownDeltas } from "./recorded-answer.ts";
+import type { ServedBase, ServedBases } from "./served-base.ts";
+import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
+import { portionsOf } from "./reply/portions.ts";
+import type { WaitingPlaces } from "./waiting-places.ts";
+
+export interface ChatService {
+  /**
+   * Begins to answer a request: resolves once the prompt is computed, and it is known how many answers there are. What is
+   * wrong with the request, and an engine that cannot take it, is thrown here; what goes wrong later, by the deltas.
+   *
+   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid`
+   * (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the
+   * engine cannot do), `conflict` (the request's id is running), `overloaded` (the engine, or a limit of the caller's),
+   * `unavailable`, `cancelled` (the signal)
+   */
+  begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
+  /** Requests waiting or being answered. */
+  readonly runningCount: number;
+  /** The adapters that they run on. */
+  adaptersInUse(): Iterable<string>;
+  /** The trained models that they are for, one each. */
+  trainedRequests(): Iterable<TrainedRequest>;
+}
+
+/** A request that runs, or waits to run, on an adapter. */
+export interface TrainedRequest {
+  readonly base: string;
+  readonly modelId: string;
+  /** Its prompt is computed. */
+  readonly hasBegun: boolean;
+}
+
+export interface BeginOptions {
+  /** Ends the completion, and frees the engine's slots. */
+  readonly signal: AbortSignal;
+  /** What the caller's limits leave it; absent where it has none. */
+  readonly allowance?: Allowance | null;
+  /** Called once the engine has the request: what can be known to be wrong with it was thrown before. */
+  readonly onSubmitted?: () => void;
+  /** Within which it is traced; absent or null where it is not. */
+  readonly span?: Span | null;
+  /** What is thrown of an error, such as one that names fields as the caller knows them; absent throws it as it is. */
+  readonly located?: (error: unknown) => unknown;
+}
+
+export interface ChatDependencies {
+  readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
+  readonly bases: ServedBases;
+  /** Absent where prompts do not pass between servers. */
+  readonly exchange?: PromptExchange | null;
+  /** Absent where nothing is recorded. */
+  readonly recorder?: ChatRecorder | null;
+  /** Shared with others who ask the engines; absent where any entity may have all. */
+  readonly places?: WaitingPlaces;
+  /** Counts what keys use; absent where nothing does. */
+  readonly usage?: UsageCounter | null;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Null where nobody wants it. */
+  readonly genAi?: GenAiMeter | null;
+  readonly logger: Logger;
+}
+
+export function createChatService(dependencies: ChatDependencies): ChatService {
+  const running = new Set<string>();
+  const adapters = new AdaptersInUse();
+  const metrics = createChatMetrics(dependencies.metrics, () => running.size);
+  const vllm = createVllmMetrics(dependencies.metrics);
+  const timelines = new Set<ChatTimeline>();
+  return {
+    begin: async (request, caller, options) => {
+      const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
+      const completion = new Completion(shared, { request, caller, ...options });
+      // Leaving a generator that has not been asked for anything would run nothing of it, and free nothing.
+      await completion.deltas.next();
+      return completion;
+    },
+    get runningCount() {
+      return running.size;
+    },
+    adaptersInUse: () => adapters.ids(),
+    trainedRequests: function* () {
+      for (const { model, computedMs } of timelines)
+        if (model !== null && model.adapter !== null && model.modelId !== null)
+          yield { base: model.base, modelId: model.modelId, hasBegun: computedMs !== null };
+    },
+  };
+}
+
+/** What all completions share. */
+interface Shared extends Omit<ChatDependencies, "metrics"> {
+  /** The ids of those that run. */
+  readonly running: Set<string>;
+  readonly adapters: AdaptersInUse;
+  readonly metrics: ChatMetrics;
+  readonly vllm: VllmMetrics;
+  /** Of those that run. */
+  readonly timelines: Set<ChatTimeline>;
+}
+
+interface Asked extends BeginOptions {
+  readonly request: ChatRequest;
+  readonly caller: Caller;
+}
+
+class Completion implements ChatCompletion {
+  readonly deltas: AsyncGenerator<readonly ChatDelta[], void>;
+  readonly #shared: Shared;
+  readonly #asked: Asked;
+  /** What is to be done when it ends, however it does, the last first. */
+  readonly #ends: (() => void)[] = [];
+  readonly #timeline: ChatTimeline;
+  #header: ChatHeader | null = null;
+  /** What of the usage the metrics have. */
+  #counted: ChatUsage = noUsage;
+  #passed: PassedPrompt | null = null;
+  #recording: ChatRecording | null = null;
+  #reservation: TokenReservation | null = null;
+  /** To be called when it waits for the engine no longer. */
+  #stopWaiting: () => void = () => undefined;
+  /** Known at its end. */
+  #isRecorded = true;
+
+  constructor(shared: Shared, asked: Asked) {
+    this.#shared = shared;
+    this.#asked = asked;
+    this.#timeline = startTimeline(asked.request, shared.clock.monotonicMs());
+    this.deltas = this.#run();
+  }
+
+  get header(): ChatHeader {
+    return present(this.#header, "what a completion has when it has begun");
+  }
+
+  get usage(): ChatUsage {
+    return this.#timeline.usage;
+  }
+
+  get recordedAs(): CompletionKey | null {
+    return this.#isRecorded ? (this.#recording?.key ?? null) : null;
+  }
+
+  async leave(): Promise<void> {
+    await this.deltas.return();
+  }
+
+  /** The whole of it. What comes first is empty: the header is there then. */
+  async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
+    const { clock, metrics, timelines } = this.#shared;
+    const timeline = this.#timeline;
+    const startedAt = clock.now();
+    timelines.add(timeline);
+    try {
+      const { base, plan, generation } = await this.#submit();
+      const reader = new DeltaReader(generation, plan, { base, request: this.#asked.request });
+      const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
+      for await (const batch of generation.events) {
+        for (const portion of portionsOf(batch, logprobCount)) {
+          if (portion[0] !== batch[0]) await loopTurns.next(this.#asked.caller.entity);
+          const deltas = reader.read(portion);
+          if (deltas === null) continue;
+          timeline.usage = reader.usage;
+          if (this.#header === null) {
+            this.#stopWaiting();
+            timeline.computedMs = clock.monotonicMs();
+            timeline.waitedMs = reader.waitedMs;
+            metrics.firstOutput(base.model.name, timeline.computedMs - timeline.requestedMs);
+            this.#recording = this.#record(plan, reader.choiceCount, startedAt);
+            this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
+            this.#count(base.model.name);
+            yield [];
+          }
+          if (deltas.length > 0) {
+            if (timeline.firstTokenMs === null) {
+              timeline.firstTokenMs = clock.monotonicMs();
+              this.#shared.vllm.firstToken(base.model.name, timeline.firstTokenMs - timeline.requestedMs);
+            }
+            for (const { finish, choiceTokens: tokenCount } of deltas)
+              if (finish !== null) timeline.finishes.push({ reason: finish.reason, tokenCount });
+            this.#count(base.model.name);
+            this.#recording?.add(deltas);
+            yield shownDeltas(deltas, this.#header);
+          }
+        }
+        if (reader.isFinished) break;
+      }
+      assert(reader.isFinished, "an engine finishes every choice or throws");
+      // Before the answer's end: whoever has it whole finds it recorded.
+      this.#isRecorded = (await this.#recording?.end(timeline.usage)) ?? false;
+      timeline.outcome = "completed";
+    } catch (thrown) {
+      const error = await this.#errorOf(thrown);
+      timeline.outcome = error instanceof ServiceError ? error.code : "internal";
+      throw this.#asked.located?.(error) ?? error;
+    } finally {
+      if (timeline.outcome !== "completed") this.#passed?.letGo();
+      for (const end of this.#ends.toReversed()) end();
+      timelines.delete(timeline);
+      timeline.endedMs = clock.monotonicMs();
+      metrics.ended(timeline.outcome, timeline.endedMs - timeline.requestedMs);
+      this.#observe();
+    }
+  }
+
+  /** What is over is counted, timed and traced. */
+  #observe(): void {
+    const { vllm, genAi = null } = this.#shared;
+    const timeline = this.#timeline;
+    const { span = null } = this.#asked;
+    if (timeline.model !== null) {
+      vllm.ended(timeline.model.base, timeline);
+      genAi?.record(genAiRequestOf(timeline, timeline.model.base));
+    }
+    if (span !== null) traceChat(span, timeline);
+  }
+
+  async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {
+    const { running, logger, clock } = this.#shared;
+    const { request, caller, signal, onSubmitted } = this.#asked;
+    const timeline = this.#timeline;
+    const { requestId } = request.identity;
+    const id = runningId(request, caller);
+    if (running.has(id)) throw alreadyRunning(requestId);
+    throwIfAborted(signal);
+    running.add(id);
+    this.#ends.push(() => running.delete(id));
+    const { model, base } = await this.#reachModel();
+    [timeline.model, timeline.reachedMs] = [model, clock.monotonicMs()];
+    const { keyId: client, entity } = caller;
+    const recorded = isRecorded(this.#shared.recorder ?? null, request, model);
+    const plan = await planGeneration(request, model, base, { client, entity, signal, isRecorded: recorded });
+    throwIfAborted(signal);
+    const asked = await this.#pass(plan, model, base).catch((error: unknown) => {
+      throwIfAborted(signal);
+      throw error;
+    });
+    throwIfAborted(signal);
+    this.#reserve(plan, base);
+    const { generation: planned } = plan;
+    const generation = base.engine.submit({ ...planned, id, prompt: { ...planned.prompt, ...asked } });
+    [timeline.plan, timeline.usage, timeline.submittedMs] = [plan, usageAtStart(plan), clock.monotonicMs()];
+    const abort = (): void => generation.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    this.#ends.push(() => {
+      signal.removeEventListener("abort", abort);
+      generation.abort();
+      this.#count(base.model.name);
+      const by = { keyId: client, entity, model: model.fullName };
+      this.#shared.usage?.count(by, { requests: 1, ...timeline.usage });
+      logger.debug({ requestId, model: model.fingerprint, ...timeline.usage }, "chat request ended");
+    });
+    onSubmitted?.();
+    return { base, plan, generation };
+  }
+
+  /** Takes of the caller's limits what the request may need, until its end. */
+  #reserve({ generation }: GenerationPlan, base: ServedBase): void {
+    const { request, caller, allowance = null } = this.#asked;
+    const leavePlace = this.#shared.places?.enter(caller.entity);
+    this.#stopWaiting = () => leavePlace?.();
+    this.#ends.push(() => this.#stopWaiting());
+    if (allowance === null) return;
+    const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
+    this.#stopWaiting = () => (leaveQueue(), leavePlace?.());
+    // Without a bound of the request's own the room of a whole context would be taken for an answer of a few words.
+    const { maxTokens } = generation.stopping;
+    const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
+    const answerTokens = isBounded ? maxTokens * choiceCountOf(generation) : 0;
+    const reservation = allowance.reserve(generation.prompt.tokenIds.length + answerTokens);
+    this.#reservation = reservation;
+    this.#ends.push(() => reservation.settle());
+  }
+
+  /** What the engine is asked beside, for a prompt that passes between servers; fetches it where another one holds it. */
+  async #pass(
+    plan: GenerationPlan,
+    model: ResolvedModel,
+    base: ServedBase,
+  ): Promise<PassedPrompt["asked"] | null> {
+    const exchange = this.#shared.exchange ?? null;
+    const { request, caller, signal } = this.#asked;
+    const { transfers, capabilities } = base.engine;
+    if (request.passing === null || exchange === null) return null;
+    if (capabilities.passesPrompts === true) {
+      this.#passed = passOn(request.passing, { exchange, entity: caller.entity });
+      return this.#passed.asked;
+    }
+    if (transfers === undefined) return null;
+    const { requestId } = request.identity;
+    const context = { model, base, exchange, transfers, entity: caller.entity, requestId, signal };
+    this.#passed = await passPrompt(request.passing, plan, context);
+    this.#ends.push(this.#passed.forget);
+    return this.#passed.asked;
+  }
+
+  /** The model and its base, whose engine is loaded and stays so until the end. */
+  #reachModel(): Promise<ReachedModel> {
+    const { request, caller, signal } = this.#asked;
+    const refuse = (base: ServedBase): void => {
+      refuseCalls(request, base);
+      refuseMissingFeatures(
+        request,
+        base.engine.capabilities,
+        refusedPassing(request, base, { exchange: this.#shared.exchange ?? null, entity: caller.entity }),
+      );
+    };
+    const asked = { name: request.identity.model, caller, signal, refuse, ends: this.#ends };
+    return reachModel(this.#shared, asked);
+  }
+
+  #record(plan: GenerationPlan, choiceCount: number, startedAt: Date): ChatRecording | null {
+    const { recorder = null } = this.#shared;
+    const { request, caller } = this.#asked;
+    const model = present(this.#timeline.model, "the model of a request that is answered");
+    if (recorder === null || !isRecorded(recorder, request, model)) return null;
+    return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
+  }
+
+  /** As it goes on, so that a long answer is in the metrics and counts for limits while it is made. */
+  #count(base: string): void {
+    const { usage } = this.#timeline;
+    this.#shared.metrics.used(base, usage, this.#counted);
+    this.#counted = usage;
+    this.#reservation?.use(usage.promptTokens + usage.completionTokens);
+  }
+
+  /** What an error means for the request. */
+  async #errorOf(error: unknown): Promise<unknown> {
+    const { model, plan } = this.#timeline;
+    if (model === null || plan === null) return error;
+    if (isBrokenModel(error)) {
+      const { requestId } = this.#asked.request.identity;
+      this.#shared.logger.error({ requestId, model: model.fingerprint }, "model computed no finite scores");
+      return brokenModel(model.name, error);
+    }
+    const isAdapters = this.#header === null && error instanceof ServiceError && error.code === "conflict";
+    return isAdapters
+      ? await this.#shared.directory.adapterFault(model, error)
+      : locateRefusal(error, this.#asked.request, plan.reply);
+  }
+}
+
+function headerOf(
+  { header, notices }: GenerationPlan,
+  reader: DeltaReader,
+  { createdAt, passed }: { readonly createdAt: Date; readonly passed: PassedPrompt | null },
+): ChatHeader {
+  const { promptLogprobs, choiceCount, isPromptHeld, passedOn } = reader;
+  const place = passed?.place ?? null;
+  const seal = passed?.seal;
+  const own = isPromptHeld && place !== null ? { ...place, tokenCount: header.promptTokenIds.length } : null;
+  const heldAt = seal !== undefined && passedOn !== null ? { parameters: seal(passedOn) } : own;
+  const unheld = place !== null && heldAt === null ? [noRoom] : [];
+  const notice = [...notices, ...reader.notices, ...(passed?.notices ?? []), ...unheld].join("; ") || null;
+  return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };
+}
+
+const noRoom = "The prompt is not held for another server: those that are held already leave no room for it.";
+
+/** A request's id among all that run: ids belong to their entity, and one entity's say nothing to another. */
+function runningId({ identity }: ChatRequest, { entity }: Caller): string {
+  return JSON.stringify([entity, identity.requestId]);
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new ServiceError({ code: "cancelled", message: "The request was cancelled." });
+}
+
+function alreadyRunning(requestId: string): ServiceError {
+  const message = `The request id ${quoted(requestId)} is already running; send another id, or wait until it has ended.`;
+  return new ServiceError({
+    code: "conflict",
+    faults: [chatFault("identity.requestId", { message, type: "value_error" })],
+  });
+}

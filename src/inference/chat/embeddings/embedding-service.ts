@@ -1,0 +1,255 @@
+// Embeddings of texts: the model's last hidden state of each text's last token, brought to length 1. A text goes through
+// prompt threads and engine as a chat's prompt does, and takes turns with those there; a request has a few under way at a
+// time, so that however many it brings it fills no queue. Knows no HTTP.
+import type { Caller } from "../../../base/domain/access.ts";
+import { present } from "../../../base/domain/assert.ts";
+import { brokenModel, isBrokenModel } from "../../../base/domain/broken-model.ts";
+import type { EmbeddedInput, EmbeddingRequest, Embeddings } from "../../../base/domain/text/embedding.ts";
+import type { Generation, GenerationRequest } from "../../../base/domain/generation.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
+import { plainSampling } from "../../../base/domain/sampling.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { AdaptersInUse } from "../../models/registry/adapters-in-use.ts";
+import type { ModelDirectory } from "../../models/registry/model-directory.ts";
+import type { Allowance } from "../../../base/domain/keys/limits.ts";
+import type { UsageCounter } from "../../../base/domain/keys/usage.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+import { reachModel, type ReachedModel } from "../reach-model.ts";
+import { servedContextLength, servedLimits, type ServedBase, type ServedBases } from "../served-base.ts";
+import { eachOf } from "./each-of.ts";
+import { unitVector } from "./unit-vector.ts";
+import type { WaitingPlaces } from "../waiting-places.ts";
+
+export interface EmbeddingService {
+  /**
+   * @throws ServiceError for the model's name as a chat does; `unsupported` where its engine offers no embeddings, and for
+   *   inputs that are empty, too long, or hold ids that the model lacks; `invalid` for more dimensions than it has and for
+   *   too many tokens; `overloaded`, `unavailable`, `cancelled` (the signal)
+   */
+  embed(
+    request: EmbeddingRequest,
+    caller: Caller,
+    options: {
+      readonly signal: AbortSignal;
+      /** What the caller's limits leave it; absent where it has none. */
+      readonly allowance?: Allowance | null;
+      /** What is thrown of an error that is about one of the inputs. */
+      readonly located: (error: unknown, input: number) => unknown;
+    },
+  ): Promise<Embeddings>;
+  /** Requests waiting or being answered. */
+  readonly runningCount: number;
+  /** The adapters that they run on. */
+  adaptersInUse(): Iterable<string>;
+}
+
+interface Dependencies {
+  readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
+  readonly bases: ServedBases;
+  readonly metrics: Metrics;
+  /** Counts what keys use; absent where nothing does. */
+  readonly usage?: UsageCounter | null;
+  /** Shared with others who ask the engines; absent where any entity may have all. */
+  readonly places?: WaitingPlaces;
+}
+
+/** As OpenAI has it: more are sent in several requests. */
+export const inputTokensMax = 300_000;
+
+/** So many share calls of the engine, and are a small part of the queue. */
+const underWayMax = 16;
+
+export function createEmbeddingService({
+  directory,
+  bases,
+  metrics,
+  usage = null,
+  places,
+}: Dependencies): EmbeddingService {
+  const adapters = new AdaptersInUse();
+  let runningCount = 0;
+  const tokens = metrics.counter({
+    name: "hone_embedding_tokens_total",
+    help: "Tokens of texts that were embedded.",
+    labels: ["base"],
+  });
+  const requests = metrics.counter({
+    name: "hone_embedding_requests_total",
+    help: "Requests for embeddings, by how they ended.",
+    labels: ["outcome"],
+  });
+  const embed: EmbeddingService["embed"] = async (request, caller, { signal, allowance = null, located }) => {
+    const ends: (() => void)[] = [];
+    try {
+      const asked = { name: request.model, caller, signal, refuse: refuseWithout, ends };
+      const reached = await reachModel({ directory, bases, adapters }, asked);
+      const size = sizeOf(request, reached.base);
+      const prompts = await writeAll(request.inputs, reached.base, { caller, signal, located });
+      const tokenCount = countOf(prompts);
+      const reservation = allowance?.reserve(tokenCount);
+      ends.push(() => reservation?.settle());
+      const embeddings = await eachOf(prompts, { underWayMax, signal }, async (tokenIds, index, own) => {
+        try {
+          const values = await embedOne(tokenIds, reached, { caller, allowance, places, signal: own });
+          return unitVector(values.subarray(0, size));
+        } catch (error) {
+          throw located(await faultOf(error, reached, directory), index);
+        }
+      });
+      reservation?.use(tokenCount);
+      tokens.increase({ base: reached.base.model.name }, tokenCount);
+      const { keyId, entity } = caller;
+      const by = { keyId, entity, model: reached.model.fullName };
+      usage?.count(by, { requests: 1, promptTokens: tokenCount });
+      return { model: reached.model.name, embeddings, tokenCount };
+    } finally {
+      for (const end of ends.toReversed()) end();
+    }
+  };
+  return {
+    embed: async (...asked) => {
+      runningCount += 1;
+      let outcome = "completed";
+      try {
+        return await embed(...asked);
+      } catch (error) {
+        outcome = error instanceof ServiceError ? error.code : "internal";
+        throw error;
+      } finally {
+        runningCount -= 1;
+        requests.increase({ outcome });
+      }
+    },
+    get runningCount() {
+      return runningCount;
+    },
+    adaptersInUse: () => adapters.ids(),
+  };
+}
+
+function refuseWithout({ engine, model }: ServedBase): void {
+  if (engine.capabilities.features.has("embeddings")) return;
+  const message = `The engine of the model ${model.name} offers no embeddings; name another model.`;
+  throw new ServiceError({
+    code: "unsupported",
+    faults: [{ location: ["model"], message, type: "unsupported" }],
+  });
+}
+
+/** How many numbers each embedding is to have. */
+function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
+  const size = present(servedLimits(base).embeddingSize, "the size of embeddings that an engine offers");
+  if (dimensions === null || dimensions <= size) return dimensions ?? size;
+  const message = `\`dimensions\` is ${dimensions}; embeddings of the model ${base.model.name} have ${size}. Ask for at most that, or leave it out.`;
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["dimensions"], message, type: "value_error" }],
+  });
+}
+
+/** The tokens of every input. What is wrong with one of them is known before any is computed. */
+async function writeAll(
+  inputs: readonly EmbeddedInput[],
+  base: ServedBase,
+  {
+    caller,
+    signal,
+    located,
+  }: {
+    readonly caller: Caller;
+    readonly signal: AbortSignal;
+    readonly located: (error: unknown, input: number) => unknown;
+  },
+): Promise<readonly (readonly number[])[]> {
+  const { vocabularySize } = servedLimits(base);
+  const fit = { purpose: "embed", countMax: servedContextLength(base) } as const;
+  const rest = { fit, wantsTexts: false, badWords: [], modelName: base.model.name, vocabularySize };
+  return eachOf(inputs, { underWayMax, signal }, async (input, index, own) => {
+    const prompt = { ...input, addSpecialTokens: true, truncation: null, echo: false };
+    try {
+      const { tokenIds } = await base.prompts.write(
+        { prompt, ...rest },
+        { client: caller.entity, signal: own },
+      );
+      return tokenIds;
+    } catch (error) {
+      throw located(error, index);
+    }
+  });
+}
+
+function countOf(prompts: readonly (readonly number[])[]): number {
+  const count = prompts.reduce((sum, { length }) => sum + length, 0);
+  if (count <= inputTokensMax) return count;
+  const message = `\`inputs\` has ${count} tokens together; at most ${inputTokensMax} are taken. Send it in several requests.`;
+  throw new ServiceError({ code: "invalid", faults: [{ location: ["inputs"], message, type: "too_long" }] });
+}
+
+async function embedOne(
+  tokenIds: readonly number[],
+  { model, base }: ReachedModel,
+  {
+    caller,
+    allowance,
+    places,
+    signal,
+  }: {
+    readonly caller: Caller;
+    readonly allowance: Allowance | null;
+    readonly places: WaitingPlaces | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<Float32Array> {
+  const leavePlace = places?.enter(caller.entity);
+  let leaveQueue: (() => void) | undefined;
+  try {
+    leaveQueue = allowance?.wait(base.model.name, base.engine.status().waitingCountMax);
+    const generation = base.engine.submit(embeddingRequest(tokenIds, model.adapter, caller));
+    const abort = (): void => generation.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    return await embeddingIn(generation).finally(() => {
+      signal.removeEventListener("abort", abort);
+      generation.abort();
+    });
+  } finally {
+    leaveQueue?.();
+    leavePlace?.();
+  }
+}
+
+async function embeddingIn({ events }: Generation): Promise<Float32Array> {
+  for await (const batch of events) {
+    for (const event of batch) if (event.kind === "embedding") return event.values;
+  }
+  throw new ServiceError({ code: "internal", message: "The engine ended without an embedding." });
+}
+
+function embeddingRequest(
+  tokenIds: readonly number[],
+  adapter: GenerationRequest["prompt"]["adapter"],
+  { entity }: Caller,
+): GenerationRequest {
+  return {
+    id: newUuid(),
+    prompt: { tokenIds, adapter },
+    sampling: { ...plainSampling, seed: 0 },
+    constraint: null,
+    stopping: { maxTokens: 0, minTokens: 0, stopTokenIds: [] },
+    outputs: { topLogprobCount: null, promptLogprobCount: null, embedding: true },
+    choices: { kind: "sample", count: 1 },
+    priority: 0,
+    cacheOwner: entity,
+    cacheSalt: null,
+  };
+}
+
+/** What an engine's refusal means: one of an adapter, or of a broken model, names the model. */
+async function faultOf(
+  error: unknown,
+  { model }: ReachedModel,
+  directory: Pick<ModelDirectory, "adapterFault">,
+): Promise<unknown> {
+  if (isBrokenModel(error)) return brokenModel(model.name, error);
+  const isAdapters = error instanceof ServiceError && error.code === "conflict";
+  return isAdapters ? directory.adapterFault(model, error) : error;
+}

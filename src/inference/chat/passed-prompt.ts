@@ -1,0 +1,163 @@
+// Prompts that pass between servers, as a chat request asks for it: what this server cannot do of that is refused, what the
+// engine is to hold goes with its request, and what another server holds is fetched before.
+import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
+import type { GenerationRequest } from "../../base/domain/generation.ts";
+import type {
+  HeldPlace,
+  PassedParameters,
+  PromptOrigin,
+  PromptPassing,
+  PromptTransfers,
+} from "../../base/domain/prompt-transfer.ts";
+import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
+import type { ResolvedModel } from "../models/registry/model-directory.ts";
+import type { PromptExchange } from "../transfer/prompt-exchange.ts";
+import { TransferFailure } from "../transfer/transfer-failure.ts";
+import type { GenerationPlan } from "./plan-generation.ts";
+import type { ServedBase } from "./served-base.ts";
+
+/** What of a request's passing cannot be done here. */
+export function refusedPassing(
+  { passing }: ChatRequest,
+  { engine }: ServedBase,
+  { exchange, entity }: { readonly exchange: PromptExchange | null; readonly entity: string },
+): readonly Fault[] {
+  if (passing === null) return [];
+  const passesOn = engine.capabilities.passesPrompts === true;
+  const message =
+    exchange === null || (engine.transfers === undefined && !passesOn)
+      ? "`passing` is not supported by this server; leave it out or at its default."
+      : passesOn
+        ? exchange.seals.refusalOf(passing.parameters, entity)
+        : passing.from && exchange.refusalOf(passing.from);
+  return message === null ? [] : [chatFault("passing", { message, type: "unsupported" })];
+}
+
+/** A prompt that passes between servers, and what is to be done with it. */
+export interface PassedPrompt {
+  /** What the engine is asked beside. */
+  readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received" | "passed">;
+  /** What the client should know, a sentence each. */
+  readonly notices: readonly string[];
+  /** Where it is held, once the engine says that it is. */
+  readonly place: HeldPlace | null;
+  /** What is answered of what servers behind the engine say; absent where there are none. */
+  readonly seal?: (answered: PassedParameters) => PassedParameters;
+  /** Has the engine forget what it received. */
+  readonly forget: () => void;
+  /** Has the engine let go of what nobody will fetch. */
+  readonly letGo: () => void;
+}
+
+export interface PassingContext {
+  readonly model: ResolvedModel;
+  readonly base: ServedBase;
+  readonly exchange: PromptExchange;
+  readonly transfers: PromptTransfers;
+  readonly entity: string;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Fetches what another server holds, and says what this one is to hold.
+ *
+ * @param passing asks for nothing that is refused
+ * @throws ServiceError `unavailable` for a prompt that cannot be fetched, where the operator does not want it computed here;
+ *   the signal's reason
+ */
+export async function passPrompt(
+  { isHeld, from }: PromptPassing,
+  { generation }: GenerationPlan,
+  context: PassingContext,
+): Promise<PassedPrompt> {
+  const { exchange, transfers } = context;
+  const origin = originOf(context);
+  const notices: string[] = [];
+  const hold = isHeld && origin !== null ? exchange.holdOf(origin) : undefined;
+  if (isHeld && origin === null) notices.push(cannotBeTold);
+  const received = from === null ? undefined : await fetched(from, { generation, origin, notices }, context);
+  const drop = (id: string | undefined): void =>
+    void (id === undefined ? undefined : transfers.drop(id).catch(() => undefined));
+  return {
+    asked: { ...(hold && { hold }), ...(received !== undefined && { received }) },
+    notices,
+    place: hold === undefined ? null : exchange.placeOf(hold),
+    forget: () => drop(received),
+    letGo: () => drop(hold?.handle),
+  };
+}
+
+/**
+ * Passes on to the servers behind an engine what is theirs.
+ *
+ * @param passing asks for nothing that is refused
+ * @throws ServiceError `unsupported` where it was sent meanwhile by another request
+ */
+export function passOn(
+  { parameters }: PromptPassing,
+  { exchange, entity }: Pick<PassingContext, "exchange" | "entity">,
+): PassedPrompt {
+  const nothing = (): void => undefined;
+  return {
+    asked: { passed: exchange.seals.open(parameters, entity) },
+    notices: [],
+    place: null,
+    seal: (answered) => exchange.seals.seal(answered, entity),
+    forget: nothing,
+    letGo: nothing,
+  };
+}
+
+const cannotBeTold =
+  "The prompt is not held for another server: which weights it was computed with is not known for sure.";
+
+/** The id of what came; undefined where the prompt is computed here. */
+async function fetched(
+  from: Omit<HeldPlace, "engineId">,
+  {
+    generation,
+    origin,
+    notices,
+  }: {
+    readonly generation: GenerationRequest;
+    readonly origin: PromptOrigin | null;
+    readonly notices: string[];
+  },
+  { exchange, transfers, entity, requestId, signal }: PassingContext,
+): Promise<string | undefined> {
+  const { tokenIds } = generation.prompt;
+  if (generation.outputs.promptLogprobCount !== null) {
+    notices.push("The prompt was computed here, for its log-probabilities.");
+    return undefined;
+  }
+  try {
+    if (origin === null)
+      throw new TransferFailure("different", "which weights this server has is not known for sure");
+    const wanted = { origin, tokenIds, entity };
+    const { id, tokenCount } = await exchange.receive(from, wanted, transfers, { signal, requestId });
+    if (tokenCount < tokenIds.length)
+      notices.push(
+        `What was fetched is of the first ${tokenCount} tokens of the prompt; the rest was computed here.`,
+      );
+    return id;
+  } catch (error) {
+    if (!(error instanceof TransferFailure)) throw error;
+    const reason = `The prompt could not be fetched from the server that ought to hold it: ${error.message}.`;
+    if (exchange.onFailure === "recompute") {
+      notices.push(`${reason} It was computed here.`);
+      return undefined;
+    }
+    const fault = chatFault("passing", { message: reason, type: "unavailable" });
+    throw new ServiceError({ code: "unavailable", faults: [fault], cause: error });
+  }
+}
+
+/** Null where it is not known for sure. */
+function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
+  const { state } = base.engine.status();
+  const weights = state.kind === "ready" ? state.weights : undefined;
+  const adapter = model.adapter === null ? null : model.adapter.hash;
+  if (weights === undefined || adapter === undefined) return null;
+  return { weights, precision: base.precision ?? "float32", build: exchange.build, adapter };
+}

@@ -1,0 +1,243 @@
+// What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
+// Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
+import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../../base/domain/chat.ts";
+import { joinedText } from "../../base/domain/content-part.ts";
+import {
+  choiceCountMax,
+  choiceCountOf,
+  type ChoiceRequest,
+  type EngineLimits,
+  type GenerationRequest,
+} from "../../base/domain/generation.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { refuseMissingConstraint } from "./missing-features.ts";
+import type { ResolvedModel } from "../models/registry/model-directory.ts";
+import { namedTokens } from "./reply/named-tokens.ts";
+import { promptName, promptRefusal } from "../chat-templates/prompt-faults.ts";
+import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
+import { resolveSampling, resolveStopping } from "./resolve-sampling.ts";
+import { noticeOf } from "./tools/tool-use.ts";
+import { servedLimits } from "./served-base.ts";
+import type { ServedBase } from "./served-base.ts";
+import { refuseStrangeTokens } from "./strange-tokens.ts";
+
+export interface GenerationPlan {
+  readonly generation: GenerationRequest;
+  /** What is known of it before anything is computed. */
+  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
+  /** What the client should know, a sentence each. */
+  readonly notices: readonly string[];
+  /** The token that is no stop reason when it ends a choice. */
+  readonly endOfTextId: number | null;
+  readonly reply: ReplyPlan;
+}
+
+/**
+ * @param request asks for nothing that the engine cannot do
+ * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
+ * not fit and for token ids that the model lacks, `invalid` for more log-probabilities than an answer may have,
+ * `overloaded` when too many prompts wait, `cancelled` when the signal aborts
+ */
+export async function planGeneration(
+  request: ChatRequest,
+  model: ResolvedModel,
+  base: ServedBase,
+  options: {
+    readonly client: string;
+    readonly entity: string;
+    readonly signal: AbortSignal;
+    /** Log-probabilities are then computed also where the client wants none. */
+    readonly isRecorded: boolean;
+  },
+): Promise<GenerationPlan> {
+  const { identity, output } = request;
+  const limits = limitsOf(output.choices, base);
+  const prompt = await base.prompts.write(
+    {
+      prompt: request.prompt,
+      fit: { purpose: "answer", contextLength: limits.contextLength, keepLast: keptTokens(request, limits) },
+      wantsTexts: false,
+      badWords: request.sampling.badWords ?? [],
+      modelName: base.model.name,
+      vocabularySize: limits.vocabularySize,
+    },
+    { client: options.entity, signal: options.signal },
+  );
+  const promptTokenIds = prompt.tokenIds;
+  const room = roomLeft(request.prompt, promptTokenIds.length, limits);
+  const { stopping, endOfTextId } = resolveStopping(request, base, room);
+  const resolved = { badWordIds: prompt.badWordIds, vocabularySize: limits.vocabularySize };
+  refuseStrangeTokens(request, resolved);
+  const reply = planReply(request, base, promptTokenIds);
+  refuseMissingConstraint(request, reply.constraint, base.engine.capabilities);
+  const logprobs = logprobMode(request, model);
+  const topLogprobCount = logprobs === "off" ? null : (output.logprobs?.topCount ?? 0);
+  refuseWideLogprobs(request, limits);
+  refuseManyLogprobs(request, { topLogprobCount, maxTokens: stopping.maxTokens, promptTokenIds });
+  const generation: GenerationRequest = {
+    id: identity.requestId,
+    prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
+    sampling: resolveSampling(request, base, resolved),
+    constraint: reply.constraint,
+    stopping,
+    outputs: {
+      topLogprobCount: topLogprobCount ?? (options.isRecorded ? 0 : null),
+      promptLogprobCount: output.promptLogprobCount,
+    },
+    choices: output.choices,
+    priority: identity.priority,
+    cacheOwner: options.entity,
+    cacheSalt: identity.cacheSalt,
+  };
+  const header = {
+    model: model.name,
+    fingerprint: model.fingerprint,
+    role: roleOf(request.prompt),
+    echo: request.prompt.echo ? echoOf(request, base) : "",
+    promptTokenIds,
+    echoedTokens:
+      request.prompt.echo && output.promptLogprobCount !== null
+        ? namedTokens(promptTokenIds, base.tokenizer, output)
+        : null,
+    logprobs,
+    tokenIds: {
+      top: output.returnTokenIds === true,
+      inChoices: model.isTrained && output.logprobs !== null && output.returnTokenIds !== false,
+    },
+  };
+  return { generation, header, notices: noticesOf(request, base), endOfTextId, reply };
+}
+
+function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
+  const isSeeded = request.sampling.seed !== null && !base.engine.capabilities.isExact;
+  return [
+    noticeOf(request, base) ?? [],
+    isSeeded
+      ? "seed: the engine of this model is not exact, and may answer the same request differently"
+      : [],
+  ].flat();
+}
+
+/** More alternatives of a token than the engine gives. */
+function refuseWideLogprobs(
+  { output }: ChatRequest,
+  { logprobCountMax, vocabularySize }: EngineLimits,
+): void {
+  const countMax = logprobCountMax ?? vocabularySize;
+  const asked = [
+    ["output.logprobs", output.logprobs?.topCount ?? 0],
+    ["output.promptLogprobCount", output.promptLogprobCount ?? 0],
+  ] as const;
+  const faults = asked
+    .filter(([, count]) => count > countMax)
+    .map(([field, count]) => {
+      const message = `\`${field}\` asks for ${count} log-probabilities of each token; the engine of this model gives at most ${countMax}.`;
+      return chatFault(field, { message, type: "less_than_equal" });
+    });
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
+}
+
+/**
+ * Log-probabilities that an answer may have, each of which is some 60 bytes of it: as many as 128 choices of 32,768 tokens
+ * have without alternatives.
+ */
+const logprobsMax = choiceCountMax * 32_768;
+
+function refuseManyLogprobs(
+  { output }: ChatRequest,
+  {
+    topLogprobCount,
+    maxTokens,
+    promptTokenIds,
+  }: {
+    readonly topLogprobCount: number | null;
+    readonly maxTokens: number;
+    readonly promptTokenIds: readonly number[];
+  },
+): void {
+  const choiceCount = choiceCountOf(output);
+  const perToken = topLogprobCount === null ? 0 : 1 + topLogprobCount;
+  const ofPrompt = output.promptLogprobCount === null ? 0 : 1 + output.promptLogprobCount;
+  const count = choiceCount * maxTokens * perToken + promptTokenIds.length * ofPrompt;
+  if (count <= logprobsMax) return;
+  const message =
+    `\`output.choices\` and \`stopping.maxTokens\` allow ${choiceCount} answers of ${maxTokens} tokens with ${perToken} log-probabilities each, ` +
+    `and the prompt has ${promptTokenIds.length} tokens with ${ofPrompt}: ${count} together; an answer has at most ${logprobsMax}. ` +
+    "Ask for fewer answers, tokens or alternatives.";
+  const field = perToken === 0 ? "output.promptLogprobCount" : "output.logprobs";
+  throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
+}
+
+/** How many tokens of the prompt are kept; null keeps all. */
+function keptTokens(
+  { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
+  { contextLength, positionCountMax }: RequestLimits,
+): number | null {
+  if (truncation === null || (truncation >= 1 && truncation <= contextLength)) return truncation;
+  const positionCount = Math.min(contextLength, positionCountMax);
+  const room = positionCount - (maxTokens === null || maxTokens === Infinity ? 1 : maxTokens);
+  if (truncation === -1 && room >= 1) return room;
+  const message =
+    truncation === -1
+      ? `\`prompt.truncation\` is -1, and \`stopping.maxTokens\` ${maxTokens} leaves a prompt none of this model's ${positionCount} tokens; send a smaller one.`
+      : `\`prompt.truncation\` is ${truncation}, more than this model's maximum context length of ${contextLength} tokens; send at most that, or -1.`;
+  const faults = [chatFault("prompt.truncation", { message, type: "value_error" })];
+  throw new ServiceError({ code: "unsupported", faults });
+}
+
+/** The answer goes on with the last message where nothing opens a turn of its own. */
+function roleOf(prompt: ChatPrompt): string {
+  const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
+  return opensTurn ? "assistant" : (prompt.messages.at(-1)?.role ?? "assistant");
+}
+
+/** What the answer goes on with: the prompt's text, or the last message's where the answer has its role. */
+function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): string {
+  if (prompt.kind === "text") return prompt.text;
+  if (prompt.kind === "tokens") return tokenizer.decode(prompt.tokenIds, output);
+  const last = prompt.messages.at(-1);
+  return last?.role === roleOf(prompt) ? (joinedText(last.content ?? null) ?? "") : "";
+}
+
+/** A trained model gives log-probabilities unasked, since rollouts need them, and spells those tokens by id. */
+function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
+  if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
+  return output.logprobs === null ? "off" : "text";
+}
+
+/** What a request must keep to. */
+interface RequestLimits extends EngineLimits {
+  /** Tokens in prompt and answer together that the engine has room for. */
+  readonly positionCountMax: number;
+}
+
+function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
+  const limits = servedLimits(base);
+  const positionCountMax = base.engine.roomFor(choices);
+  if (positionCountMax > 0 || choices.kind === "sample") return { ...limits, positionCountMax };
+  let width = choices.width;
+  while (width > 0 && base.engine.roomFor({ ...choices, width }) === 0) width -= 1;
+  const message =
+    `\`output.choices\` asks for ${choices.width} beams; this server has room for at most ` +
+    `${width} side by side. Ask for fewer.`;
+  const faults = [chatFault("output.choices", { message, type: "value_error" })];
+  throw new ServiceError({ code: "unsupported", faults });
+}
+
+/**
+ * Tokens that may follow the prompt: what the context and the memory leave.
+ *
+ * @returns at least 1
+ */
+function roomLeft(
+  { kind }: ChatPrompt,
+  promptLength: number,
+  { contextLength, positionCountMax }: RequestLimits,
+): number {
+  const room = Math.min(contextLength, positionCountMax) - promptLength;
+  if (room >= 1) return room;
+  const message =
+    `This server has memory for ${positionCountMax} tokens of prompt and answer, and your request has ${promptLength} input tokens. ` +
+    `Please reduce the length of the ${promptName(kind)}.`;
+  throw promptRefusal(kind, message);
+}

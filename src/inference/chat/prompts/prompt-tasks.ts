@@ -1,0 +1,52 @@
+// What the threads of one base model do with prompts: make them, and turn tokens back into text.
+import type { TaskHandlers } from "../../../base/processes/tasks.ts";
+import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { RenderLimitError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
+import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
+
+/** What such a thread is started with. */
+export interface PromptModel {
+  readonly folder: string;
+  /** Whether tools are shown in the system message, whatever the model's template would make of them. */
+  readonly toolsAsText: boolean;
+}
+
+/** Each in two stages: rendering, tokenizing. */
+export interface PromptTasks {
+  readonly write: {
+    readonly task: {
+      readonly asked: PromptTask;
+      readonly limits: RenderLimits;
+      /** Another thread tries what reaches a limit here. */
+      readonly isTrial: boolean;
+    };
+    /** Null where a trial has reached a limit. */
+    readonly result:
+      | (Omit<WrittenPrompt, "tokenIds"> & { readonly tokenIds: Int32Array<ArrayBuffer> })
+      | null;
+  };
+  readonly read: { readonly task: Int32Array<ArrayBuffer>; readonly result: string };
+}
+
+export async function openTasks({ folder, toolsAsText }: PromptModel): Promise<TaskHandlers<PromptTasks>> {
+  const [tokenizer, template] = await Promise.all([
+    loadTokenizer(folder),
+    loadChatTemplate(folder, { toolsAsText }),
+  ]);
+  return {
+    write({ asked, limits, isTrial }, onRendered) {
+      try {
+        const written = writePrompt(tokenizer, template, asked, { limits, onRendered });
+        return { ...written, tokenIds: Int32Array.from(written.tokenIds) };
+      } catch (error) {
+        if (isTrial && error instanceof RenderLimitError) return null;
+        throw error;
+      }
+    },
+    read(tokenIds, beginNextStage) {
+      beginNextStage();
+      return readTokens(tokenizer, Array.from(tokenIds));
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// Templates that requests bring, which may be anything: each is read and run in a process that serves nothing else, within
+// limits, and ended with it where that is needed. Each is first tried for a moment; what takes longer goes to a process of
+// such, so that a small one never waits until endless ones of others have had all of their time. What is rendered is
+// tokenized elsewhere.
+import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";
+import { renderedTooSlowly, type RenderLimits } from "../../chat-templates/render-prompt.ts";
+import type { PromptLimits } from "./prompt-limits.ts";
+import { graceMs, hasBrokenWorker, trialWallMs } from "./broken-worker.ts";
+import type { PromptModel } from "./prompt-tasks.ts";
+import type { TemplateTask, TemplateTasks } from "./template-tasks.ts";
+import type { RenderedPrompt } from "./write-prompt.ts";
+
+/** A prompt that brings a template. */
+export type TemplatedPrompt = ConversationPrompt & { readonly template: string };
+
+type Pool = WorkerPool<TemplateTasks, PromptModel>;
+
+export interface RequestTemplates {
+  /**
+   * @throws ServiceError `unsupported` when the template is too long, has an error, raises (with its message), refuses the
+   * messages or reaches a limit; else as {@link WorkerPool.run}
+   */
+  render(prompt: TemplatedPrompt, options: TaskOptions): Promise<RenderedPrompt>;
+  close(): Promise<void>;
+  readonly waitingCount: number;
+}
+
+const memoryMebibytes = 512;
+/** What a template may take of the processor at its trial; most take a tenth of that. */
+const trialMs = 30;
+
+/** @param worker as for prompt threads; each pool has a line of its own */
+export function createRequestTemplates(
+  worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
+  limits: RenderLimits,
+  { templateCharacters }: Pick<PromptLimits, "templateCharacters">,
+): RequestTemplates {
+  const processFor = (ms: number): Pool =>
+    new WorkerPool({
+      ...worker,
+      module: new URL("./template-tasks.js", import.meta.url),
+      isProcess: true,
+      stageMs: [ms + graceMs],
+      memoryMebibytes,
+    });
+  const quick = processFor(trialWallMs);
+  const slow = processFor(limits.timeMs);
+  const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
+
+  /** Null where the trial came to a limit; throws what broke the worker. */
+  const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
+    try {
+      return await pool.run("render", task, options);
+    } catch (error) {
+      // The next template need not wait for the start of its process.
+      if (hasBrokenWorker(error)) pool.prepare();
+      throw error;
+    }
+  };
+  const tried = async (task: Omit<TemplateTask, "limits" | "isTrial">, options: TaskOptions) => {
+    try {
+      return await run(quick, { ...task, limits: trialLimits, isTrial: true }, options);
+    } catch (error) {
+      if (hasBrokenWorker(error)) return null;
+      throw error;
+    }
+  };
+  return {
+    render: async (prompt, options) => {
+      const { template: source, addSpecialTokens } = prompt;
+      if (source.length > templateCharacters) throw tooLong(source.length, templateCharacters);
+      const task = { source, conversation: prompt };
+      const rendered = (text: string): RenderedPrompt => ({ kind: "rendered", text, addSpecialTokens });
+      const atOnce = await tried(task, options);
+      if (atOnce !== null) return rendered(atOnce);
+      try {
+        return rendered((await run(slow, { ...task, limits, isTrial: false }, options)) ?? "");
+      } catch (error) {
+        throw hasBrokenWorker(error) ? tookTooMuch(error, limits) : error;
+      }
+    },
+    close: async () => {
+      await Promise.all([quick.close(), slow.close()]);
+    },
+    get waitingCount() {
+      return quick.waitingCount + slow.waitingCount;
+    },
+  };
+}
+
+function tooLong(length: number, max: number): ServiceError {
+  return refusal(`\`prompt.template\` has ${length} characters; at most ${max} are read.`);
+}
+
+function tookTooMuch({ code }: ServiceError, limits: RenderLimits): ServiceError {
+  return code === "timeout"
+    ? refusal(renderedTooSlowly(limits).message)
+    : refusal(`The chat template needs more than ${memoryMebibytes} MiB of memory; correct it.`);
+}
+
+function refusal(message: string): ServiceError {
+  const faults = [chatFault("prompt.template", { message, type: "value_error" })];
+  return new ServiceError({ code: "unsupported", faults });
+}

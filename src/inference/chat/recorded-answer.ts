@@ -1,0 +1,87 @@
+// What chat hands to whoever records its answers.
+import { present } from "../../base/domain/assert.ts";
+import type { ChatDelta, ChatHeader, ChatRequest } from "../../base/domain/chat.ts";
+import type { GenerationRequest } from "../../base/domain/generation.ts";
+import type {
+  AnsweredRequest,
+  ChatRecorder,
+  ChatRecording,
+} from "../../base/domain/recordings/chat-recorder.ts";
+import type { RecordedSampling } from "../../base/domain/recordings/recorded-completion.ts";
+import type { ResolvedModel } from "../models/registry/model-directory.ts";
+import type { GenerationPlan } from "./plan-generation.ts";
+
+/** Whether what this model answers to the request is recorded; what a base model says has no project to be recorded in. */
+export function isRecorded(
+  recorder: ChatRecorder | null,
+  request: ChatRequest,
+  { isTrained }: ResolvedModel,
+): boolean {
+  return isTrained && recorder?.records(request) === true;
+}
+
+/** Begins to record an answer of a trained model. */
+export function beginRecording(
+  recorder: ChatRecorder,
+  { generation }: GenerationPlan,
+  model: ResolvedModel,
+  answered: Pick<AnsweredRequest, "request" | "caller" | "choiceCount" | "startedAt">,
+): ChatRecording {
+  const version = {
+    projectId: present(model.projectId, "the project of a trained model"),
+    modelId: present(model.modelId, "the id of a trained model"),
+    step: present(model.step, "the version of a trained model"),
+    model: model.name,
+    fingerprint: model.fingerprint,
+  };
+  return recorder.begin({
+    ...answered,
+    version,
+    promptTokenIds: generation.prompt.tokenIds,
+    sampling: samplingOf(generation, answered.request),
+  });
+}
+
+function samplingOf(
+  { sampling, stopping, constraint, choices }: GenerationRequest,
+  { stopping: asked }: ChatRequest,
+): RecordedSampling {
+  const {
+    temperature,
+    topP,
+    topK,
+    minP,
+    topNSigma,
+    repetitionPenalty,
+    frequencyPenalty,
+    presencePenalty,
+    seed,
+  } = sampling;
+  const { logitBias, allowedTokenIds, badWords, processors } = sampling;
+  const holds = [logitBias, badWords, processors].some(({ length }) => length > 0);
+  return {
+    temperature,
+    topP,
+    topK,
+    minP,
+    topNSigma,
+    repetitionPenalty,
+    frequencyPenalty,
+    presencePenalty,
+    seed,
+    maxTokens: stopping.maxTokens,
+    minTokens: stopping.minTokens,
+    stop: asked.stop,
+    isSearched: choices.kind === "beam",
+    isHeld: holds || allowedTokenIds !== null || constraint !== null,
+  };
+}
+
+/** What the client sees of deltas: log-probabilities that are there for the recording alone are not its business. */
+export function shownDeltas(
+  deltas: readonly ChatDelta[],
+  { logprobs }: Pick<ChatHeader, "logprobs">,
+): readonly ChatDelta[] {
+  if (logprobs !== "off" || deltas.every((delta) => delta.logprobs.length === 0)) return deltas;
+  return deltas.map((delta) => ({ ...delta, logprobs: [] }));
+}

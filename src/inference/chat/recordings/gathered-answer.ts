@@ -1,0 +1,120 @@
+// An answer that is gathered as it comes, up to a size.
+import { assert } from "../../../base/domain/assert.ts";
+import type { ChatDelta, ChatFinish, ToolCallDelta } from "../../../base/domain/chat.ts";
+import type {
+  RecordedCall,
+  RecordedChoice,
+  TokenRecord,
+} from "../../../base/domain/recordings/recorded-completion.ts";
+
+/** What a token is counted as, with its log-probability and its text. */
+export const tokenBytes = 20;
+
+interface GatheredChoice {
+  text: string;
+  reasoning: string;
+  /** By the call's index. */
+  readonly toolCalls: ToolCallDelta[];
+  readonly tokenIds: number[];
+  readonly logprobs: TokenRecord[];
+  finish: ChatFinish | null;
+}
+
+export class GatheredAnswer {
+  readonly #bytesMax: number;
+  /** Null once there is more of them than are kept. */
+  #choices: GatheredChoice[] | null;
+  #beginning = "";
+  readonly #finishes: ChatFinish["reason"][];
+  readonly #lengthOfBeginning: number;
+  #bytes = 0;
+  #hasLogprobs = false;
+
+  /** @param beginning how much of the first choice's text is kept in any case, in characters */
+  constructor(
+    choiceCount: number,
+    { bytesMax, beginning }: { readonly bytesMax: number; readonly beginning: number },
+  ) {
+    this.#bytesMax = bytesMax;
+    this.#lengthOfBeginning = beginning;
+    this.#finishes = Array.from({ length: choiceCount }, () => "stop" as const);
+    this.#choices = Array.from({ length: choiceCount }, () => ({
+      text: "",
+      reasoning: "",
+      toolCalls: [],
+      tokenIds: [],
+      logprobs: [],
+      finish: null,
+    }));
+  }
+
+  /** Counted so far, as {@link tokenBytes} and texts come to. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get hasLogprobs(): boolean {
+    return this.#hasLogprobs;
+  }
+
+  get finishReasons(): readonly ChatFinish["reason"][] {
+    return this.#finishes;
+  }
+
+  /** How the first choice begins: its text, or the first call that it makes. */
+  get beginning(): string {
+    return this.#beginning.slice(0, this.#lengthOfBeginning);
+  }
+
+  /** Null where there is more than is kept; called when every choice has its finish. */
+  get choices(): readonly RecordedChoice[] | null {
+    return this.#choices?.map(recordedChoice) ?? null;
+  }
+
+  add(delta: ChatDelta): void {
+    if (delta.choice === 0) this.#addBeginning(delta);
+    if (delta.finish !== null) this.#finishes[delta.choice] = delta.finish.reason;
+    this.#hasLogprobs ||= delta.logprobs.length > 0;
+    this.#bytes += delta.tokenIds.length * tokenBytes + delta.text.length + delta.reasoning.length;
+    for (const { argumentsText } of delta.toolCalls) this.#bytes += argumentsText.length;
+    if (this.#bytes > this.#bytesMax) this.#choices = null;
+    const choice = this.#choices?.[delta.choice];
+    if (choice !== undefined) addDelta(choice, delta);
+  }
+
+  #addBeginning({ text, toolCalls }: ChatDelta): void {
+    if (this.#beginning.length >= this.#lengthOfBeginning) return;
+    this.#beginning += text;
+    for (const { name, argumentsText } of toolCalls) this.#beginning += (name ?? "") + argumentsText;
+  }
+}
+
+function addDelta(choice: GatheredChoice, delta: ChatDelta): void {
+  choice.text += delta.text;
+  choice.reasoning += delta.reasoning;
+  for (const call of delta.toolCalls) {
+    const before = choice.toolCalls[call.index];
+    const argumentsText = (before?.argumentsText ?? "") + call.argumentsText;
+    choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
+  }
+  for (const id of delta.tokenIds) choice.tokenIds.push(id);
+  // Without their alternatives, which nobody asks a recording for.
+  for (const { logprob, bytes } of delta.logprobs) choice.logprobs.push({ logprob, bytes });
+  choice.finish = delta.finish ?? choice.finish;
+}
+
+function recordedChoice({ toolCalls, tokenIds, logprobs, finish, ...texts }: GatheredChoice): RecordedChoice {
+  assert(finish !== null, "every choice finishes");
+  return {
+    ...texts,
+    toolCalls: toolCalls.map(recordedCall),
+    finish,
+    tokenIds,
+    // One of each token, or none.
+    logprobs: logprobs.length === tokenIds.length && tokenIds.length > 0 ? logprobs : null,
+  };
+}
+
+function recordedCall({ id = "", name = "", argumentsText, isText }: ToolCallDelta): RecordedCall {
+  return { id, name, argumentsText, isText: isText === true };
+}

@@ -1,0 +1,177 @@
+// Records what trained models answer. An answer's end waits until it is on disk, but not long;
+// what goes wrong with a recording is logged and counted, and no answer's business.
+import { hash } from "node:crypto";
+import type { ChatPrompt, ChatUsage } from "../../../base/domain/chat.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { joinedText } from "../../../base/domain/content-part.ts";
+import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
+import type {
+  AnsweredRequest,
+  ChatRecorder,
+  ChatRecording,
+} from "../../../base/domain/recordings/chat-recorder.ts";
+import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
+import type {
+  RecordedCompletion,
+  RecordedPrompt,
+} from "../../../base/domain/recordings/recorded-completion.ts";
+import type { StorageRoom } from "../../../base/domain/retention/storage-room.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import type { Metrics } from "../../../base/telemetry/metrics.ts";
+import { GatheredAnswer } from "./gathered-answer.ts";
+import { RecordingWriter } from "./recording-writer.ts";
+import type { RecordingSettings } from "./settings.ts";
+import { valueBytes } from "./value-bytes.ts";
+
+export interface RecorderDependencies {
+  readonly store: Pick<CompletionStore, "add">;
+  readonly settings: RecordingSettings;
+  /** Whether an entity may store more; it may unless given. */
+  readonly room?: StorageRoom | undefined;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** Stopped, it has written what waited. */
+export type Recorder = ChatRecorder & Service;
+
+/** Of what lists show of texts, in characters. */
+const beginningLength = 160;
+
+/** What is kept of one without its content, as it is counted. */
+const outlineBytes = 1000;
+
+/** A token of a prompt, as it is counted. */
+const promptTokenBytes = 4;
+
+export function createRecorder(dependencies: RecorderDependencies): Recorder {
+  const { settings } = dependencies;
+  const writer = new RecordingWriter(dependencies);
+  return {
+    ...serviceOf("recorder", { stop: () => writer.stop() }),
+    records: ({ recording: { isWanted } }) =>
+      settings.record === "on" ? isWanted !== false : settings.record === "asked" && isWanted === true,
+    begin: (answered) => new Recording(answered, writer, dependencies),
+  };
+}
+
+class Recording implements ChatRecording {
+  readonly #answered: AnsweredRequest;
+  readonly #writer: RecordingWriter;
+  readonly #dependencies: Pick<RecorderDependencies, "settings" | "clock" | "room">;
+  readonly #promptBytes: number;
+  readonly #answer: GatheredAnswer;
+
+  constructor(
+    answered: AnsweredRequest,
+    writer: RecordingWriter,
+    dependencies: Pick<RecorderDependencies, "settings" | "clock" | "room">,
+  ) {
+    this.#answered = answered;
+    this.#writer = writer;
+    this.#dependencies = dependencies;
+    const { bytesMax } = dependencies.settings;
+    const { request, promptTokenIds, choiceCount } = answered;
+    this.#promptBytes =
+      promptTokenIds.length * promptTokenBytes + valueBytes(recordedPrompt(request.prompt), bytesMax);
+    const left = bytesMax - this.#promptBytes;
+    this.#answer = new GatheredAnswer(choiceCount, { bytesMax: left, beginning: beginningLength });
+  }
+
+  get key() {
+    const { request, version } = this.#answered;
+    return { projectId: version.projectId, requestId: request.identity.requestId };
+  }
+
+  add(deltas: Parameters<ChatRecording["add"]>[0]): void {
+    for (const delta of deltas) this.#answer.add(delta);
+  }
+
+  async end(usage: ChatUsage): Promise<boolean> {
+    try {
+      return await this.#write(this.#completion(usage));
+    } catch (error) {
+      this.#writer.lose([this.key], "fault", error);
+      return false;
+    }
+  }
+
+  async #write(completion: RecordedCompletion): Promise<boolean> {
+    const { settings, clock } = this.#dependencies;
+    const bytes = completion.content === null ? outlineBytes : this.#promptBytes + this.#answer.bytes;
+    const written = new AbortController();
+    const { room } = this.#dependencies;
+    const writing = (
+      room === undefined ? this.#writer.write(completion, bytes) : this.#writeInto(room, completion, bytes)
+    ).finally(() => written.abort(waitOver));
+    const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
+      () => false,
+      // It is written first.
+      () => writing,
+    );
+    return await Promise.race([writing, patience]);
+  }
+
+  /** Of an entity that has as much as it may have nothing more is recorded; it is answered all the same. */
+  async #writeInto(room: StorageRoom, completion: RecordedCompletion, bytes: number): Promise<boolean> {
+    try {
+      await room.require(completion.projectId.split("/", 1)[0] ?? "");
+    } catch (error) {
+      const isFull = error instanceof ServiceError && error.code === "full";
+      this.#writer.lose([this.key], isFull ? "full" : "fault", error);
+      return false;
+    }
+    return await this.#writer.write(completion, bytes);
+  }
+
+  #completion(usage: ChatUsage): RecordedCompletion {
+    const { request, caller, version, promptTokenIds, sampling, startedAt } = this.#answered;
+    const { choices } = this.#answer;
+    const prompt = recordedPrompt(request.prompt);
+    return {
+      ...version,
+      ...this.key,
+      owner: caller.owner,
+      startedAt,
+      endedAt: this.#dependencies.clock.now(),
+      usage,
+      promptHash: hashOf(promptTokenIds),
+      finishReasons: this.#answer.finishReasons,
+      hasLogprobs: this.#answer.hasLogprobs,
+      promptText: beginningOf(prompt),
+      answerText: cut(this.#answer.beginning),
+      metadata: request.recording.metadata,
+      content: choices && { prompt, promptTokenIds, sampling, choices },
+    };
+  }
+}
+
+function recordedPrompt(prompt: ChatPrompt): RecordedPrompt {
+  if (prompt.kind !== "tokens") return prompt;
+  const { tokenIds: _, ...rest } = prompt;
+  return rest;
+}
+
+function beginningOf(prompt: RecordedPrompt): string {
+  if (prompt.kind === "tokens") return "";
+  if (prompt.kind === "text") return cut(prompt.text);
+  const asked = prompt.messages.findLast(({ role }) => role === "user");
+  return cut(joinedText(asked?.["content"] ?? null) ?? "");
+}
+
+/** Not between the two halves of a character. */
+function cut(text: string): string {
+  return text
+    .trimStart()
+    .slice(0, beginningLength)
+    .replace(/[\uD800-\uDBFF]$/, "");
+}
+
+function hashOf(tokenIds: readonly number[]): string {
+  const bytes = new DataView(new ArrayBuffer(4 * tokenIds.length));
+  for (const [index, id] of tokenIds.entries()) bytes.setUint32(4 * index, id, true);
+  return hash("sha256", bytes);
+}

@@ -1,0 +1,85 @@
+// Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool whose
+// schema it was made of. The engine refuses a constraint once it has the request, and knows no field names.
+import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
+import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
+import {
+  exactJsonText,
+  isExactList,
+  isExactObject,
+  parseExactJson,
+  type ExactJson,
+} from "../../base/domain/text/exact-json.ts";
+import { functionOf } from "./tools/arguments-schema.ts";
+import { callableTool } from "./tools/constrained-reply.ts";
+import type { ReplyPlan } from "./tools/reply-plan.ts";
+import { allows, toolsOf } from "./tools/tool-use.ts";
+
+/**
+ * The error of a generation; a refusal of the constraint names the field it comes from.
+ *
+ * @param reply with what the engine was given: the request's own constraint, or one that was made of it and its tools
+ */
+export function locateRefusal(
+  error: unknown,
+  request: ChatRequest,
+  reply: Pick<ReplyPlan, "constraint" | "form">,
+): unknown {
+  const { constraint } = reply;
+  if (constraint === null || !(error instanceof ServiceError)) return error;
+  const { code, message, faults } = error;
+  if (code !== "unsupported" || faults.length > 0) return error;
+  const fault = constraint === request.constraint ? ownFault(message) : foundFault(message, request, reply);
+  return new ServiceError({ code, faults: [fault], cause: error });
+}
+
+function ownFault(message: string): Fault {
+  return chatFault("constraint", { message, type: "unsupported" });
+}
+
+/** The fault of what stands within a constraint that the client did not write. */
+function foundFault(
+  message: string,
+  request: ChatRequest,
+  { constraint, form: { calls } }: Pick<ReplyPlan, "constraint" | "form">,
+): Fault {
+  const [, place, said] = /^In the content at #(\S*): (.*)$/s.exec(message) ?? [];
+  if (place === undefined)
+    return request.constraint === null ? wholeFault(message, request) : ownFault(message);
+  if (constraint?.kind !== "structural-tag") return ownFault(message);
+  const around = new Set(valuesAt(parseExactJson(constraint.tag), place).map(exactJsonText));
+  const index = toolsOf(request).findIndex((tool) =>
+    calls?.format.tags(callableTool(request, tool)).some((tag) => around.has(exactJsonText(tag))),
+  );
+  if (index < 0) return ownFault(request.constraint?.kind === "structural-tag" ? message : said);
+  return toolFault(said, request, index);
+}
+
+/** What no text satisfies that was made of tools alone: where one of them may be called, it is that one's schema. */
+function wholeFault(message: string, request: ChatRequest): Fault {
+  const { choice } = request.calls;
+  const callable = toolsOf(request).flatMap((tool, index) => {
+    const { name } = functionOf(tool);
+    return choice === undefined || allows(choice, name) ? [index] : [];
+  });
+  if (callable.length === 1) return toolFault(message, request, callable[0]);
+  return chatFault("prompt.tools", { message, type: "unsupported" });
+}
+
+function toolFault(message: string, request: ChatRequest, index: number): Fault {
+  const { name } = functionOf(toolsOf(request)[index]);
+  const takesText = request.calls.texts.some((text) => text.name === name);
+  const below = [String(index), ...(takesText ? ["custom", "format"] : ["function", "parameters"])];
+  return chatFault("prompt.tools", { message, type: "unsupported", below });
+}
+
+/** All that a pointer goes through; its names and indices have no escapes as far as that is looked at. */
+function valuesAt(tag: ExactJson, pointer: string): readonly ExactJson[] {
+  const values: ExactJson[] = [tag];
+  for (const name of pointer.split("/").slice(1)) {
+    const value = values[values.length - 1];
+    const next = isExactList(value) ? value[Number(name)] : isExactObject(value) ? value[name] : undefined;
+    if (next === undefined) break;
+    values.push(next);
+  }
+  return values;
+}

@@ -1,0 +1,99 @@
+// What is found of a model's answers in its template, and what the operator says instead.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BaseModel } from "../../base/domain/model.ts";
+import { loadChatTemplate } from "../chat-templates/load-chat-template.ts";
+import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import {
+  withMarkIds,
+  readReplyAbilities,
+  refuseStrangeModels,
+  type ReplyAbilities,
+} from "./reply-abilities.ts";
+import { callFormats } from "./tools/call-formats.ts";
+
+async function abilities(
+  folder: string,
+  settings: { readonly toolCalls?: readonly string[]; readonly reasoning?: readonly string[] } = {},
+  model: Pick<BaseModel, "name" | "toolCalls"> = { name: "m" },
+): Promise<ReplyAbilities> {
+  const [template, tokenizer] = await Promise.all([loadChatTemplate(folder), loadTokenizer(folder)]);
+  return withMarkIds(
+    readReplyAbilities(model, template, { toolCalls: [], reasoning: [], ...settings }),
+    tokenizer,
+  );
+}
+
+const folder = "test/fixtures/tool-model";
+
+test("a template that writes calls and thoughts is read so, with its marks as text", async () => {
+  const { callFormat, thinks, markIds } = await abilities(folder);
+  assert.equal(callFormat, callFormats.hermes);
+  assert.equal(thinks, true);
+  assert.deepEqual([...markIds], [3, 4, 5, 6]);
+});
+
+test("the built-in model calls no tools unless it is asked to, and thinks nothing", async () => {
+  const builtIn = { name: "m", toolCalls: "off" } as const;
+  const { callFormat, thinks, markIds } = await abilities("models/hone-tiny", {}, builtIn);
+  assert.deepEqual([callFormat, thinks, markIds.size], [null, false, 0]);
+  for (const value of ["auto", "hermes"]) {
+    const asked = await abilities("models/hone-tiny", { toolCalls: [`m=${value}`] }, builtIn);
+    assert.equal(asked.callFormat, callFormats.hermes);
+  }
+});
+
+test("the operator's word counts, of this model alone, and the last one", async () => {
+  const other = await abilities(folder, { toolCalls: ["x=off"], reasoning: ["x=off"] });
+  assert.deepEqual([other.callFormat, other.thinks], [callFormats.hermes, true]);
+  const off = await abilities(folder, { toolCalls: ["m=llama3", "m=off"], reasoning: ["m=off"] });
+  assert.deepEqual([off.callFormat, off.thinks, off.markIds.size], [null, false, 0]);
+  const on = await abilities("models/hone-tiny", { toolCalls: ["m=mistral-named"], reasoning: ["m=on"] });
+  assert.deepEqual([on.callFormat, on.thinks], [callFormats["mistral-named"], true]);
+});
+
+test("it is said why calls and thoughts are read as they are", async () => {
+  const reasons = async (...given: Parameters<typeof abilities>): Promise<readonly string[]> =>
+    Object.values((await abilities(...given)).reasons);
+  assert.deepEqual(await reasons(folder), [
+    "its chat template writes calls so",
+    "its chat template mentions </think>",
+  ]);
+  assert.deepEqual(await reasons(folder, { toolCalls: ["m=llama3"], reasoning: ["m=off"] }), [
+    "chat.toolCalls says so",
+    "chat.reasoning says so",
+  ]);
+  assert.equal(
+    (await reasons(folder, { toolCalls: ["m=generic"] }))[0],
+    "chat.toolCalls says so, and tools are shown in the system message",
+  );
+  assert.deepEqual(await reasons("models/hone-tiny", {}, { name: "m", toolCalls: "off" }), [
+    "this model is off unless chat.toolCalls says otherwise",
+    "its chat template does not mention </think>",
+  ]);
+  assert.deepEqual(
+    (await reasons("test/fixtures/goldens/models/qwen3"))[0],
+    "its chat template writes no calls, or none in a known format",
+  );
+});
+
+test("a setting of a model that is not served is refused", () => {
+  refuseStrangeModels(["a", "b=c"], { toolCalls: ["b=c=off"], reasoning: ["a=on"] });
+  assert.throws(() => refuseStrangeModels(["a", "b"], { toolCalls: [], reasoning: ["a=on", "c=on"] }), {
+    code: "invalid",
+    message: 'chat.reasoning has "c=on", but the base models are a, b.',
+  });
+});
+
+test("a setting that says nothing is refused by its name", async () => {
+  const refused = { name: "ServiceError", code: "invalid" };
+  for (const item of ["hermes", "m=xml", "=off", "m="])
+    await assert.rejects(abilities(folder, { toolCalls: [item] }), {
+      ...refused,
+      message: `chat.toolCalls has "${item}"; it must be model=value with a value of auto, off, ${Object.keys(callFormats).join(", ")}.`,
+    });
+  await assert.rejects(abilities(folder, { reasoning: ["m=hermes"] }), {
+    ...refused,
+    message: /^chat\.reasoning has/,
+  });
+});

@@ -1,0 +1,134 @@
+// What a model's answers may hold beside text: thoughts and calls of tools. Found in its chat template, unless the operator
+// says otherwise.
+import type { BaseModel } from "../../base/domain/model.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { ChatTemplate } from "../chat-templates/chat-template.ts";
+import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
+import { thoughtMarks } from "./reply/read-thought.ts";
+import type { ChatSettings } from "./settings.ts";
+import type { CallFormat } from "./tools/call-format.ts";
+import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
+
+/** What is known without the model's tokenizer. */
+export type TemplateReplies = Omit<ReplyAbilities, "markIds">;
+
+export interface ReplyAbilities {
+  /** How the model writes calls of tools; null where none are read out of its answers. */
+  readonly callFormat: CallFormat | null;
+  /** Whether it may think before it answers. */
+  readonly thinks: boolean;
+  /** The special tokens that mark calls and thoughts: they are text, which readers and constraints go by. */
+  readonly markIds: ReadonlySet<number>;
+  /** Why calls and thoughts are read so, for people. */
+  readonly reasons: { readonly calls: string; readonly thoughts: string };
+}
+
+/**
+ * @param model the base model, with what holds where the settings say nothing of it
+ * @param described the formats of calls that the operator describes
+ * @throws ServiceError `invalid` for a setting that names no format
+ */
+export function readReplyAbilities(
+  model: Pick<BaseModel, "name" | "toolCalls">,
+  template: ChatTemplate,
+  settings: Pick<ChatSettings, "toolCalls" | "reasoning">,
+  described: readonly CallFormat[] = [],
+): TemplateReplies {
+  const { format: callFormat, reason: calls } = callFormatOf(model, template, settings, described);
+  const { thinks, reason: thoughts } = thinksOf(model.name, template, settings);
+  return { callFormat, thinks, reasons: { calls, thoughts } };
+}
+
+/** Finds the tokens that mark what is read out of answers. */
+export function withMarkIds(replies: TemplateReplies, tokenizer: Tokenizer): ReplyAbilities {
+  const { callFormat, thinks } = replies;
+  const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];
+  if (marks.length === 0) return { ...replies, markIds: new Set() };
+  const ids = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
+  const markIds = new Set(
+    ids.filter((id) => tokenizer.isSpecial(id) && isWithin(tokenizer.tokenText(id), marks)),
+  );
+  return { ...replies, markIds };
+}
+
+function isWithin(token: string, marks: readonly string[]): boolean {
+  return token !== "" && marks.some((mark) => mark.includes(token));
+}
+
+function callFormatOf(
+  model: Pick<BaseModel, "name" | "toolCalls">,
+  template: ChatTemplate,
+  { toolCalls }: Pick<ChatSettings, "toolCalls">,
+  described: readonly CallFormat[],
+): { readonly format: CallFormat | null; readonly reason: string } {
+  const formats = [...described, ...Object.values(callFormats)];
+  const values = ["auto", "off", ...formats.map(({ name }) => name)];
+  const given = settingOf("chat.toolCalls", toolCalls, model.name, values);
+  const value = given ?? model.toolCalls ?? "auto";
+  if (value === "auto") {
+    const format = detectCallFormat(
+      template,
+      formats.filter(({ isTaught }) => !isTaught),
+    );
+    const reason =
+      format === null
+        ? "its chat template writes no calls, or none in a known format"
+        : "its chat template writes calls so";
+    return { format, reason };
+  }
+  const format = formats.find(({ name }) => name === value) ?? null;
+  if (given === null) return { format, reason: "this model is off unless chat.toolCalls says otherwise" };
+  const shown = format?.isTaught === true ? ", and tools are shown in the system message" : "";
+  return { format, reason: `chat.toolCalls says so${shown}` };
+}
+
+function thinksOf(
+  name: string,
+  template: ChatTemplate,
+  { reasoning }: Pick<ChatSettings, "reasoning">,
+): { readonly thinks: boolean; readonly reason: string } {
+  const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]) ?? "auto";
+  if (value !== "auto") return { thinks: value === "on", reason: "chat.reasoning says so" };
+  const thinks = template.mentions(thoughtMarks.end);
+  const verb = thinks ? "mentions" : "does not mention";
+  return { thinks, reason: `its chat template ${verb} ${thoughtMarks.end}` };
+}
+
+/** @throws ServiceError `invalid` for a setting of a model that is none of `names` */
+export function refuseStrangeModels(
+  names: readonly string[],
+  { toolCalls, reasoning }: Pick<ChatSettings, "toolCalls" | "reasoning">,
+): void {
+  const settings = { "chat.toolCalls": toolCalls, "chat.reasoning": reasoning };
+  for (const [setting, items] of Object.entries(settings)) {
+    const strange = items.map(split).find(({ model }) => !names.includes(model));
+    if (strange === undefined) continue;
+    throw new ServiceError({
+      code: "invalid",
+      message: `${setting} has ${JSON.stringify(strange.item)}, but the base models are ${names.join(", ")}.`,
+    });
+  }
+}
+
+function split(item: string): { readonly item: string; readonly model: string; readonly value: string } {
+  const at = item.lastIndexOf("=");
+  return { item, model: item.slice(0, Math.max(0, at)), value: item.slice(at + 1) };
+}
+
+/** What a list of `model=value` says of a model; null where it says nothing. */
+function settingOf(
+  setting: string,
+  items: readonly string[],
+  name: string,
+  values: readonly string[],
+): string | null {
+  const given = items.map(split);
+  const wrong = given.find(({ model, value }) => model === "" || !values.includes(value));
+  if (wrong !== undefined) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `${setting} has ${JSON.stringify(wrong.item)}; it must be model=value with a value of ${values.join(", ")}.`,
+    });
+  }
+  return given.findLast(({ model }) => model === name)?.value ?? null;
+}

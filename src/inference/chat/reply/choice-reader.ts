@@ -1,0 +1,116 @@
+// Reads one choice: tokens in, text and log-probabilities out, until a stop string or the engine ends it. Free of
+// waiting; whoever pulls tokens from the engine calls it.
+import type { ChatLogprob } from "../../../base/domain/chat.ts";
+import type { GeneratedToken } from "../../../base/domain/generation.ts";
+import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
+import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
+import { stopScanners, type StopRule, type StopScanner } from "./stop-strings.ts";
+
+/** What some tokens added. Tokens and text may be out of step: half characters and held-back text come later. */
+export interface ChoicePiece {
+  readonly text: string;
+  readonly tokenIds: readonly number[];
+  readonly logprobs: readonly ChatLogprob[];
+  /** The stop string that ended the choice; nothing comes after it. */
+  readonly matchedStop: string | null;
+}
+
+export interface ChoiceReader {
+  /** Takes tokens in order; those after a stop string are dropped, as if never generated. */
+  take(tokens: readonly GeneratedToken[]): ChoicePiece;
+  /**
+   * Ends the choice for the engine's reason; `unfinished` is U+FFFD where a character was never completed, and is in
+   * `text` too.
+   */
+  end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
+}
+
+export interface ChoiceReaderOptions {
+  readonly stops: StopRule;
+  /** Stop strings that are completed in the text of so many first tokens do not end the choice. */
+  readonly minTokens: number;
+  /** Tokens that end a choice; their text is shown as other tokens' where the rule of stop strings shows these. */
+  readonly stopTokenIds: ReadonlySet<number>;
+  readonly skipsSpecialTokens: boolean;
+  /** Special tokens that are not skipped: whoever takes the text apart goes by them. */
+  readonly shownSpecialIds?: ReadonlySet<number>;
+  readonly hasLogprobs: boolean;
+}
+
+/** Makes readers for any number of choices of one request. */
+export function choiceReaders(tokenizer: Tokenizer, options: ChoiceReaderOptions): () => ChoiceReader {
+  const openScanner = stopScanners(options.stops);
+  return () => createChoiceReader(tokenizer, options, openScanner());
+}
+
+function createChoiceReader(
+  tokenizer: Tokenizer,
+  options: ChoiceReaderOptions,
+  scanner: StopScanner,
+): ChoiceReader {
+  const isHidden = hidesToken(tokenizer, options);
+  const detokenizer = createDetokenizer(tokenizer, { isHidden });
+  let tokenCount = 0;
+  const scan = (text: string): ReturnType<StopScanner["push"]> =>
+    scanner.push(text, { mayEnd: tokenCount > options.minTokens });
+
+  /** A hidden token is named, but its bytes are empty: joined bytes are the text. */
+  const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
+  /** Called before the token is taken, since alternatives are read in the same place. */
+  const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
+    token.alternatives.map(({ id, logprob }) => {
+      const shown = detokenizer.peek(id);
+      return { tokenId: id, text: nameOf(id, shown), bytes: utf8(shown), logprob };
+    });
+  return {
+    take: (tokens) => {
+      const logprobs: ChatLogprob[] = [];
+      const tokenIds: number[] = [];
+      let text = "";
+      for (const token of tokens) {
+        const { id, logprob } = token;
+        const alternatives = options.hasLogprobs ? alternativesOf(token) : [];
+        const shown = detokenizer.push(id);
+        tokenCount += 1;
+        tokenIds.push(id);
+        if (options.hasLogprobs) {
+          logprobs.push({ tokenId: id, text: nameOf(id, shown), bytes: utf8(shown), logprob, alternatives });
+        }
+        const scanned = scan(shown);
+        text += scanned.text;
+        if (scanned.matched !== null) return { text, tokenIds, logprobs, matchedStop: scanned.matched };
+      }
+      return { text, tokenIds, logprobs, matchedStop: null };
+    },
+    end: () => {
+      const unfinished = detokenizer.flush();
+      const scanned = scan(unfinished);
+      const rest = scanned.matched === null ? scanner.flush() : "";
+      return { text: scanned.text + rest, unfinished, matchedStop: scanned.matched };
+    },
+  };
+}
+
+/** Which tokens have no part in the text. */
+function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: number) => boolean {
+  const { stops, stopTokenIds, skipsSpecialTokens, shownSpecialIds } = options;
+  return (id) =>
+    (stopTokenIds.has(id) && !stops.includesStop) ||
+    (skipsSpecialTokens && tokenizer.isSpecial(id) && shownSpecialIds?.has(id) !== true);
+}
+
+/** The entry with text added that became certain after its token: joined bytes stay the text. */
+export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
+  return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };
+}
+
+function utf8(text: string): readonly number[] {
+  const bytes: number[] = [];
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    // Most texts of tokens are ASCII, for which a buffer takes several times as long.
+    if (unit >= 128) return [...Buffer.from(text)];
+    bytes.push(unit);
+  }
+  return bytes;
+}

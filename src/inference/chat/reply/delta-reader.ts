@@ -1,0 +1,264 @@
+// From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
+// submit, abort or count requests.
+import { assert, present, unreachable } from "../../../base/domain/assert.ts";
+import type {
+  ChatDelta,
+  ChatFinish,
+  ChatHeader,
+  ChatPromptLogprob,
+  ChatRankedToken,
+  ChatRequest,
+  ChatUsage,
+} from "../../../base/domain/chat.ts";
+import {
+  type Generation,
+  type GenerationEvent,
+  type PromptLogprob,
+  type RankedToken,
+  choiceCountOf,
+} from "../../../base/domain/generation.ts";
+import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
+import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
+import { type AnswerReader, createAnswerReader } from "./answer-reader.ts";
+import { choiceReaders, withAddedText } from "./choice-reader.ts";
+import { joinedPieces } from "./reply-pieces.ts";
+import type { GenerationPlan } from "../plan-generation.ts";
+import type { ServedBase } from "../served-base.ts";
+
+type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
+
+/**
+ * Reads the events of one generation. Stops a choice in the engine when a stop string, or the last call that it may have,
+ * ends it.
+ */
+export class DeltaReader {
+  /** What the client should know of the constraint. */
+  readonly notices: string[] = [];
+  readonly #generation: Pick<Generation, "stopChoice">;
+  readonly #plan: GenerationPlan;
+  readonly #tokenizer: Tokenizer;
+  readonly #choices: ChoiceState[];
+  readonly #promptLogprobs: (ChatPromptLogprob | null)[] = [];
+  #usage: ChatUsage;
+  #isPromptHeld = false;
+  #passedOn: PassedParameters | null = null;
+  #waitedMs: number | null = null;
+
+  constructor(generation: Pick<Generation, "stopChoice">, plan: GenerationPlan, options: DeltaOptions) {
+    this.#generation = generation;
+    this.#plan = plan;
+    this.#tokenizer = options.base.tokenizer;
+    this.#choices = startChoices(plan, options);
+    this.#usage = usageAtStart(plan);
+  }
+
+  /** So far. */
+  get usage(): ChatUsage {
+    return this.#usage;
+  }
+
+  /** As in {@link ChatHeader}; known once {@link read} has returned deltas. */
+  get choiceCount(): number {
+    return this.#choices.length;
+  }
+
+  /** As {@link choiceCount}. */
+  get promptLogprobs(): ChatHeader["promptLogprobs"] {
+    return this.#plan.generation.outputs.promptLogprobCount === null ? null : this.#promptLogprobs;
+  }
+
+  /** Whether the engine holds the prompt for another server; known as {@link choiceCount}. */
+  get isPromptHeld(): boolean {
+    return this.#isPromptHeld;
+  }
+
+  /** What servers behind the engine answered to what was passed to them; known as {@link choiceCount}. */
+  get passedOn(): PassedParameters | null {
+    return this.#passedOn;
+  }
+
+  /** How long the request waited in the engine; known as {@link choiceCount}, and null where the engine cannot say. */
+  get waitedMs(): number | null {
+    return this.#waitedMs;
+  }
+
+  get isFinished(): boolean {
+    return this.#choices.every((choice) => choice.isFinished);
+  }
+
+  /**
+   * One delta for each event with tokens, the finish on a choice's last delta where both came at once.
+   *
+   * @returns null while the prompt is not computed, or it is not known how many answers a search has
+   */
+  read(events: readonly GenerationEvent[]): readonly ChatDelta[] | null {
+    const deltas: ChatDelta[] = [];
+    for (const event of events) this.#take(event, deltas);
+    const isSearched = this.#plan.generation.choices.kind === "beam";
+    const isBegun = isSearched
+      ? deltas.length > 0
+      : events.some(({ kind }) => kind !== "constraint-noted" && kind !== "prompt-logprobs");
+    return isBegun ? deltas : null;
+  }
+
+  #take(event: GenerationEvent, deltas: ChatDelta[]): void {
+    switch (event.kind) {
+      case "constraint-noted":
+        this.notices.push(...event.notices);
+        return;
+      case "prompt-logprobs":
+        this.#promptLogprobs.push(...withTexts(event.tokens, this.#tokenizer));
+        return;
+      case "prompt-computed":
+        this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
+        this.#isPromptHeld = event.isHeld === true;
+        this.#passedOn = event.passed ?? null;
+        this.#waitedMs = event.waitedMs ?? null;
+        return;
+      case "prompt-cached":
+        this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
+        return;
+      case "choices-found":
+        this.#choices.length = event.count;
+        return;
+      case "tokens":
+      case "choice-finished":
+        this.#takeOfChoice(event, deltas);
+        return;
+      case "embedding":
+        return assert(false, "a chat asks for no embedding");
+      default:
+        unreachable(event);
+    }
+  }
+
+  #takeOfChoice(event: EventOf<"tokens" | "choice-finished">, deltas: ChatDelta[]): void {
+    const { choice } = event;
+    const state = present(this.#choices[choice], "the choice of an engine's event");
+    // The engine may have computed a little more before it heard that the choice was stopped.
+    if (state.isFinished) return;
+    if (event.kind === "tokens") {
+      const delta = takeTokens(event, state, { before: this.#usage, plan: this.#plan });
+      this.#usage = delta.usage;
+      deltas.push(delta);
+      if (state.isFinished) this.#generation.stopChoice(choice);
+    } else {
+      const index = deltas.findLastIndex((delta) => delta.choice === choice);
+      const before = deltas[index] ?? emptyDelta(choice, state, this.#usage);
+      const last = finishChoice(event, state, { before, plan: this.#plan });
+      deltas.splice(index < 0 ? deltas.length : index, 1, last);
+    }
+  }
+}
+
+/** The usage before the engine has emitted anything. */
+export function usageAtStart(plan: GenerationPlan): ChatUsage {
+  return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
+}
+
+interface DeltaOptions {
+  readonly base: Pick<ServedBase, "tokenizer" | "replies">;
+  readonly request: Pick<ChatRequest, "stopping" | "output">;
+}
+
+/** One choice while it is read. */
+interface ChoiceState {
+  readonly reader: AnswerReader;
+  tokenCount: number;
+  isFinished: boolean;
+}
+
+function startChoices(
+  { generation, reply }: GenerationPlan,
+  { base: { tokenizer, replies }, request }: DeltaOptions,
+): ChoiceState[] {
+  const { stopping, output } = request;
+  const openReader = choiceReaders(tokenizer, {
+    stops: { stops: stopping.stop, includesStop: stopping.includeStopText },
+    minTokens: generation.stopping.minTokens,
+    stopTokenIds: new Set(generation.stopping.stopTokenIds),
+    skipsSpecialTokens: output.skipSpecialTokens,
+    shownSpecialIds: replies.markIds,
+    hasLogprobs: generation.outputs.topLogprobCount !== null,
+  });
+  return Array.from({ length: choiceCountOf(generation) }, () => ({
+    reader: createAnswerReader(openReader(), reply.form, output),
+    tokenCount: 0,
+    isFinished: false,
+  }));
+}
+
+/** Moves the state on; `before` is the usage without these tokens. */
+function takeTokens(
+  { choice, tokens }: EventOf<"tokens">,
+  state: ChoiceState,
+  { before, plan }: { readonly before: ChatUsage; readonly plan: GenerationPlan },
+): ChatDelta {
+  // Member by member: for each token, spreading objects into others is a good tenth of what one costs the server.
+  const { text, reasoning, toolCalls, tokenIds, logprobs, matchedStop, isComplete } =
+    state.reader.take(tokens);
+  state.tokenCount += tokenIds.length;
+  state.isFinished = isComplete;
+  const { promptTokens, cachedTokens } = before;
+  const completionTokens = before.completionTokens + tokenIds.length;
+  const usage = { promptTokens, completionTokens, cachedTokens };
+  const finish = isComplete ? finishOf({ reason: "stop", stopReason: null, matchedStop }, state, plan) : null;
+  const { tokenCount: choiceTokens } = state;
+  return { choice, text, reasoning, toolCalls, tokenIds, logprobs, finish, usage, choiceTokens };
+}
+
+/** The choice's last delta, `before`, with the end of its text and its finish. */
+function finishChoice(
+  event: EventOf<"choice-finished">,
+  state: ChoiceState,
+  { before, plan }: { readonly before: ChatDelta; readonly plan: GenerationPlan },
+): ChatDelta {
+  state.isFinished = true;
+  const { unfinished, matchedStop, ...piece } = state.reader.end();
+  const stopReason = event.stopTokenId === plan.endOfTextId ? null : event.stopTokenId;
+  const finish: ChatFinish =
+    matchedStop === null
+      ? { reason: event.reason, stopReason, matchedStop: null }
+      : { reason: "stop", stopReason: null, matchedStop };
+  const last = before.logprobs.at(-1);
+  const logprobs =
+    last === undefined || unfinished === ""
+      ? before.logprobs
+      : [...before.logprobs.slice(0, -1), withAddedText(last, unfinished)];
+  return { ...before, ...joinedPieces(before, piece), logprobs, finish: finishOf(finish, state, plan) };
+}
+
+/** An answer that was not cut and calls tools ends for that. */
+function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: GenerationPlan): ChatFinish {
+  return finish.reason === "stop" && reader.callCount > 0
+    ? { ...finish, reason: reply.finishOfCalls }
+    : finish;
+}
+
+function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatDelta {
+  return {
+    choice,
+    text: "",
+    reasoning: "",
+    toolCalls: [],
+    tokenIds: [],
+    logprobs: [],
+    finish: null,
+    usage,
+    choiceTokens: state.tokenCount,
+  };
+}
+
+/** Each text is the token's own: what its bytes come to beside others is a matter of answers alone. */
+function withTexts(
+  tokens: readonly (PromptLogprob | null)[],
+  tokenizer: Tokenizer,
+): readonly (ChatPromptLogprob | null)[] {
+  const named = ({ id, logprob, rank }: RankedToken): ChatRankedToken => ({
+    tokenId: id,
+    text: tokenizer.tokenText(id),
+    logprob,
+    rank,
+  });
+  return tokens.map((token) => token && { ...named(token), alternatives: token.alternatives.map(named) });
+}

@@ -1,0 +1,95 @@
+// What an answer came to so far, gathered piece by piece for whoever sends it: text, thought and calls of tools. Knows no
+// format of answers.
+import type { ToolCallDelta } from "../../../base/domain/chat.ts";
+
+/** What some text of an answer came to. */
+export interface ReplyPiece {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly toolCalls: readonly ToolCallDelta[];
+}
+
+export const emptyPiece: ReplyPiece = { text: "", reasoning: "", toolCalls: [] };
+
+export class ReplyPieces {
+  readonly #newCallId: (name: string, index: number) => string;
+  #text = "";
+  #reasoning = "";
+  #calls: ToolCallDelta[] = [];
+  #callCount = 0;
+
+  constructor(newCallId: (name: string, index: number) => string) {
+    this.#newCallId = newCallId;
+  }
+
+  get callCount(): number {
+    return this.#callCount;
+  }
+
+  readonly addText = (text: string): void => void (this.#text += text);
+
+  readonly addReasoning = (text: string): void => void (this.#reasoning += text);
+
+  /** Begins a call; arguments belong to the last one that began. */
+  beginCall(name: string): void {
+    const index = this.#callCount;
+    this.#calls.push({ index, id: this.#newCallId(name, index), name, argumentsText: "" });
+    this.#callCount += 1;
+  }
+
+  readonly addArguments = (text: string): void => {
+    const index = this.#callCount - 1;
+    const last = this.#calls.at(-1);
+    // What opens a call goes out by itself.
+    if (last?.index === index && last.name === undefined)
+      this.#calls[this.#calls.length - 1] = { ...last, argumentsText: last.argumentsText + text };
+    else if (text !== "") this.#calls.push({ index, argumentsText: text });
+  };
+
+  /**
+   * What was gathered since the last time, with one delta for each call. Arguments that came with what opened their call wait
+   * for the next piece, since clients know a call by a first delta without arguments.
+   */
+  take(): ReplyPiece {
+    const count = this.#calls.findIndex(
+      ({ index }, at) => at > 0 && this.#calls.slice(0, at).some((call) => call.index === index),
+    );
+    return this.#piece(this.#calls.splice(0, count < 0 ? this.#calls.length : count));
+  }
+
+  /** All that was not taken. */
+  takeAll(): ReplyPiece {
+    return this.#piece(joinedCalls(this.#calls.splice(0)));
+  }
+
+  #piece(toolCalls: readonly ToolCallDelta[]): ReplyPiece {
+    const piece = { text: this.#text, reasoning: this.#reasoning, toolCalls };
+    this.#text = "";
+    this.#reasoning = "";
+    return piece;
+  }
+}
+
+/** Two pieces, one after the other, as one. */
+export function joinedPieces(one: ReplyPiece, other: ReplyPiece): ReplyPiece {
+  return {
+    text: one.text + other.text,
+    reasoning: one.reasoning + other.reasoning,
+    toolCalls: joinedCalls([...one.toolCalls, ...other.toolCalls]),
+  };
+}
+
+/** With one delta for each call: some clients take the second of a chunk for another call. */
+function joinedCalls(deltas: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
+  if (deltas.length < 2) return deltas;
+  const calls = new Map<number, ToolCallDelta>();
+  for (const call of deltas) {
+    const before = calls.get(call.index);
+    calls.set(call.index, {
+      ...before,
+      ...call,
+      argumentsText: (before?.argumentsText ?? "") + call.argumentsText,
+    });
+  }
+  return [...calls.values()];
+}

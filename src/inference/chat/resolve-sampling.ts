@@ -1,0 +1,91 @@
+// How the tokens of an answer are drawn and what ends it, with the model's defaults where a request says nothing. What is
+// asked for and cannot be done is refused elsewhere.
+import type { ChatRequest } from "../../base/domain/chat.ts";
+import type { GenerationRequest } from "../../base/domain/generation.ts";
+import { freshSeed } from "../../base/domain/random.ts";
+import { plainSampling, type SamplingParameters } from "../../base/domain/sampling.ts";
+import type { ServedBase } from "./served-base.ts";
+
+/** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */
+const greedyBelow = 1e-5;
+const temperatureMin = 0.01;
+/** A larger bias counts as this much. */
+const biasMax = 100;
+
+/** @param resolved what is known once the prompt is made */
+export function resolveSampling(
+  { sampling, output }: ChatRequest,
+  { defaults }: Pick<ServedBase, "defaults">,
+  resolved: { readonly badWordIds: readonly (readonly number[])[]; readonly vocabularySize: number },
+): SamplingParameters {
+  const { temperature, topP, topK, minP, repetitionPenalty } = defaults;
+  const { badWords: _, ...asked } = sampling;
+  const given: SamplingParameters = {
+    ...plainSampling,
+    ...givenOf({ temperature, topP, topK, minP, repetitionPenalty }),
+    ...givenOf(asked),
+    logitBias: (sampling.logitBias ?? []).map(
+      ([id, bias]) => [id, Math.max(-biasMax, Math.min(biasMax, bias))] as const,
+    ),
+    // A word that has no tokens is in no answer.
+    badWords: resolved.badWordIds.filter((ids) => ids.length > 0),
+    seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
+  };
+  // Nothing is drawn by a search: what is recommended for draws says nothing of it.
+  if (output.choices.kind === "beam") {
+    const { allowedTokenIds, badWords, seed } = given;
+    return { ...plainSampling, allowedTokenIds, badWords, seed };
+  }
+  // All else is kept where greedy too, where it changes nothing: it is refused or passed on, whatever else was asked.
+  if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
+  return {
+    ...given,
+    temperature: Math.max(temperatureMin, given.temperature),
+    topK: given.topK < 1 || given.topK >= resolved.vocabularySize ? 0 : given.topK,
+  };
+}
+
+/** Without what is null. */
+function givenOf<Values extends object>(
+  values: Values,
+): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== null);
+  // What is left has these names.
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
+}
+
+/** What ends an answer, and which of it is no stop reason. */
+export interface ResolvedStopping {
+  readonly stopping: GenerationRequest["stopping"];
+  /** The model's own end of text; null where it does not end the answer. */
+  readonly endOfTextId: number | null;
+}
+
+/** @param room how many tokens may follow the prompt */
+export function resolveStopping(
+  { stopping }: ChatRequest,
+  { tokenizer, defaults }: Pick<ServedBase, "tokenizer" | "defaults">,
+  room: number,
+): ResolvedStopping {
+  const { minTokens } = stopping;
+  // The makers' length gives way to what was asked for.
+  const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
+  // What was asked for is an upper bound: an answer that fills the room ends with `length`.
+  const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
+  const { endTokenIds } = defaults;
+  const isEnded = !stopping.ignoreEndTokens;
+  const endOfTextId = isEnded ? (tokenizer.endOfTextId ?? endTokenIds[0] ?? null) : null;
+  const stopTokenIds = new Set([
+    ...(endOfTextId === null ? [] : [endOfTextId]),
+    ...(isEnded ? endTokenIds : []),
+    ...stopping.stopTokenIds,
+  ]);
+  return {
+    stopping: {
+      maxTokens,
+      minTokens: Math.min(minTokens, maxTokens),
+      stopTokenIds: [...stopTokenIds],
+    },
+    endOfTextId,
+  };
+}

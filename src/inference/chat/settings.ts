@@ -1,0 +1,24 @@
+// What the operator may set of chat: what is read in a model's answers.
+import type { SettingsOf, SettingsSchema } from "../../base/domain/settings.ts";
+
+export const chatSettings = {
+  toolCalls: {
+    kind: "list",
+    default: [],
+    about:
+      "How base models write calls of tools, as `model=format`: one of the formats that docs/tools.md lists or `chat.toolFormats` describes, or `off`; `generic` shows the tools of a request in the system message, for models whose template knows none. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
+  },
+  toolFormats: {
+    kind: "list",
+    default: [],
+    about: "JSON files that describe further formats of tool calls; docs/tools.md says how.",
+  },
+  reasoning: {
+    kind: "list",
+    default: [],
+    about:
+      "Whether base models think between `<think>` and `</think>` before they answer, as `model=on` or `model=off`. By default it is found in a model's chat template.",
+  },
+} as const satisfies SettingsSchema;
+
+export type ChatSettings = SettingsOf<typeof chatSettings>;

@@ -1,0 +1,47 @@
+// For tests: what limits leave a request, which counts what is taken of it.
+import type { Allowance, RateStandings } from "../../../base/domain/keys/limits.ts";
+
+export class CountedAllowance implements Allowance {
+  readonly standings: RateStandings = { requests: null, tokens: null };
+  /** Of all reservations. */
+  reserved = 0;
+  used = 0;
+  /** Reservations that are not settled. */
+  openCount = 0;
+  waitingCount = 0;
+  /** What refuses a reservation. */
+  readonly refusal: Error | null;
+
+  constructor(refusal: Error | null = null) {
+    this.refusal = refusal;
+  }
+
+  reserve(tokens: number): ReturnType<Allowance["reserve"]> {
+    if (this.refusal !== null) throw this.refusal;
+    this.reserved += tokens;
+    this.openCount += 1;
+    let isOpen = true;
+    return {
+      use: (total) => {
+        this.used = total;
+      },
+      settle: () => {
+        if (isOpen) this.openCount -= 1;
+        isOpen = false;
+      },
+    };
+  }
+
+  wait(): () => void {
+    this.waitingCount += 1;
+    let isWaiting = true;
+    return () => {
+      if (isWaiting) this.waitingCount -= 1;
+      isWaiting = false;
+    };
+  }
+
+  leave(): void {
+    // Whoever let the request in leaves it.
+  }
+}

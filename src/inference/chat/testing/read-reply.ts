@@ -1,0 +1,62 @@
+// For tests: an answer read in pieces of text, and what it came to.
+import assert from "node:assert/strict";
+import type { ToolCallDelta } from "../../../base/domain/chat.ts";
+import { joinedPieces, type ReplyPiece } from "../reply/reply-pieces.ts";
+import type { ThoughtStart } from "../reply/read-thought.ts";
+import { createReplyReader } from "../reply/reply-reader.ts";
+import type { CallFormat, KnownTools } from "../tools/call-format.ts";
+
+export interface ReadReply {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly toolCalls: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly argumentsText: string;
+  }[];
+  readonly isComplete: boolean;
+  /** As they came. */
+  readonly pieces: readonly ReplyPiece[];
+}
+
+const anyArguments = { type: "object", properties: { a: {} } };
+
+export function readReply(
+  format: CallFormat | null,
+  texts: readonly string[],
+  {
+    thought = "none",
+    names = [],
+    functions = new Map(names.map((name) => [name, anyArguments])),
+    areParallel = true,
+    isHeld = false,
+    textTools = new Set(),
+  }: {
+    readonly thought?: ThoughtStart;
+    /** Of functions that take some argument. */
+    readonly names?: readonly string[];
+    readonly functions?: KnownTools["functions"];
+    readonly areParallel?: boolean;
+    readonly isHeld?: boolean;
+    readonly textTools?: ReadonlySet<string>;
+  } = {},
+): ReadReply {
+  const calls = format === null ? null : { format, functions, areParallel, isHeld, texts: textTools };
+  const reader = createReplyReader({ thought, calls });
+  assert.ok(reader !== null);
+  const pieces: ReplyPiece[] = [];
+  for (const text of texts) {
+    pieces.push(reader.push(text));
+    if (reader.isComplete) break;
+  }
+  const { isComplete } = reader;
+  pieces.push(reader.end());
+  const { text, reasoning, toolCalls } = pieces.reduce(joinedPieces);
+  assert.equal(reader.callCount, toolCalls.length);
+  return { text, reasoning, toolCalls: toolCalls.map(wholeCall), isComplete, pieces };
+}
+
+function wholeCall({ id, name, argumentsText }: ToolCallDelta): ReadReply["toolCalls"][number] {
+  assert.ok(id !== undefined && name !== undefined);
+  return { id, name, argumentsText };
+}

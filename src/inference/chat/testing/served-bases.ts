@@ -1,0 +1,16 @@
+// For tests: base models that are always there.
+import { present } from "../../../base/domain/assert.ts";
+import type { ServedBase, ServedBases } from "../served-base.ts";
+
+/** These, whoever uses them. */
+export function servedBases(...bases: readonly ServedBase[]): ServedBases {
+  return {
+    use: async (name) => ({
+      base: present(
+        bases.find(({ model }) => model.name === name),
+        "a base that is served",
+      ),
+      release: () => undefined,
+    }),
+  };
+}

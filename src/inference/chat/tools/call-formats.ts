@@ -1,0 +1,125 @@
+// Every format of calls by the name that the operator may give it, and which of them a model's chat template writes.
+import { plainConversation } from "../../../base/domain/chat.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { JsonObject, MessageRecord } from "../../../base/domain/trajectory.ts";
+import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
+import { createReplyReader } from "../reply/reply-reader.ts";
+import { thoughtMarks } from "../reply/read-thought.ts";
+import type { CallFormat } from "./call-format.ts";
+import { builtInFormats } from "./formats/built-in-formats.ts";
+import { describedFormat } from "./formats/described-format.ts";
+import { harmonyFormat } from "./formats/harmony-format.ts";
+import { loadFormatDescription } from "./formats/read-description.ts";
+
+type BuiltInName = keyof typeof builtInFormats;
+
+// The entries have these names.
+const described = Object.fromEntries(
+  Object.entries(builtInFormats).map(([name, description]) => [
+    name,
+    describedFormat({ name, ...description }),
+  ]),
+) as Readonly<Record<BuiltInName, CallFormat>>;
+
+/** Those that are known by themselves. */
+export const callFormats = { ...described, harmony: harmonyFormat };
+
+/**
+ * The formats that the operator describes, from their files.
+ *
+ * @throws ServiceError `invalid` for a file that describes none, or one of a name that is taken
+ */
+export async function loadCallFormats(files: readonly string[]): Promise<readonly CallFormat[]> {
+  const descriptions = await Promise.all(files.map(loadFormatDescription));
+  const names = ["auto", "off", ...Object.keys(callFormats)];
+  for (const { name } of descriptions) {
+    if (names.includes(name))
+      throw new ServiceError({
+        code: "invalid",
+        message: `chat.toolFormats describes ${JSON.stringify(name)}, which is the name of another; give it one of its own.`,
+      });
+    names.push(name);
+  }
+  return descriptions.map(describedFormat);
+}
+
+/** A call that no template has of itself. */
+const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
+
+/**
+ * The format in which a template writes a call: the first of these that writes it alike, else the first that reads it back,
+ * else the first whose hint the template mentions; null where none does.
+ */
+export function detectCallFormat(
+  template: ChatTemplate,
+  formats: readonly CallFormat[] = Object.values(callFormats),
+): CallFormat | null {
+  const ids = new Set(formats.map(probeId));
+  const turns = new Map([...ids].map((id) => [id, writtenTurn(template, id)]));
+  const turnOf = (format: CallFormat): string | null => turns.get(probeId(format)) ?? null;
+  const readers = formats.filter((format) => readsProbe(format, turnOf(format) ?? ""));
+  const writesAlike = (format: CallFormat): boolean =>
+    turnOf(format)?.includes(format.written(probe.name, probe.arguments)) === true;
+  const hinted = formats.find(({ hint }) => hint !== undefined && template.mentions(hint));
+  return readers.find(writesAlike) ?? readers[0] ?? hinted ?? null;
+}
+
+function readsProbe(format: CallFormat, turn: string): boolean {
+  const functions = new Map([[probe.name, parameters]]);
+  const calls = { format, functions, areParallel: true, isHeld: false, texts: new Set<string>() };
+  const reader = createReplyReader({ thought: "none", calls });
+  const pieces = reader === null ? [] : [reader.push(turn), reader.end()];
+  const deltas = pieces.flatMap(({ toolCalls }) => toolCalls);
+  const written = deltas.map(({ argumentsText }) => argumentsText).join("");
+  return (
+    reader?.callCount === 1 &&
+    deltas[0].name === probe.name &&
+    JSON.stringify(parsed(written)) === JSON.stringify(probe.arguments)
+  );
+}
+
+/** An id that every template takes, but those that the format makes of the call. */
+function probeId(format: CallFormat): string {
+  const id = format.newCallId(probe.name, 0);
+  return id === format.newCallId(probe.name, 0) ? id : "probe1234";
+}
+
+/** What a template writes for an answer that is the probe, with this id; null where it writes none. */
+function writtenTurn(template: ChatTemplate, id: string): string | null {
+  const user = { role: "user", content: "probe" };
+  const call = { id, type: "function", function: probe };
+  const answer = { role: "assistant", content: null, tool_calls: [call] };
+  const tools = [{ type: "function", function: { name: probe.name, description: "A probe.", parameters } }];
+  const render = (messages: readonly MessageRecord[], addGenerationPrompt: boolean): string =>
+    template.render({ ...plainConversation, messages, tools, addGenerationPrompt });
+  try {
+    const before = withoutThought(render([user], true));
+    const whole = render([user, answer], false);
+    return whole.startsWith(before) ? whole.slice(before.length) : null;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return null;
+  }
+}
+
+/** With descriptions, since some templates show them without asking whether there are any. */
+const parameters: JsonObject = {
+  type: "object",
+  properties: { probe_argument: { type: "string", description: "A probe." } },
+};
+
+/** A prompt without the thought that it opens, or leaves out: templates write earlier answers without their thoughts. */
+function withoutThought(prompt: string): string {
+  const begin = prompt.lastIndexOf(thoughtMarks.begin);
+  if (begin < 0) return prompt;
+  const rest = prompt.slice(begin + thoughtMarks.begin.length).trim();
+  return rest === "" || rest === thoughtMarks.end ? prompt.slice(0, begin) : prompt;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,99 @@
+// Answers in gpt-oss's channels: what is thought, said and called, and what holds them to a form.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readLanguage } from "../../../../lib/constraints/grammar/language.ts";
+import { accepts } from "../../../../lib/constraints/grammar/testing/accepts.ts";
+import { defaultGrammarLimits } from "../../../../lib/constraints/regex/limits.ts";
+import { readReply } from "../../testing/read-reply.ts";
+import { harmonyFormat } from "./harmony-format.ts";
+
+interface Expected {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly calls?: readonly string[];
+}
+
+/** Reads an answer whole, in characters and in pieces of seven. */
+function check(text: string, { text: said = "", reasoning = "", calls = [] }: Expected, names = ["f"]): void {
+  for (const pieces of [[text], text.split(""), text.match(/[\s\S]{1,7}/g) ?? []]) {
+    const read = readReply(harmonyFormat, pieces, { names });
+    const called = read.toolCalls.map(({ name, argumentsText }) => `${name} ${argumentsText}`);
+    assert.deepEqual(
+      { text: read.text, reasoning: read.reasoning, calls: called },
+      { text: said, reasoning, calls },
+      text,
+    );
+  }
+}
+
+const analysis = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+const call = (name: string, json: string): string =>
+  `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${json}<|call|>`;
+
+test("an answer's channels are its thought, its text and its calls", () => {
+  check("<|channel|>final<|message|>Hi.<|return|>", { text: "Hi." });
+  check(`${analysis}<|channel|>final<|message|>Hi.\n`, { reasoning: "Hm.", text: "Hi.\n" });
+  check(`${analysis}${call("f", '{"a": 1}')}`, { reasoning: "Hm.", calls: ['f {"a": 1}'] });
+  check(call("f", '{"a": "<b>"}\n'), { calls: ['f {"a": "<b>"}'] });
+  check(`<|channel|>commentary<|message|>I look.<|end|><|start|>assistant${call("f", "{}")}`, {
+    text: "I look.",
+    calls: ["f {}"],
+  });
+  check(`${analysis}${analysis}<|channel|>final<|message|>Hi.`, { reasoning: "Hm.\nHm.", text: "Hi." });
+  check(`<|channel|>commentary<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.`, {
+    text: "One.\nTwo.",
+  });
+});
+
+test("a recipient may stand with the role, and calls may follow each other", () => {
+  const other = ' to=functions.f<|channel|>commentary json<|message|>{"a": 1}<|call|>';
+  check(other, { calls: ['f {"a": 1}'] });
+  check(`${analysis}${other}<|start|>assistant${call("g", "{}")}`, {
+    reasoning: "Hm.",
+    calls: ['f {"a": 1}', "g {}"],
+  });
+  check("<|channel|>commentary to=f json<|message|>{}", { calls: ["f {}"] });
+});
+
+test("what is cut, broken or in no channel stays as it is", () => {
+  check("Hello.", { text: "Hello." });
+  check("", {});
+  check("<|channel|>analysis<|message|>Hm", { reasoning: "Hm" });
+  check("<|channel|>final", { text: "<|channel|>final" });
+  check("<|start|>", { text: "<|start|>" });
+  check(call("f", '{"a": tru}'), { calls: ['f {"a": tru}'] });
+  check(call("f", "{'a': True}"), { calls: ['f {"a": true}'] });
+  check('<|channel|>commentary to=functions.f json<|message|>{"a": "Ro', { calls: ['f {"a": "Ro'] });
+  check("<|channel|>analysis to=python code<|message|>1+1<|call|>", { reasoning: "1+1" });
+  // Without tools nothing is called.
+  check(call("f", '{"a": 1}'), { text: '{"a": 1}' }, []);
+});
+
+function language(format: unknown): ReturnType<typeof readLanguage> {
+  const tag = JSON.stringify({ type: "structural_tag", format });
+  const options = { allowsAnyWhitespace: true, whitespacePattern: " ?", allowsAdditionalProperties: true };
+  return readLanguage({ kind: "structural-tag", tag, ...options }, defaultGrammarLimits);
+}
+
+test("a call that is required comes behind thoughts alone, and ends with its arguments", () => {
+  const schema = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
+  const held = language(harmonyFormat.calls([{ name: "f", schema }], true));
+  const right = harmonyFormat.written("f", { a: 1 });
+  for (const text of [right, analysis + right]) assert.ok(accepts(held, text), text);
+  for (const text of [
+    harmonyFormat.written("f", {}),
+    harmonyFormat.written("g", { a: 1 }),
+    "<|channel|>final<|message|>Hi.",
+    analysis,
+    `${right}<|call|>`,
+  ])
+    assert.ok(!accepts(held, text), text);
+});
+
+test("a constraint on the answer holds its final channel", () => {
+  const held = language(harmonyFormat.answer?.({ type: "json_schema", json_schema: { type: "integer" } }));
+  for (const text of ["<|channel|>final<|message|>12", `${analysis}<|channel|>final<|message|>12`])
+    assert.ok(accepts(held, text), text);
+  for (const text of ["12", "<|channel|>final<|message|>Hi", `${analysis}12`])
+    assert.ok(!accepts(held, text), text);
+});

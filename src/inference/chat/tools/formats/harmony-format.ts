@@ -1,0 +1,187 @@
+// The form of gpt-oss's answers, harmony: messages in channels. What the model writes in `analysis` is its thought, `final`
+// and what it says in `commentary` are its text, and a message to a function is a call. Unlike the described formats it is
+// a form of whole answers, thoughts among them.
+import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
+import type { ReplyPieces } from "../../reply/reply-pieces.ts";
+import type { CallableTool, CallFormat, KnownTools } from "../call-format.ts";
+import { longCallId } from "../call-ids.ts";
+import { readGivenObject } from "../call-object.ts";
+import { readBrokenArguments } from "./broken-arguments.ts";
+import { jsonTextContent } from "./text-content.ts";
+import { spaced } from "./write-call.ts";
+
+const marks = {
+  start: "<|start|>",
+  channel: "<|channel|>",
+  constrain: "<|constrain|>",
+  message: "<|message|>",
+  end: "<|end|>",
+  call: "<|call|>",
+  return: "<|return|>",
+} as const;
+
+/** Marks that end a message's text; a model may omit the end mark and begin the next message. */
+const textEnds = [marks.end, marks.call, marks.return, marks.start, marks.channel];
+const functions = "functions.";
+/** Many more than a header has. */
+const headerLengthMax = 1024;
+
+export const harmonyFormat: CallFormat = {
+  name: "harmony",
+  isTaught: false,
+  inChannels: true,
+  marks: Object.values(marks),
+  newCallId: () => longCallId(),
+  read: readAnswer,
+  calls: (tools) => behindAnalysis({ type: "or", elements: tools.map(callTag) }),
+  textWithCalls: (tools, areParallel) => ({
+    type: "triggered_tags",
+    triggers: [`to=${functions}`],
+    tags: tools.map((tool) => ({ ...callContent(tool), begin: `to=${headerOf(tool.name)}` })),
+    stop_after_first: !areParallel,
+  }),
+  tags: (tool) => [callTag(tool), { ...callContent(tool), begin: `to=${headerOf(tool.name)}` }],
+  refusal: () => null,
+  written: (name, values) => `${marks.channel}commentary to=${headerOf(name)}${spaced(values)}`,
+  answer: (format) =>
+    behindAnalysis({
+      type: "sequence",
+      elements: [constant(`${marks.channel}final${marks.message}`), format],
+    }),
+};
+
+function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading {
+  const answer = { cursor, pieces, tools, hasText: false, hasThought: false };
+  for (;;) {
+    const header = yield* readHeader(cursor);
+    if (header === null) {
+      // Text outside a message: a model that does not keep to channels. What looks like a header and is none goes by.
+      pieces.addText(yield* cursor.peek());
+      cursor.advance(cursor.rest === "" ? 0 : 1);
+      yield* readUntil(
+        cursor,
+        { marks: [marks.start, marks.channel], isPadding: () => false },
+        pieces.addText,
+      );
+    } else yield* readMessage(answer, header);
+    if ((yield* cursor.peek()) === "") return;
+    if (pieces.callCount > 0 && !tools.areParallel) return;
+  }
+}
+
+interface Header {
+  readonly channel: string;
+  /** Whom the message is to; empty where it is to the user. */
+  readonly recipient: string;
+}
+
+/** The header of a message with the mark behind it; null where none comes next, and then nothing is read. */
+function* readHeader(cursor: Cursor): Reading<Header | null> {
+  cursor.keep();
+  for (const mark of [marks.end, marks.call, marks.return]) while (yield* cursor.takes(mark));
+  const isStarted = yield* cursor.takes(marks.start);
+  let text = "";
+  // At an answer's start the prompt has begun the header.
+  if (isStarted || (yield* seesHeader(cursor))) {
+    while (text.length <= headerLengthMax && !(yield* cursor.sees(marks.message))) {
+      const character = yield* cursor.peek();
+      if (character === "") break;
+      text += character;
+      cursor.advance(1);
+    }
+    if (yield* cursor.takes(marks.message)) {
+      cursor.release();
+      const [, channel = ""] = /<\|channel\|>\s*(\w+)/.exec(text) ?? [];
+      const [, recipient = ""] = /\bto=([^\s<]+)/.exec(text) ?? [];
+      return { channel, recipient: recipient === "assistant" ? "" : recipient };
+    }
+  }
+  cursor.goBack();
+  return null;
+}
+
+function* seesHeader(cursor: Cursor): Reading<boolean> {
+  if (yield* cursor.sees(marks.channel)) return true;
+  yield* cursor.skip(isBlank);
+  return yield* cursor.sees("to=");
+}
+
+interface HalfReadAnswer {
+  readonly cursor: Cursor;
+  readonly pieces: ReplyPieces;
+  readonly tools: KnownTools;
+  hasText: boolean;
+  hasThought: boolean;
+}
+
+function* readMessage(answer: HalfReadAnswer, { channel, recipient }: Header): Reading {
+  const { cursor, pieces, tools } = answer;
+  const name = recipient.startsWith(functions) ? recipient.slice(functions.length) : recipient;
+  const isCall = name !== "" && (recipient !== name || tools.functions.has(name));
+  if (isCall && tools.functions.size > 0) {
+    pieces.beginCall(name);
+    yield* readArguments(cursor, pieces);
+  } else if (channel === "analysis") {
+    if (answer.hasThought) pieces.addReasoning("\n");
+    answer.hasThought = true;
+    yield* readText(cursor, pieces.addReasoning);
+  } else {
+    if (answer.hasText) pieces.addText("\n");
+    answer.hasText = true;
+    yield* readText(cursor, pieces.addText);
+  }
+  // The mark that ends the message is read with the next header, or is the last one.
+  for (const mark of [marks.end, marks.call, marks.return]) if (yield* cursor.takes(mark)) return;
+}
+
+function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
+  yield* cursor.skip(isBlank);
+  if ((yield* cursor.peek()) !== "{") {
+    yield* readText(cursor, pieces.addArguments);
+    return;
+  }
+  const { given, broken } = yield* readGivenObject(cursor, pieces);
+  if (broken !== null)
+    yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });
+  // Blanks behind the object are layout, and so is what a model adds to it.
+  else yield* readText(cursor, () => undefined);
+}
+
+function* readText(cursor: Cursor, give: (text: string) => void): Reading {
+  if (!(yield* readUntil(cursor, { marks: textEnds, isPadding: () => false }, give))) give(cursor.takeRest());
+}
+
+function headerOf(name: string): string {
+  return `${functions}${name} ${marks.constrain}json${marks.message}`;
+}
+
+/** The mark that ends a call is a stop token of the model, so the answer ends with the arguments. */
+function callTag(tool: CallableTool): Json {
+  return { ...callContent(tool), begin: `${marks.channel}commentary to=${headerOf(tool.name)}` };
+}
+
+function callContent({ schema, textRule }: CallableTool): JsonObject {
+  const content =
+    textRule === undefined ? { type: "json_schema", json_schema: schema } : jsonTextContent(textRule);
+  return { type: "tag", content, end: "" };
+}
+
+/** A format behind a message of thoughts, which may be left out. */
+function behindAnalysis<Format>(format: Format): {
+  readonly type: string;
+  readonly elements: readonly (JsonObject | Format)[];
+} {
+  const analysis = {
+    type: "tag",
+    begin: `${marks.channel}analysis${marks.message}`,
+    content: { type: "any_text" },
+    end: `${marks.end}${marks.start}assistant`,
+  };
+  const optional: JsonObject = { type: "optional", content: analysis };
+  return { type: "sequence", elements: [optional, format] };
+}
+
+function constant(value: string): Json {
+  return { type: "const_string", value };
+}

@@ -1,0 +1,80 @@
+// What holds keyword arguments, as Python calls write them, to a tool's schema: in the schema's order, each value as JSON but
+// for Python's own literals. The reader takes both.
+import { textArgument } from "../../../../base/domain/chat.ts";
+import { isObject, valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
+import { withDefinitions } from "../../../../base/domain/parameters/parameter-tags.ts";
+import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { CallableTool } from "../call-format.ts";
+import { jsonStringContent } from "./text-content.ts";
+
+/** @param tool whose schema `parametersRefusal` refuses nothing of */
+export function keywordsTag({ schema, textRule }: CallableTool): Json {
+  if (textRule !== undefined) return sequence([constant(`${textArgument}=`), jsonStringContent(textRule)]);
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const required = new Set(listed.filter((name): name is string => typeof name === "string"));
+  const names = [...new Set([...Object.keys(properties), ...required])];
+  if (names.length === 0) return anyKeywords(schema);
+  const keywords = names.map((name) => ({
+    isRequired: required.has(name),
+    format: sequence([
+      constant(`${name}=`),
+      valueTag(Object.hasOwn(properties, name) ? properties[name] : true, schema),
+    ]),
+  }));
+  return firstOf(keywords);
+}
+
+interface Keyword {
+  readonly isRequired: boolean;
+  readonly format: Json;
+}
+
+/** The keywords in order, of which any may be the first that is not preceded by a required one. */
+function firstOf(keywords: readonly Keyword[]): Json {
+  const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);
+  const firsts = keywords.slice(0, lastFirst < 0 ? keywords.length : lastFirst + 1);
+  const branches = firsts.map(({ format }, index) =>
+    sequence([format, ...keywords.slice(index + 1).map(behindComma)]),
+  );
+  return { type: "or", elements: lastFirst < 0 ? [...branches, constant("")] : branches };
+}
+
+function behindComma({ isRequired, format }: Keyword): Json {
+  const content = sequence([constant(", "), format]);
+  return isRequired ? content : { type: "optional", content };
+}
+
+function valueTag(value: Json, root: JsonObject): Json {
+  const json = { type: "json_schema", json_schema: withDefinitions(value, root) };
+  if (!isObject(value)) return json;
+  const { type, enum: values } = value;
+  if (values === undefined && type === "boolean") return oneOf(["True", "False"]);
+  if (values === undefined && type === "null") return constant("None");
+  return valueFormOf(value, root) === "text-or-null"
+    ? { type: "or", elements: [constant("None"), json] }
+    : json;
+}
+
+/** Keywords of any name, unless the schema has no room for them. */
+function anyKeywords(schema: JsonObject): Json {
+  if (schema["additionalProperties"] === false || "properties" in schema) return constant("");
+  const keyword = sequence([
+    { type: "regex", pattern: "[A-Za-z_][A-Za-z_0-9]*=" },
+    { type: "or", elements: [oneOf(["True", "False", "None"]), { type: "json_schema", json_schema: true }] },
+  ]);
+  const more = { type: "star", content: sequence([constant(", "), keyword]) };
+  return { type: "optional", content: sequence([keyword, more]) };
+}
+
+function oneOf(values: readonly string[]): Json {
+  return { type: "or", elements: values.map(constant) };
+}
+
+function constant(value: string): Json {
+  return { type: "const_string", value };
+}
+
+function sequence(elements: readonly Json[]): Json {
+  return elements.length === 1 ? elements[0] : { type: "sequence", elements };
+}

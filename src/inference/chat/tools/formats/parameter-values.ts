@@ -1,0 +1,80 @@
+// The value of one parameter between tags, as a model wrote it, turned into JSON by what its schema says of it.
+import { isDeepStrictEqual } from "node:util";
+import { isObject, referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
+import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import { jsonOfPython } from "./python-values.ts";
+
+/**
+ * The JSON text of a value that is not a plain text, as it was written; a text of it where it is no JSON, or where its schema
+ * takes the text and not the value.
+ *
+ * @param property the schema of the value, within that of all arguments
+ */
+export function jsonOfValue(
+  written: string,
+  form: ValueForm,
+  { property = true, root = true }: { readonly property?: Json; readonly root?: Json } = {},
+): string {
+  const text = written.trim();
+  if (form === "text-or-null") return isNull(text) ? "null" : JSON.stringify(written);
+  const json = isJson(text) ? text : pythonValue(text);
+  const texts = [written, text].map((one) => JSON.stringify(one));
+  if (json === null) return texts[0];
+  if (takesValue(property, root, JSON.parse(json) as Json)) return json;
+  return (
+    [text, written].filter((one) => takesValue(property, root, one)).map((one) => JSON.stringify(one))[0] ??
+    json
+  );
+}
+
+/** As templates show values of Python, and models then write them. A text in quotes is the text that it is. */
+function pythonValue(text: string): string | null {
+  return /^[[({TFN]/.test(text) ? jsonOfPython(text) : null;
+}
+
+const referencesMax = 16;
+
+/** False where the types and the listed values of a schema rule the value out. */
+function takesValue(schema: Json, root: Json, value: Json, depth = 0): boolean {
+  if (!isObject(schema) || depth > referencesMax) return schema !== false;
+  const { type, enum: values, anyOf, oneOf, allOf, $ref: reference } = schema;
+  if (value === null && schema["nullable"] === true) return true;
+  if ("const" in schema && !isDeepStrictEqual(schema["const"], value)) return false;
+  if (Array.isArray(values) && !values.some((one) => isDeepStrictEqual(one, value))) return false;
+  const types = Array.isArray(type) ? type : [type];
+  if (types.every((one) => typeof one === "string") && !types.some((one) => isOfType(one, value)))
+    return false;
+  if (typeof reference === "string" && !takesValue(referred(reference, root), root, value, depth + 1))
+    return false;
+  const some = (members: Json | undefined): boolean =>
+    !Array.isArray(members) || members.some((one) => takesValue(one, root, value, depth + 1));
+  const isTaken = !Array.isArray(allOf) || allOf.every((one) => takesValue(one, root, value, depth + 1));
+  return isTaken && some(anyOf) && some(oneOf);
+}
+
+function isOfType(type: Json, value: Json): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isObject(value);
+  return typeof value === type;
+}
+
+function isNull(text: string): boolean {
+  return text === "null" || text === "None";
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is said of a parameter in the schema of all arguments. */
+export function propertyOf(schema: JsonObject | null, name: string): Json | undefined {
+  const properties = schema?.["properties"];
+  return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+}

@@ -1,0 +1,195 @@
+// Reads arguments that are no JSON as they come, and gives them away as JSON: parameters between tags, and the notation in
+// which names stand as they are and texts between marks of their own.
+import type { ParameterMarks } from "../../../../base/domain/parameters/parameter-tags.ts";
+import { isObject, valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
+import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
+import type { ReplyPieces } from "../../reply/reply-pieces.ts";
+import { wordsOf } from "./call-layout.ts";
+import { jsonOfValue, propertyOf } from "./parameter-values.ts";
+
+/** @param layout with `{name}`, `{value}` and perhaps `{isText}` between them */
+export function parameterMarks(layout: string): ParameterMarks {
+  const [open = "", rest = ""] = layout.split("{name}");
+  const [between = "", close = ""] = rest.split("{value}");
+  const [middle = "", behindKind] = between.split("{isText}");
+  return { open, middle, behindKind: behindKind ?? null, close };
+}
+
+const nameLengthMax = 1024;
+
+export interface ParameterReading {
+  readonly marks: ParameterMarks;
+  /** Of all arguments; null where none is known. */
+  readonly schema: JsonObject | null;
+  /** The words that stand behind the last parameter. */
+  readonly end: readonly string[];
+  /** The words of which one stands behind those, unless the answer ends there. */
+  readonly next: readonly string[];
+  /** True if a constraint enforces the call's form: no mark is then missing. */
+  readonly isHeld: boolean;
+}
+
+/** Reads parameters as long as they come, as one JSON object, which stays open where the text ends among them. */
+export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: ParameterReading): Reading {
+  const { marks, schema } = reading;
+  const named = new Set<string>();
+  let separator = "{";
+  while (
+    !(yield* endsNext(cursor, reading.end[0] ?? "")) &&
+    (yield* takesWords(cursor, wordsOf(marks.open)))
+  ) {
+    const name = yield* readName(cursor, marks);
+    if (name === null) break;
+    pieces.addArguments(`${separator}${JSON.stringify(name)}: `);
+    separator = ", ";
+    named.add(name);
+    const property = propertyOf(schema, name);
+    const form = (yield* readKind(cursor, marks)) ?? readFormOf(property, schema ?? true);
+    if (!(yield* readValue(cursor, pieces, { ...reading, form, property, named }))) return;
+  }
+  yield* cursor.skip(isBlank);
+  if ((yield* cursor.peek()) !== "") pieces.addArguments(separator === "{" ? "{}" : "}");
+}
+
+function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
+  if (end === "") return false;
+  yield* cursor.skip(isBlank);
+  return yield* cursor.sees(end);
+}
+
+/** Reads all of these words, blanks before each, or nothing; nothing else may be kept. */
+function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
+  cursor.keep();
+  for (const word of words) {
+    yield* cursor.skip(isBlank);
+    if (yield* cursor.takes(word)) continue;
+    cursor.goBack();
+    return false;
+  }
+  cursor.release();
+  return true;
+}
+
+function* readName(cursor: Cursor, { middle }: ParameterMarks): Reading<string | null> {
+  const words = wordsOf(middle);
+  let name = "";
+  while (name.length <= nameLengthMax && !(yield* cursor.sees(words[0]))) {
+    const character = yield* cursor.peek();
+    if (character === "") return null;
+    name += character;
+    cursor.advance(1);
+  }
+  return (yield* takesWords(cursor, words)) ? name.trim() : null;
+}
+
+/** What the layout says of the value; null where it says nothing. */
+function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<ValueForm | null> {
+  if (behindKind === null) return null;
+  yield* cursor.skip(isBlank);
+  const isText = yield* cursor.takes("true");
+  if (!isText) yield* cursor.takes("false");
+  yield* takesWords(cursor, wordsOf(behindKind));
+  return isText ? "text" : "json";
+}
+
+/** The form of a value; `nullable`, which OpenAPI has and JSON Schema does not, lets null be read. */
+function readFormOf(property: Json | undefined, root: Json): ValueForm {
+  const form = valueFormOf(property, root);
+  return form === "text" && isObject(property) && property["nullable"] === true ? "text-or-null" : form;
+}
+
+interface ValueReading extends ParameterReading {
+  readonly form: ValueForm;
+  readonly property: Json | undefined;
+  /** The parameters so far, with this one. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** @returns false where the text ends before the value does */
+function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading): Reading<boolean> {
+  const { marks, form, property, schema } = reading;
+  const { middle, behindKind, close } = marks;
+  const [mark] = wordsOf(close);
+  // The blanks that the layout has at either end of a value are no part of it, once.
+  yield* cursor.takes(blanksAtEnd(behindKind ?? middle));
+  let value = "";
+  const isText = form === "text";
+  const give = isText
+    ? (text: string): void => pieces.addArguments(inText(text))
+    : (text: string): void => void (value += text);
+  if (isText) pieces.addArguments('"');
+  const others = reading.isHeld
+    ? []
+    : [wordsOf(marks.open)[0], reading.end[0] ?? ""].filter((one) => one !== "");
+  let isWhole = false;
+  let isMarked = false;
+  let padding = "";
+  for (;;) {
+    isWhole = yield* readUntil(cursor, { marks: [mark, ...others], isPadding: isBlank }, give);
+    padding = isWhole ? yield* cursor.skip(isBlank) : cursor.takeRest();
+    isMarked = yield* cursor.sees(mark);
+    if (!isWhole || isMarked || (yield* lacksMark(cursor, reading))) break;
+    // Text that resembles another mark is part of the value.
+    give(padding + cursor.rest.charAt(0));
+    cursor.advance(1);
+  }
+  const layout = isMarked ? blanksAtStart(close) : "\n";
+  give(isWhole && padding.endsWith(layout) ? padding.slice(0, padding.length - layout.length) : padding);
+  if (!isText)
+    pieces.addArguments(isWhole ? jsonOfValue(value, form, { property, root: schema ?? true }) : value);
+  if (!isWhole) return false;
+  if (isText) pieces.addArguments('"');
+  for (const word of wordsOf(close)) yield* takesBehindBlanks(cursor, word);
+  return true;
+}
+
+/** True if the mark after a value is missing: another parameter of the function follows, or the end of the call. */
+function* lacksMark(cursor: Cursor, reading: ValueReading): Reading<boolean> {
+  cursor.keep();
+  const isNext = (yield* seesParameter(cursor, reading)) || (yield* seesEnd(cursor, reading));
+  cursor.goBack();
+  return isNext;
+}
+
+function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading): Reading<boolean> {
+  for (const word of wordsOf(marks.open)) {
+    yield* cursor.skip(isBlank);
+    if (!(yield* cursor.takes(word))) return false;
+  }
+  const [word] = wordsOf(marks.middle);
+  let name = "";
+  while (name.length <= nameLengthMax && !(yield* cursor.sees(word))) {
+    const character = yield* cursor.peek();
+    if (character === "" || character === "\n") return false;
+    name += character;
+    cursor.advance(1);
+  }
+  return propertyOf(schema, name.trim()) !== undefined && !named.has(name.trim());
+}
+
+/** The end of the call, with what follows it: a text may speak of the end alone. */
+function* seesEnd(cursor: Cursor, { end, next }: ValueReading): Reading<boolean> {
+  for (const word of end) {
+    yield* cursor.skip(isBlank);
+    if (!(yield* cursor.takes(word))) return false;
+  }
+  if (end.length !== 1) return end.length > 1;
+  yield* cursor.skip(isBlank);
+  if ((yield* cursor.peek()) === "") return true;
+  for (const word of next) if (word !== "" && (yield* cursor.sees(word))) return true;
+  return false;
+}
+
+function blanksAtEnd(text: string): string {
+  return text.slice(text.trimEnd().length);
+}
+
+function blanksAtStart(text: string): string {
+  return text.slice(0, text.length - text.trimStart().length);
+}
+
+/** A piece of a text as it stands in JSON between the quotation marks. */
+function inText(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,30 @@
+// What holds the text that a tool takes to its rule, in each way in which formats write texts.
+import { textArgument } from "../../../../base/domain/chat.ts";
+import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
+import type { Json } from "../../../../base/domain/trajectory.ts";
+
+/** The text as it stands. */
+export function plainTextContent(rule: ConstraintRule): Json {
+  if (rule.kind === "grammar") return { type: "grammar", grammar: rule.text };
+  return { type: "regex", pattern: patternOf(rule) };
+}
+
+/** The JSON object with the text as its one argument. */
+export function jsonTextContent(rule: ConstraintRule): Json {
+  const begin = `{${JSON.stringify(textArgument)}: `;
+  return { type: "tag", begin, content: jsonStringContent(rule), end: "}" };
+}
+
+/** The text as a JSON string. */
+export function jsonStringContent(rule: ConstraintRule): Json {
+  if (rule.kind === "grammar") {
+    const content = { type: "grammar", grammar: rule.text, in_json_string: true };
+    return { type: "tag", begin: '"', content, end: '"' };
+  }
+  const schema = { type: "string", pattern: `^(?:${patternOf(rule)})$` };
+  return { type: "json_schema", json_schema: schema };
+}
+
+function patternOf(rule: ConstraintRule): string {
+  return rule.kind === "regex" ? rule.pattern : "[\\s\\S]*";
+}

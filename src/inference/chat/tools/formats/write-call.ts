@@ -1,0 +1,59 @@
+// A call as a layout has it, written out: what the detection of formats compares templates with.
+import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { CallLayout } from "./call-layout.ts";
+import { quotedOf } from "./quoted-notation.ts";
+
+interface WrittenCall {
+  readonly name: string;
+  readonly values: JsonObject;
+  readonly index: number;
+}
+
+export function writtenCall(layout: CallLayout, { name, values, index }: WrittenCall): string {
+  const { calls, call, object, quote } = layout;
+  const json = spaced(values);
+  const filled: Readonly<Record<string, string>> = {
+    "{object}": `{"${object.name}": ${JSON.stringify(name)}, "${object.arguments}": ${json}}`,
+    "{name}": name,
+    "{arguments}": quote === null ? json : quotedOf(values, quote),
+    "{parameters}": Object.entries(values)
+      .map(([key, value]) => parameterText(layout, key, value))
+      .join(""),
+    "{keywords}": Object.entries(values)
+      .map(([key, value]) => `${key}=${pythonOf(value)}`)
+      .join(", "),
+    "{index}": String(index),
+    "{id}": "000000000",
+  };
+  const slot = /\{(?:object|name|arguments|parameters|keywords|index|id)\}/g;
+  // Slots within what was filled in are none.
+  return calls.split("{calls}").join(call.replace(slot, (found) => filled[found]));
+}
+
+function parameterText({ parameter }: CallLayout, name: string, value: Json): string {
+  const isText = typeof value === "string";
+  const filled: Readonly<Record<string, string>> = {
+    "{name}": name,
+    "{value}": isText ? value : spaced(value),
+    "{isText}": String(isText),
+  };
+  return (parameter ?? "").replace(/\{(?:name|value|isText)\}/g, (found) => filled[found]);
+}
+
+/** A value as Python writes it; its strings may be JSON's. */
+function pythonOf(value: Json): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return spaced(value);
+}
+
+/** JSON as Python writes it, with a blank behind each sign. */
+export function spaced(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  // What is no list and no scalar is an object.
+  const members = Object.entries(value as JsonObject).map(
+    ([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`,
+  );
+  return `{${members.join(", ")}}`;
+}

@@ -1,0 +1,111 @@
+// What a request means by its tools for the model that it names: whether calls are read out of its answers, and must be in
+// them. What is asked of a model that calls no tools is refused.
+import { chatFault, type ChatRequest, type ToolChoice } from "../../../base/domain/chat.ts";
+import { cut, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
+import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { ServedBase } from "../served-base.ts";
+import type { CallFormat } from "./call-format.ts";
+import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";
+
+/** The tools that the model is shown; none for a prompt that is no conversation. */
+export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
+  return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
+}
+
+/** Whether a call of the tool must keep its schema even where the model may call it or not. */
+export function isStrict(tool: JsonObject): boolean {
+  return functionOf(tool).strict === true;
+}
+
+/** What an answer may do with the tools: as the request has it, else as the model can. */
+export function toolChoiceOf(request: ChatRequest, { replies }: Pick<ServedBase, "replies">): ToolChoice {
+  if (toolsOf(request).length === 0 || replies.callFormat === null) return { kind: "none" };
+  return request.calls.choice ?? { kind: "auto" };
+}
+
+/** Whether the choice lets a tool of this name be called. */
+export function allows(choice: ToolChoice, name: string): boolean {
+  switch (choice.kind) {
+    case "none":
+      return false;
+    case "named":
+      return choice.name === name;
+    default:
+      return choice.allowed?.includes(name) ?? true;
+  }
+}
+
+/** The sentence for a client whose tools the model is shown, but cannot call; null where there is nothing to say. */
+export function noticeOf(
+  request: ChatRequest,
+  { replies, model }: Pick<ServedBase, "model" | "replies">,
+): string | null {
+  const isAnswered = request.calls.choice !== undefined || replies.callFormat !== null;
+  if (isAnswered || toolsOf(request).length === 0) return null;
+  return `tools are shown to the model, but no calls are read from its answer: chat.toolCalls is off for ${model.name}`;
+}
+
+/**
+ * @throws ServiceError `invalid` for a choice that asks a model for calls that makes none, `unsupported` for calls that must
+ * keep a schema which is no object's
+ */
+export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model" | "replies">): void {
+  const { choice } = request.calls;
+  const { model, replies } = base;
+  if (replies.callFormat === null && choice !== undefined && choice.kind !== "none") {
+    const message = `The model ${model.name} calls no tools (chat.toolCalls is off for it), so \`calls.choice\` can only be "none"; send that, or leave it out.`;
+    const faults = [chatFault("calls.choice", { message, type: "value_error" })];
+    throw new ServiceError({ code: "invalid", faults });
+  }
+  const faults = argumentFaults(request, toolChoiceOf(request, base), replies.callFormat);
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
+}
+
+/** The tools whose schema calls must keep, though it takes no object, or one that calls of this model cannot be held to. */
+function argumentFaults(
+  request: ChatRequest,
+  choice: ToolChoice,
+  format: CallFormat | null,
+): readonly Fault[] {
+  return toolsOf(request).flatMap((tool, index) => {
+    const isKept = choice.kind !== "auto" || isStrict(tool);
+    if (!isKept || !allows(choice, functionOf(tool).name)) return [];
+    const fault = (keyword: string, message: string): Fault =>
+      chatFault("prompt.tools", {
+        message,
+        type: "unsupported",
+        below: [String(index), "function", "parameters", keyword],
+      });
+    const type = functionOf(tool).parameters?.["type"];
+    if (!takesObjects(type)) {
+      const shown = cut(JSON.stringify(type));
+      return [
+        fault(
+          "type",
+          `The arguments of a function are an object, and the type of these is ${shown}; send "object".`,
+        ),
+      ];
+    }
+    const refusal = format?.refusal(argumentsSchema(tool)) ?? null;
+    return refusal === null ? [] : [fault(refusal.keyword, refusal.message)];
+  });
+}
+
+/** The fault of a request whose calls are held to what its model's engine does not offer. */
+export function calledFault(request: ChatRequest): Fault {
+  const type = "unsupported";
+  const { choice } = request.calls;
+  if (choice?.kind === "required" || choice?.kind === "named") {
+    const message =
+      '`calls.choice` asks for calls that keep a schema, which the engine of this model does not offer; send "auto" or "none".';
+    return chatFault("calls.choice", { message, type });
+  }
+  const strict = toolsOf(request).findIndex(isStrict);
+  if (strict < 0) {
+    const message =
+      "`prompt.tools` asks for calls of a form that the engine of this model cannot hold them to; leave them out.";
+    return chatFault("prompt.tools", { message, type });
+  }
+  const message = "strict is not offered by the engine of this model; leave it out, or send false.";
+  return chatFault("prompt.tools", { message, type, below: [String(strict), "function", "strict"] });
+}

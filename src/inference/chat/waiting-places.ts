@@ -1,0 +1,30 @@
+// The places of requests that wait for an engine, shared out among entities: however many one of them sends, another's next
+// request finds a place. Over all engines of a server, since they may wait for the same memory.
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
+
+export class WaitingPlaces {
+  readonly #shares: TenantShares;
+
+  /** @param countMax requests that may wait */
+  constructor(countMax: number) {
+    this.#shares = new TenantShares(countMax);
+  }
+
+  /**
+   * Takes a place.
+   *
+   * @returns the function to call when the request waits no longer; idempotent
+   * @throws ServiceError `overloaded` if the entity has its share
+   */
+  enter(entity: string): () => void {
+    const leave = this.#shares.enter(entity);
+    if (leave === null) throw noPlace(entity, this.#shares.usedBy(entity));
+    return leave;
+  }
+}
+
+function noPlace(entity: string, count: number): ServiceError {
+  const message = `${count} requests of the entity "${entity}" wait for a model already, its share of those that may wait (engine.waitingCountMax). Try again when some have begun.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 2 });
+}

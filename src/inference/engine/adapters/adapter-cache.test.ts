@@ -1,0 +1,102 @@
+// Adapters in memory: read once, beside the caller where there is a thread, and the same either way.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test, type TestContext } from "node:test";
+import { present } from "../../../base/domain/assert.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { createLoraAdapter } from "../../model/lora.ts";
+import { writeLoraAdapter } from "../../model/peft-folder.ts";
+import { modelFolder } from "../contract/engine-under-test.ts";
+import { AdapterCache } from "./adapter-cache.ts";
+import { AdapterThread } from "./adapter-thread.ts";
+
+const config = readModelConfig(modelFolder);
+const scratch = mkdtempSync(join(tmpdir(), "hone-adapters-"));
+after(() => rmSync(scratch, { recursive: true }));
+// The thread itself keeps no process alive.
+const alive = setInterval(() => undefined, 1000);
+after(() => clearInterval(alive));
+
+/** A folder with an adapter of this rank, whose B is not zero. */
+function folderOf(rank: number): string {
+  const folder = join(scratch, `rank-${rank}`);
+  const made = createLoraAdapter(config, { rank, seed: rank });
+  const matrices = new Map(
+    [...made.matrices].map(([name, values]) => [name, values.map((value, index) => value + index / 1e6)]),
+  );
+  writeLoraAdapter(folder, { ...made, matrices }, { config, baseModelName: "tiny" });
+  return folder;
+}
+
+function cachesFor(t: TestContext, countMax = 2) {
+  const thread = new AdapterThread(config);
+  t.after(() => thread.close());
+  const cache = new AdapterCache(config, { countMax, weights: "w", thread });
+  return { cache, plain: new AdapterCache(config, { countMax, weights: "w" }) };
+}
+
+test("what the thread reads is what would be read without it, at ranks with blocks and without", async (t) => {
+  const { cache, plain } = cachesFor(t);
+  for (const rank of [1, 16, 17, 40]) {
+    const reference = { id: "a", folder: folderOf(rank), hash: undefined };
+    cache.drop("a");
+    plain.drop("a");
+    await cache.prepare(reference);
+    assert.deepEqual(cache.load(reference).feeds, plain.load(reference).feeds);
+    assert.equal(cache.load(reference).rank, rank);
+  }
+});
+
+test("who waits for the same adapter waits for one reading, and what is there is not read again", async (t) => {
+  const { cache, plain } = cachesFor(t);
+  const reference = { id: "a", folder: folderOf(4) };
+  const reading = present(cache.prepare(reference), "what is not in memory is waited for");
+  assert.equal(cache.prepare(reference), reading);
+  await reading;
+  assert.equal(cache.prepare(reference), null);
+  assert.equal(cache.load(reference), cache.load(reference));
+  assert.equal(plain.prepare(reference), null);
+});
+
+test("what is dropped while it is read is read anew by whoever needs it", async (t) => {
+  const { cache } = cachesFor(t);
+  const reference = { id: "a", folder: folderOf(4) };
+  const dropped = cache.prepare(reference);
+  cache.drop("a");
+  const again = present(cache.prepare(reference), "what was dropped is read again");
+  assert.notEqual(again, dropped);
+  await Promise.all([dropped, again]);
+  assert.equal(cache.prepare(reference), null);
+});
+
+test("a folder without an adapter is refused, and may be mended", async (t) => {
+  const { cache } = cachesFor(t);
+  const missing = { id: "a", folder: join(scratch, "rank-9") };
+  await assert.rejects(async () => cache.prepare(missing), { code: "conflict", message: /cannot be read/ });
+  folderOf(9);
+  await cache.prepare(missing);
+  assert.equal(cache.load(missing).rank, 9);
+});
+
+test("an adapter over other weights is refused at once", (t) => {
+  const { cache, plain } = cachesFor(t);
+  const other = { id: "a", folder: folderOf(4), base: "another" };
+  for (const each of [cache, plain]) {
+    assert.throws(() => each.prepare(other), { code: "conflict" });
+    assert.throws(() => each.load(other), { code: "conflict" });
+  }
+});
+
+test("the least recently used one makes way", async (t) => {
+  const { cache } = cachesFor(t);
+  const references = [1, 4, 9].map((rank) => ({ id: `${rank}`, folder: folderOf(rank) }));
+  const [first, second, third] = references;
+  await cache.prepare(first);
+  await cache.prepare(second);
+  cache.load(first);
+  await cache.prepare(third);
+  assert.equal(cache.prepare(first), null);
+  await present(cache.prepare(second), "what made way is read again");
+});

@@ -1,0 +1,16 @@
+// Reads adapters of one model, in a thread of their own.
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import type { TaskHandlers } from "../../../base/processes/tasks.ts";
+import { readAdapter, type AdapterFeeds } from "./read-adapter.ts";
+
+export interface AdapterTasks {
+  readonly read: {
+    readonly task: Pick<AdapterReference, "folder" | "hash">;
+    readonly result: AdapterFeeds;
+  };
+}
+
+export function openTasks(config: ModelConfig): TaskHandlers<AdapterTasks> {
+  return { read: (reference) => readAdapter(reference, config) };
+}

@@ -1,0 +1,31 @@
+// An adapter's folder as what serving graphs are fed. Reads all of it at once: a large one takes a few tenths of a second.
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import { float32Tensor } from "../../../lib/graph/tensor.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { requireAdapter, unreadableAdapter } from "../../model/hashes/adapter-hash.ts";
+import { servingLoraInputs, type LoraAdapter } from "../../model/lora.ts";
+import { readLoraAdapter } from "../../model/peft-folder.ts";
+import type { LoadedAdapter } from "../model-runner.ts";
+
+/** What of an adapter is the same whoever reads it. */
+export type AdapterFeeds = Pick<LoadedAdapter, "rank" | "feeds">;
+
+/** @throws ServiceError `conflict` when the folder does not hold what was stored there, or cannot be read */
+export function readAdapter(
+  { folder, hash }: Pick<AdapterReference, "folder" | "hash">,
+  config: ModelConfig,
+): AdapterFeeds {
+  requireAdapter(folder, hash ?? null);
+  try {
+    return feedsOf(config, readLoraAdapter(folder, config));
+  } catch (cause) {
+    throw unreadableAdapter("it cannot be read; the server's log says why", cause);
+  }
+}
+
+/** An adapter of a model in the form that its serving graphs are fed; null adds nothing to the base model. */
+export function feedsOf(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
+  const inputs = [...servingLoraInputs(config, adapter)];
+  const feeds = inputs.map(([name, { shape, data }]) => [name, float32Tensor(shape, data)] as const);
+  return { rank: adapter?.rank ?? 1, feeds: Object.fromEntries(feeds) };
+}

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../base/domain/random.ts";
+import { KvCache, laneBytes } from "./kv-cache.ts";
+import type { KvLane } from "./kv-lane.ts";
+import { positionBytes } from "./slab.ts";
+import type { ModelShape } from "../model-shape.ts";
+import { searchSeeds } from "../../../base/domain/testing/search.ts";
+
+const shape: ModelShape = {
+  layerCount: 2,
+  kvHeadCount: 3,
+  headSize: 4,
+  vocabularySize: 8,
+  contextLength: 1024,
+};
+
+/** Entries whose every number says what it belongs to. */
+const fill = (lane: KvLane, slot: number, mark: number, count: number): void => {
+  const size = shape.kvHeadCount * count * shape.headSize;
+  for (let layer = 0; layer < shape.layerCount; layer++) {
+    const keys = Float32Array.from({ length: size }, (_, index) => mark * 1000 + layer * 500 + index);
+    lane.write(
+      layer,
+      slot,
+      { row: 0, start: 0, count },
+      { keys, values: keys.map((value) => -value), positionCount: count },
+    );
+  }
+  lane.advance(slot, count);
+};
+
+const check = (lane: KvLane, slot: number, mark: number, count: number): void => {
+  assert.equal(lane.lengths[slot], count);
+  const { kvHeadCount, headSize } = shape;
+  for (let layer = 0; layer < shape.layerCount; layer++) {
+    const keys = lane.keys(layer, slot, 1);
+    const values = lane.values(layer, slot, 1);
+    for (let index = 0; index < kvHeadCount * count * headSize; index++) {
+      const head = Math.floor(index / (count * headSize));
+      const place = head * lane.capacity * headSize + (index % (count * headSize));
+      assert.equal(keys[place], mark * 1000 + layer * 500 + index);
+      assert.equal(values[place], -(mark * 1000 + layer * 500 + index));
+    }
+  }
+};
+
+/** A cache for few slots, and a clock that runs so many milliseconds with each look at it. */
+const cacheOf = (bytesMax = 2 ** 30, msPerLook = 0): KvCache => {
+  let ms = 0;
+  return new KvCache(shape, { bytesMax, slotCountMax: 128 }, { monotonicMs: () => (ms += msPerLook) });
+};
+
+test("keeps what slots hold when the lane grows, and when it shrinks again", () => {
+  const cache = cacheOf();
+  const lane = cache.openLane("base");
+  cache.ensure(lane, 1, 10, 900);
+  fill(lane, lane.takeSlot(), 1, 10);
+  cache.ensure(lane, 3, 20, 900);
+  fill(lane, lane.takeSlot(), 2, 20);
+  fill(lane, lane.takeSlot(), 3, 5);
+  cache.ensure(lane, 3, 600, 900);
+  assert.ok(lane.capacity >= 600 && lane.capacity <= 960);
+  check(lane, 0, 1, 10);
+  check(lane, 1, 2, 20);
+  check(lane, 2, 3, 5);
+  cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 900 }));
+  assert.equal(lane.capacity, 64);
+  check(lane, 1, 2, 20);
+});
+
+test("a lane that will soon be full grows in portions, whatever happens to its slots meanwhile", () => {
+  let resizedCount = 0;
+  for (const seed of searchSeeds(20)) {
+    const random = seededRandom("portions", seed);
+    const cache = cacheOf(2 ** 30, 1);
+    const lane = cache.openLane("base");
+    const prospect = { positionCount: 0, positionCountMax: 1024 };
+    cache.ensure(lane, 8, 200, 1024);
+    const marks: number[] = [];
+    const takeSlot = (mark: number, count: number): void => {
+      cache.ensure(lane, lane.usedCount + 1, count, 1024);
+      fill(lane, lane.takeSlot(), mark, count);
+      marks.push(mark);
+    };
+    for (let slot = 0; slot < 6; slot++) takeSlot(slot, 1 + random.index(200));
+    takeSlot(6, 256);
+    for (let step = 0; step < 60; step++) {
+      const { capacity } = lane;
+      cache.resizeLanes(() => prospect);
+      if (lane.capacity !== capacity) resizedCount += 1;
+      const [one, other] = [random.index(marks.length), random.index(marks.length)];
+      const action = random.index(8);
+      if (action === 0) {
+        lane.swapSlots(one, other);
+        [marks[one], marks[other]] = [marks[other], marks[one]];
+      } else if (action === 1) {
+        lane.copySlot(one, other);
+        marks[other] = marks[one];
+      } else if (action === 2 && marks.length < 12) {
+        takeSlot(100 + step, 1 + random.index(200));
+      } else if (action === 3 && marks.length > 2) {
+        lane.dropLastSlot();
+        marks.pop();
+      } else if (action === 4 && lane.lengths[one] > 0) {
+        // The same slot with other numbers of another length.
+        lane.advance(one, -lane.lengths[one]);
+        fill(lane, one, 200 + step, random.index(2) === 0 ? lane.capacity : 1 + random.index(lane.capacity));
+        marks[one] = 200 + step;
+      }
+      marks.forEach((mark, slot) => check(lane, slot, mark, lane.lengths[slot]));
+    }
+  }
+  // Of few seeds the full slot may be taken away before.
+  assert.ok(resizedCount > 0);
+});
+
+test("resizing stops for the step once its time is over, and goes on in the next", () => {
+  const cache = cacheOf(2 ** 30, 3);
+  const lane = cache.openLane("base");
+  cache.ensure(lane, 4, 256, 1024);
+  for (let slot = 0; slot < 4; slot++) fill(lane, lane.takeSlot(), slot, 320);
+  const capacities = Array.from({ length: 30 }, () => {
+    cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 1024 }));
+    return lane.capacity;
+  });
+  // The keys or the values of a slot in one layer a step, and one step in which nothing is missing any more.
+  assert.equal(capacities.indexOf(448), 16);
+  for (let slot = 0; slot < 4; slot++) check(lane, slot, slot, 320);
+});
+
+test("swaps and copies whole slots", () => {
+  const cache = cacheOf();
+  const lane = cache.openLane("base");
+  cache.ensure(lane, 4, 30, 64);
+  for (const [mark, count] of [
+    [1, 10],
+    [2, 30],
+    [3, 20],
+  ]) {
+    fill(lane, lane.takeSlot(), mark, count);
+  }
+  lane.swapSlots(0, 2);
+  check(lane, 0, 3, 20);
+  check(lane, 2, 1, 10);
+  lane.copySlot(1, 0);
+  check(lane, 0, 2, 30);
+  check(lane, 1, 2, 30);
+  const empty = lane.takeSlot();
+  lane.swapSlots(empty, 2);
+  check(lane, empty, 1, 10);
+  lane.swapSlots(empty, 2);
+  check(lane, 2, 1, 10);
+  assert.deepEqual(lane.lengths, [30, 30, 10, 0]);
+});
+
+test("writes the real positions of padded rows", () => {
+  const cache = cacheOf();
+  const lane = cache.openLane("base");
+  cache.ensure(lane, 1, 8, 64);
+  const slot = lane.takeSlot();
+  const { kvHeadCount, headSize } = shape;
+  // Row 1 of two, with 5 positions of which 3 are real.
+  const keys = Float32Array.from({ length: 2 * kvHeadCount * 5 * headSize }, (_, index) => index);
+  lane.write(0, slot, { row: 1, start: 0, count: 3 }, { keys, values: keys, positionCount: 5 });
+  lane.advance(slot, 3);
+  for (let head = 0; head < kvHeadCount; head++) {
+    const start = head * lane.capacity * headSize;
+    const from = (kvHeadCount + head) * 5 * headSize;
+    assert.deepEqual(
+      lane.keys(0, slot, 1).slice(start, start + 4 * headSize),
+      Float32Array.from([...keys.slice(from, from + 3 * headSize), 0, 0, 0, 0]),
+    );
+  }
+});
+
+test("never holds more than the reservations that were made", () => {
+  for (const seed of searchSeeds(10)) {
+    const random = seededRandom("kv cache", seed);
+    const bytesMax = 40 * 256 * positionBytes(shape);
+    const cache = cacheOf(bytesMax, 1);
+    const lanes = [cache.openLane("base"), cache.openLane("base")].map((lane) => ({ lane, max: 1 }));
+    for (let step = 0; step < 60; step++) {
+      const entry = lanes[random.index(2)];
+      const { lane } = entry;
+      if (random.uniform() < 0.5 && lane.usedCount > 0) {
+        lane.dropLastSlot();
+        cache.resizeLanes((kv) => ({
+          positionCount: 0,
+          positionCountMax: lanes.find((each) => each.lane === kv)?.max ?? 0,
+        }));
+        continue;
+      }
+      const max = Math.max(lane.usedCount === 0 ? 1 : entry.max, 1 + random.index(512));
+      const reserved = lanes.reduce(
+        (sum, other) =>
+          sum +
+          (other === entry
+            ? laneBytes(lane.usedCount + 1, max, positionBytes(shape))
+            : laneBytes(other.lane.usedCount, other.max, positionBytes(shape))),
+        0,
+      );
+      if (reserved > bytesMax) continue;
+      entry.max = max;
+      const count = 1 + random.index(max);
+      cache.ensure(lane, lane.usedCount + 1, count, max);
+      lane.advance(lane.takeSlot(), count);
+      assert.ok(cache.bytes <= bytesMax, `seed ${seed}: ${cache.bytes} of ${bytesMax}`);
+    }
+  }
+});
+
+test("rows that come one by one copy few others, and have what they need where memory ends", () => {
+  const cache = cacheOf(96 * 64 * positionBytes(shape));
+  const lane = cache.openLane("base");
+  const slotRooms = Array.from({ length: 96 }, (_, row) => {
+    cache.ensure(lane, row + 1, 1, 64);
+    fill(lane, lane.takeSlot(), row, 1);
+    return lane.slotRoom;
+  });
+  assert.deepEqual([...new Set(slotRooms)], [1, 2, 4, 8, 16, 32, 64, 96]);
+  for (const row of [0, 31, 64, 95]) check(lane, row, row, 1);
+});
+
+test("gives slots back once few have been needed for long, and positions unless prompts will fill them", () => {
+  const cache = cacheOf();
+  const lane = cache.openLane("base");
+  const resize = (positionCount: number): void =>
+    cache.resizeLanes(() => ({ positionCount, positionCountMax: 900 }));
+  const useOnce = (count: number): void => {
+    cache.ensure(lane, count, 1, 900);
+    while (lane.usedCount < count) lane.takeSlot();
+    while (lane.usedCount > 1) lane.dropLastSlot();
+  };
+  cache.ensure(lane, 32, 600, 900);
+  useOnce(32);
+  fill(lane, 0, 1, 10);
+  resize(590);
+  assert.deepEqual([lane.slotCapacity, lane.capacity], [32, 768]);
+  resize(0);
+  assert.deepEqual([lane.slotCapacity, lane.capacity], [1, 64]);
+  useOnce(32);
+  let steps = 2;
+  while (lane.slotCapacity === 32 && steps < 1000) {
+    resize(0);
+    steps += 1;
+  }
+  assert.deepEqual([lane.slotCapacity, steps], [1, 64]);
+  check(lane, 0, 1, 10);
+});

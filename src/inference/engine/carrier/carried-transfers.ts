@@ -1,0 +1,76 @@
+// Prompts of an engine in another process: each call of the contract is a message there and one back. Whoever reads or writes
+// waits for each piece before the next, so that no more than a piece of each prompt is on its way.
+import { assert, unreachable } from "../../../base/domain/assert.ts";
+import type { HeldPrompt, PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+/** A call as data. */
+export type TransferAsk = {
+  readonly [Name in keyof PromptTransfers]: {
+    readonly name: Name;
+    readonly args: Parameters<PromptTransfers[Name]>;
+  };
+}[keyof PromptTransfers];
+
+/** What any of them resolves to; null for those that resolve to nothing. */
+export type TransferAnswer = HeldPrompt | Uint8Array | null;
+
+export class CarriedTransfers implements PromptTransfers {
+  readonly #ask: (ask: TransferAsk) => Promise<TransferAnswer>;
+
+  constructor(ask: (ask: TransferAsk) => Promise<TransferAnswer>) {
+    this.#ask = ask;
+  }
+
+  async take(...args: Parameters<PromptTransfers["take"]>): Promise<HeldPrompt | null> {
+    const answer = await this.#ask({ name: "take", args });
+    assert(!(answer instanceof Uint8Array), "what is taken is described");
+    return answer;
+  }
+
+  async read(...args: Parameters<PromptTransfers["read"]>): Promise<Uint8Array> {
+    const answer = await this.#ask({ name: "read", args });
+    assert(answer instanceof Uint8Array, "what is read is bytes");
+    return answer;
+  }
+
+  async expect(...args: Parameters<PromptTransfers["expect"]>): Promise<void> {
+    await this.#ask({ name: "expect", args });
+  }
+
+  async write(...args: Parameters<PromptTransfers["write"]>): Promise<void> {
+    await this.#ask({ name: "write", args });
+  }
+
+  async drop(...args: Parameters<PromptTransfers["drop"]>): Promise<void> {
+    await this.#ask({ name: "drop", args });
+  }
+}
+
+/** Makes a call on the engine that was carried. */
+export async function answerTransfer(
+  transfers: PromptTransfers | undefined,
+  ask: TransferAsk,
+): Promise<TransferAnswer> {
+  if (transfers === undefined) {
+    const message = "This engine neither holds prompts for others nor takes theirs.";
+    throw new ServiceError({ code: "unsupported", message });
+  }
+  switch (ask.name) {
+    case "take":
+      return transfers.take(...ask.args);
+    case "read":
+      return transfers.read(...ask.args);
+    case "expect":
+      await transfers.expect(...ask.args);
+      return null;
+    case "write":
+      await transfers.write(...ask.args);
+      return null;
+    case "drop":
+      await transfers.drop(...ask.args);
+      return null;
+    default:
+      return unreachable(ask);
+  }
+}

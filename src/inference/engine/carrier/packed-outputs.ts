@@ -1,0 +1,116 @@
+// What came of calls, as it crosses from the engine's process to the server's. Nearly all of it is tokens: columns of
+// numbers are written and read many times as fast as as many objects. What is read of them stays in columns until somebody
+// asks for it: the alternatives of a long answer are millions.
+import { present } from "../../../base/domain/assert.ts";
+import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
+import type { Failure } from "../../../base/processes/carried-error.ts";
+import type { TransferAnswer } from "./carried-transfers.ts";
+
+/** What came of a call. */
+export type CallOutput =
+  | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
+  | { readonly kind: "prepared"; readonly call: number }
+  | { readonly kind: "transferred"; readonly call: number; readonly answer: TransferAnswer }
+  | { readonly kind: "failed"; readonly call: number; readonly failure: Failure };
+
+export interface PackedOutputs {
+  /** Call, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */
+  readonly tokens: Float64Array;
+  /** Id and log-probability of each alternative, those of every token behind those of the one before: [alternatives, 2]. */
+  readonly alternatives: Float64Array;
+  /** Everything else. */
+  readonly others: readonly CallOutput[];
+  /** The place of each of these among all, counting tokens, ascending. */
+  readonly otherPlaces: readonly number[];
+}
+
+type TokensOutput = Extract<CallOutput, { readonly kind: "event" }> & {
+  readonly event: Extract<GenerationEvent, { readonly kind: "tokens" }>;
+};
+
+const columnCount = 5;
+const alternativeColumnCount = 2;
+
+export function packOutputs(outputs: readonly CallOutput[]): PackedOutputs {
+  let tokenCount = 0;
+  let alternativeCount = 0;
+  for (const output of outputs) {
+    if (!isTokens(output)) continue;
+    tokenCount += output.event.tokens.length;
+    for (const { alternatives } of output.event.tokens) alternativeCount += alternatives.length;
+  }
+  const tokens = new Float64Array(columnCount * tokenCount);
+  const alternatives = new Float64Array(alternativeColumnCount * alternativeCount);
+  const others: CallOutput[] = [];
+  const otherPlaces: number[] = [];
+  let at = 0;
+  let alternativeAt = 0;
+  for (const output of outputs) {
+    if (!isTokens(output)) {
+      otherPlaces.push(at / columnCount + others.length);
+      others.push(output);
+      continue;
+    }
+    for (const token of output.event.tokens) {
+      tokens[at++] = output.call;
+      tokens[at++] = output.event.choice;
+      tokens[at++] = token.id;
+      tokens[at++] = token.logprob;
+      tokens[at++] = token.alternatives.length;
+      for (const { id, logprob } of token.alternatives) {
+        alternatives[alternativeAt++] = id;
+        alternatives[alternativeAt++] = logprob;
+      }
+    }
+  }
+  return { tokens, alternatives, others, otherPlaces };
+}
+
+/** What was packed, in its order; each token is an event by itself. */
+export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
+  const { tokens, others, otherPlaces } = packed;
+  const count = tokens.length / columnCount + others.length;
+  let otherCount = 0;
+  let alternativeAt = 0;
+  for (let place = 0; place < count; place++) {
+    if (otherPlaces[otherCount] === place) {
+      yield present(others[otherCount], "an output for each place");
+      otherCount += 1;
+      continue;
+    }
+    const at = columnCount * (place - otherCount);
+    const [call, choice, id, logprob] = [tokens[at], tokens[at + 1], tokens[at + 2], tokens[at + 3]];
+    const end = alternativeAt + alternativeColumnCount * tokens[at + 4];
+    const token =
+      alternativeAt === end
+        ? { id, logprob, alternatives: [] }
+        : new JudgedToken(id, logprob, packed.alternatives.subarray(alternativeAt, end));
+    alternativeAt = end;
+    yield { kind: "event", call, event: { kind: "tokens", choice, tokens: [token] } };
+  }
+}
+
+/** A token whose alternatives become objects when they are asked for. */
+class JudgedToken implements GeneratedToken {
+  readonly id: number;
+  readonly logprob: number;
+  readonly #columns: Float64Array;
+
+  constructor(id: number, logprob: number, columns: Float64Array) {
+    this.id = id;
+    this.logprob = logprob;
+    this.#columns = columns;
+  }
+
+  get alternatives(): readonly TokenAlternative[] {
+    const columns = this.#columns;
+    return Array.from({ length: columns.length / alternativeColumnCount }, (_, index) => ({
+      id: columns[alternativeColumnCount * index],
+      logprob: columns[alternativeColumnCount * index + 1],
+    }));
+  }
+}
+
+function isTokens(output: CallOutput): output is TokensOutput {
+  return output.kind === "event" && output.event.kind === "tokens";
+}

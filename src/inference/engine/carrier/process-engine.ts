@@ -1,0 +1,267 @@
+// An engine in a process of its own, as its parent sees it: the contract `Engine`, whose calls are carried to a child that
+// is started, watched, and started again when it dies. Which engine that is, the child alone knows; nothing of it, and no
+// native code, is loaded here.
+import { present } from "../../../base/domain/assert.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import type {
+  AdapterReference,
+  ChoiceRequest,
+  Engine,
+  EngineCapabilities,
+  EngineGauge,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+} from "../../../base/domain/generation.ts";
+import { serviceOf } from "../../../base/domain/lifecycle.ts";
+import type { PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
+import type { ServiceError } from "../../../base/domain/service-error.ts";
+import { startChild, type Child } from "../../../base/processes/child.ts";
+import { errorOf } from "../../../base/processes/carried-error.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { Generations, unavailable } from "../generations.ts";
+import type { EngineSettings } from "../settings.ts";
+import { CarriedTransfers, type TransferAnswer } from "./carried-transfers.ts";
+import { unpackOutputs } from "./packed-outputs.ts";
+import type { CarrierEvents, CarrierProtocol, CarrierRequest } from "./protocol.ts";
+import { restartDelayMs } from "./restart-policy.ts";
+
+export interface ProcessEngineOptions {
+  /** The module that the process runs; it calls `serveEngine`. */
+  readonly module: URL;
+  /** What that makes its engine of. */
+  readonly load: unknown;
+  /** That of a process which was started ahead for it. */
+  readonly hint?: unknown;
+  /** What it needs last before the engine is up; asked for at each start of a process, which begins without. */
+  readonly supplement?: () => Promise<unknown>;
+  /** Those of the engine. */
+  readonly capabilities: EngineCapabilities;
+  /** Those of the engine, as they are while it is not up. */
+  readonly gauges: readonly EngineGauge[];
+  readonly settings: Pick<
+    EngineSettings,
+    "waitingCountMax" | "startDeadlineMs" | "stepDeadlineMs" | "stopDeadlineMs" | "restartCountMax"
+  >;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What is done with what comes of a call. */
+interface Call {
+  push(event: GenerationEvent): void;
+  fail(error: ServiceError): void;
+  /** Of one that generates nothing. */
+  end?(answer: TransferAnswer): void;
+}
+
+/** Nothing runs until `start`. */
+export class ProcessEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly transfers: PromptTransfers;
+  readonly #options: ProcessEngineOptions;
+  readonly #logger: Logger;
+  readonly #generations: Generations;
+  readonly #calls = new Map<number, Call>();
+  readonly #restartedAtMs: number[] = [];
+  #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
+  #process: Child<CarrierProtocol> | null = null;
+  #lastCall = 0;
+  /** The values of the engine's gauges; none while it is not up. */
+  #gauges: readonly number[] = [];
+  /** As the protocol has them; none while it is not up. */
+  #rooms: readonly number[] = [];
+  #restarting: Promise<void> = Promise.resolve();
+  readonly #life = serviceOf("engine", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
+
+  constructor(options: ProcessEngineOptions) {
+    this.#options = options;
+    this.capabilities = options.capabilities;
+    this.transfers = new CarriedTransfers((ask) => this.#ask((call) => ({ kind: "transfer", call, ask })));
+    this.#generations = new Generations(options.capabilities, options.settings.waitingCountMax);
+    this.#logger = options.logger.child({ component: "engine" });
+  }
+
+  /** Null while there is none. */
+  get processId(): number | null {
+    return this.#process?.id ?? null;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  submit(request: GenerationRequest): Generation {
+    const call = ++this.#lastCall;
+    const child = this.#process;
+    const room = this.roomFor(request.choices);
+    const stream = this.#generations.open(
+      request,
+      { state: this.#state, room },
+      {
+        onStopChoice: (choice) => child?.send({ kind: "stop-choice", call, choice }),
+        onAbort: () => child?.send({ kind: "abort", call }),
+        onEnd: () => this.#end(call),
+      },
+    );
+    this.#begin(call, stream, { kind: "submit", call, request });
+    return stream;
+  }
+
+  roomFor(choices: ChoiceRequest): number {
+    return this.#rooms[choices.kind === "beam" ? choices.width : 0] ?? 0;
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    await this.#ask((call) => ({ kind: "prepare-adapter", call, reference }));
+  }
+
+  dropAdapter(id: string): void {
+    this.#process?.send({ kind: "drop-adapter", id });
+  }
+
+  status(): EngineStatus {
+    const { gauges } = this.#options;
+    return this.#generations.status(this.#state, () => [
+      ...gauges.map((gauge, index) => ({ ...gauge, value: this.#gauges[index] ?? gauge.value })),
+      {
+        name: "restarts",
+        value: this.#restartedAtMs.length,
+        limit: null,
+        about: "How often the engine's process was started again.",
+      },
+    ]);
+  }
+
+  /** A call that generates nothing. */
+  async #ask(request: (call: number) => CarrierRequest): Promise<TransferAnswer> {
+    if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
+    const call = ++this.#lastCall;
+    return new Promise<TransferAnswer>((resolve, reject) => {
+      const asked: Call = { push: () => undefined, fail: reject, end: resolve };
+      this.#begin(call, asked, request(call));
+    }).finally(() => this.#end(call));
+  }
+
+  #begin(number: number, call: Call, request: CarrierRequest): void {
+    const child = present(this.#process, "the process of an engine that is ready");
+    this.#calls.set(number, call);
+    child.setWorking(true);
+    child.send(request);
+  }
+
+  #end(number: number): void {
+    this.#calls.delete(number);
+    this.#process?.setWorking(this.#calls.size > 0);
+  }
+
+  #failAll(message: string): void {
+    for (const call of this.#calls.values()) call.fail(unavailable(message));
+  }
+
+  #receive({ outputs, gauges }: CarrierEvents): void {
+    this.#gauges = gauges;
+    for (const output of unpackOutputs(outputs)) {
+      const call = this.#calls.get(output.call);
+      if (output.kind === "event") call?.push(output.event);
+      else if (output.kind === "failed") call?.fail(errorOf(output.failure));
+      else call?.end?.(output.kind === "transferred" ? output.answer : null);
+    }
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#enter({ kind: "starting", reason: "The engine is loading the model." });
+    try {
+      await this.#launch(signal);
+    } catch (error) {
+      if (!signal.aborted) this.#enter({ kind: "failed", reason: messageOf(error) });
+      throw error;
+    }
+  }
+
+  async #launch(signal: AbortSignal): Promise<void> {
+    const { clock, module, load, hint, supplement, settings } = this.#options;
+    const launched = await startChild<CarrierProtocol>(
+      {
+        module,
+        name: "engine's process",
+        load,
+        hint,
+        supplement: supplement?.(),
+        clock,
+        startDeadlineMs: settings.startDeadlineMs,
+        silenceDeadlineMs: settings.stepDeadlineMs,
+        onEvent: (events) => this.#receive(events),
+      },
+      { signal },
+    );
+    this.#process = launched;
+    this.#rooms = launched.ready.rooms;
+    this.#enter(launched.ready.state);
+    void launched.exited.then((how) => this.#lose(how, signal));
+  }
+
+  #lose(how: string, signal: AbortSignal): void {
+    this.#process = null;
+    this.#gauges = [];
+    this.#rooms = [];
+    if (signal.aborted) return;
+    this.#logger.error({ how, requestCount: this.#calls.size }, "the engine's process was lost");
+    const reason = `The engine's process ${how} and is being started again.`;
+    this.#enter({ kind: "restarting", reason });
+    this.#failAll("The engine broke down while it computed this request; try again.");
+    this.#restarting = this.#restart(reason, signal);
+  }
+
+  /** Tries until it is up, is stopped, or has tried too often. */
+  async #restart(firstReason: string, signal: AbortSignal): Promise<void> {
+    let reason = firstReason;
+    const { clock, settings } = this.#options;
+    while (!signal.aborted) {
+      const delayMs = restartDelayMs(this.#restartedAtMs, clock.monotonicMs(), settings.restartCountMax);
+      if (delayMs === null) {
+        this.#enter({ kind: "failed", reason: `${reason} It did so too often and stays down.` });
+        return;
+      }
+      try {
+        await clock.sleep(delayMs, { signal });
+        this.#restartedAtMs.push(clock.monotonicMs());
+        await this.#launch(signal);
+        return;
+      } catch (error) {
+        reason = messageOf(error);
+        if (!signal.aborted) this.#enter({ kind: "restarting", reason });
+      }
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#enter({ kind: "stopped", reason: "The engine is stopped." });
+    this.#failAll("The engine is being stopped.");
+    await this.#restarting;
+    await this.#process?.stop(this.#options.settings.stopDeadlineMs);
+    this.#process = null;
+  }
+
+  #enter(state: EngineState): void {
+    if (this.#state.kind === "stopped") return;
+    this.#state = state;
+    this.#logger.info(
+      { state: state.kind, reason: state.kind === "ready" ? "" : state.reason },
+      "engine state",
+    );
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

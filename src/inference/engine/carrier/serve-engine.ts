@@ -1,0 +1,158 @@
+// An engine that is carried, from inside its process: the calls of the parent are made on it, and what comes of them is sent
+// back. Whatever engine it is; it must be up when it is given.
+import { assert } from "../../../base/domain/assert.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { choiceCountMax, type Engine, type Generation } from "../../../base/domain/generation.ts";
+import { failureOf } from "../../../base/processes/carried-error.ts";
+import { serveParent } from "../../../base/processes/serve-parent.ts";
+import { answerTransfer } from "./carried-transfers.ts";
+import { EventOutbox } from "./event-outbox.ts";
+import { packOutputs, type CallOutput } from "./packed-outputs.ts";
+import type { CarrierProtocol, CarrierRequest } from "./protocol.ts";
+
+/** What a process carries. */
+export interface CarriedEngine {
+  readonly engine: Engine;
+  /** See {@link EventOutbox}. */
+  readonly intervalMs: number;
+}
+
+/** What the parent learns of an engine that is carried. */
+export interface EngineProgress {
+  readonly onStep: () => void;
+  /** It has failed, and whatever it runs too. */
+  readonly onBreakdown: () => void;
+}
+
+/**
+ * Serves the parent of this process. To be called once, when the module is loaded.
+ *
+ * @param make makes the engine of what the parent sends first and, once it has that, last; it is started here, and reports its
+ *   progress: one that has work and does not report is ended, and started again
+ * @param prepare takes what the parent says before it has the engine made, where it says something
+ */
+export function serveEngine(
+  make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => CarriedEngine,
+  prepare?: (hint: unknown) => void,
+): void {
+  serveParent<CarrierProtocol>(async (load, emit, supplement) => {
+    const progress = { onStep: () => calls.put(), onBreakdown: () => process.exit(1) };
+    const { engine, intervalMs } = make(load, progress, supplement);
+    const outbox = new EventOutbox({
+      intervalMs,
+      clock: systemClock,
+      send: (outputs) =>
+        void emit({
+          outputs: packOutputs(outputs),
+          gauges: engine
+            .status()
+            .gauges()
+            .map(({ value }) => value),
+        }),
+    });
+    const calls = new Calls(engine, outbox);
+    await engine.start();
+    const { state } = engine.status();
+    assert(state.kind === "ready", "an engine that has started is ready");
+    return {
+      ready: { state, rooms: roomsOf(engine) },
+      receive: (request) => calls.receive(request),
+      stop: async () => {
+        await engine.stop();
+        outbox.flush();
+      },
+    };
+  }, prepare);
+}
+
+/** As many beams as a request may ask for are asked about. */
+function roomsOf(engine: Engine): readonly number[] {
+  return Array.from({ length: choiceCountMax + 1 }, (_, width) =>
+    engine.roomFor(width === 0 ? { kind: "sample", count: 1 } : { kind: "beam", width, lengthPenalty: 1 }),
+  );
+}
+
+/** The calls that the parent has made and that have not ended. */
+class Calls {
+  readonly #engine: Engine;
+  readonly #outbox: EventOutbox;
+  readonly #running = new Map<number, Generation>();
+  /** What came in this turn of the event loop: of one step, mostly. */
+  #gathered: CallOutput[] = [];
+  #isGathering = false;
+
+  constructor(engine: Engine, outbox: EventOutbox) {
+    this.#engine = engine;
+    this.#outbox = outbox;
+  }
+
+  receive(request: CarrierRequest): void {
+    switch (request.kind) {
+      case "submit":
+        void this.#follow(request.call, () => this.#submit(request));
+        return;
+      case "abort":
+        this.#giveUp(request.call);
+        return;
+      case "stop-choice":
+        this.#running.get(request.call)?.stopChoice(request.choice);
+        return;
+      case "prepare-adapter":
+        void this.#follow(request.call, async () => {
+          await this.#engine.prepareAdapter(request.reference);
+          this.put({ kind: "prepared", call: request.call });
+        });
+        return;
+      case "drop-adapter":
+        this.#engine.dropAdapter(request.id);
+        return;
+      case "transfer":
+        void this.#follow(request.call, async () => {
+          const answer = await answerTransfer(this.#engine.transfers, request.ask);
+          this.put({ kind: "transferred", call: request.call, answer });
+        });
+    }
+  }
+
+  /** Hands over what comes in one turn together, so that a step is a message and not each of its requests. */
+  put(...outputs: readonly CallOutput[]): void {
+    this.#gathered.push(...outputs);
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    setImmediate(() => {
+      const gathered = this.#gathered;
+      this.#gathered = [];
+      this.#isGathering = false;
+      this.#outbox.put(gathered);
+    });
+  }
+
+  async #submit({ call, request }: Extract<CarrierRequest, { readonly kind: "submit" }>): Promise<void> {
+    const generation = this.#engine.submit(request);
+    this.#running.set(call, generation);
+    try {
+      for await (const batch of generation.events)
+        for (const event of batch) this.put({ kind: "event", call, event });
+    } catch (error) {
+      // Nobody listens to what was given up.
+      if (this.#running.has(call)) throw error;
+    } finally {
+      this.#running.delete(call);
+    }
+  }
+
+  #giveUp(call: number): void {
+    const generation = this.#running.get(call);
+    this.#running.delete(call);
+    generation?.abort();
+  }
+
+  /** Says why a call has failed. */
+  async #follow(call: number, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      this.put({ kind: "failed", call, failure: failureOf(error, "The engine failed; the log says why.") });
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// Checks constraints, in a thread of their own: reads them as the engine does, and finds the tokens of a model's vocabulary
+// that may come next, beside whatever the engine serves.
+import { systemClock } from "../../../base/domain/clock.ts";
+import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
+import { unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
+import { checkConstraint } from "../../../lib/constraints/grammar/check.ts";
+import { ground } from "../../../lib/constraints/grammar/ground.ts";
+import { buildTokenTrie, type TokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
+import type { TaskHandlers } from "../../../base/processes/tasks.ts";
+import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
+
+/** What the thread is started with. */
+export interface CheckMeans {
+  readonly limits: GrammarLimits;
+}
+
+export interface CheckTasks {
+  readonly check: {
+    readonly task: {
+      /** The base model with whose tokens an answer is written. */
+      readonly base: string;
+      readonly vocabulary: TokenVocabulary;
+      readonly constraint: Constraint;
+      /** As JSON. */
+      readonly instances: readonly string[];
+    };
+    readonly result: ConstraintCheck;
+  };
+}
+
+/** So many vocabularies stay ready to be asked; a large one takes about 60 MB. */
+const readyTries = 2;
+
+export function openTasks({ limits }: CheckMeans): TaskHandlers<CheckTasks> {
+  // Before the first check, whose time is counted.
+  ground();
+  /** The one asked last is the last. */
+  const tries = new Map<string, TokenTrie>();
+  const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {
+    const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
+    tries.delete(base);
+    tries.set(base, trie);
+    for (const name of tries.keys()) if (tries.size > readyTries) tries.delete(name);
+    return trie;
+  };
+  return {
+    check: ({ base, vocabulary, constraint, instances }) =>
+      checkConstraint(constraint, instances, { limits, trie: trieOf(base, vocabulary), clock: systemClock }),
+  };
+}

@@ -1,0 +1,95 @@
+// The contract of adapters: requests with one are answered by it, whether it was prepared, dropped or never seen; one that
+// cannot be read fails nobody else.
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
+import { withAdapter } from "../testing/run-loop.ts";
+import {
+  adapter,
+  answerOf,
+  ask,
+  checkSameTokens,
+  idle,
+  read,
+  greedyAnswer,
+  sharedEngine,
+  type EngineUnderTest,
+} from "./engine-under-test.ts";
+
+const plain = ask({ maxTokens: 8, topLogprobCount: 0 });
+const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
+
+/** The same matrices, which count three times as much. */
+function stronger(id: string): AdapterReference {
+  const folder = mkdtempSync(join(tmpdir(), "hone-stronger-"));
+  after(() => rmSync(folder, { recursive: true }));
+  cpSync(adapter.folder, folder, { recursive: true });
+  const file = join(folder, adapterFiles.config);
+  // The fixture is this project's own.
+  const config = JSON.parse(readFileSync(file, "utf8")) as { readonly lora_alpha: number };
+  writeFileSync(file, JSON.stringify({ ...config, lora_alpha: 3 * config.lora_alpha }));
+  return { id, folder, hash: adapterHash(folder) };
+}
+
+export function checkAdapters(under: EngineUnderTest): void {
+  const { name, make } = under;
+  const shared = sharedEngine(under);
+
+  test(`${name}: an adapter gives its own answers, also after it was dropped`, async () => {
+    const engine = await shared();
+    const adapted = withAdapter({ ...plain, id: "adapted" }, adapter);
+    const before = await answerOf(engine, adapted);
+    const [base, beside] = await Promise.all([answerOf(engine, plain), answerOf(engine, adapted)]);
+    assert.notDeepEqual(base.logprobs(), before.logprobs());
+    const running = read(engine.submit({ ...adapted, id: "running" }), () => engine.dropAdapter(adapter.id));
+    engine.dropAdapter("never loaded");
+    const dropped = await running;
+    const again = await answerOf(engine, adapted);
+    for (const answer of [beside, dropped, again]) checkSameTokens(engine, answer, before);
+  });
+
+  test(`${name}: an adapter that was prepared answers as one that was not`, async () => {
+    const engine = await shared();
+    const unprepared = await answerOf(engine, withAdapter(plain, { ...adapter, id: "unprepared:1" }));
+    const prepared = { ...adapter, id: "prepared:1" };
+    await engine.prepareAdapter(prepared);
+    await engine.prepareAdapter(prepared);
+    checkSameTokens(engine, await answerOf(engine, withAdapter(plain, prepared)), unprepared);
+  });
+
+  test(`${name}: an adapter that was prepared for nothing makes way for another of its id`, async () => {
+    const engine = await shared();
+    const first = { id: "again:1", folder: adapter.folder, hash: adapterHash(adapter.folder) };
+    await engine.prepareAdapter(first);
+    const second = stronger(first.id);
+    const expected = await answerOf(engine, withAdapter(plain, { ...second, id: "other:1" }));
+    const weaker = await answerOf(engine, withAdapter(plain, { ...first, id: "weaker:1" }));
+    assert.notDeepEqual(weaker.logprobs(), expected.logprobs());
+    checkSameTokens(engine, await answerOf(engine, withAdapter(plain, second)), expected);
+  });
+
+  test(`${name}: an adapter that cannot be read is refused when it is prepared, and fails its own request`, async () => {
+    const engine = await shared();
+    await assert.rejects(engine.prepareAdapter(missing), { code: "conflict" });
+    const [failed, fine] = await Promise.all([
+      read(engine.submit(withAdapter(ask({ choiceCount: 2 }), missing))),
+      read(engine.submit(ask({ id: "fine", maxTokens: 4 }))),
+    ]);
+    assert.match(failed.failure ?? "", /^conflict: /);
+    assert.doesNotMatch(failed.failure ?? "", /fixtures/);
+    assert.deepEqual(failed.events, []);
+    assert.deepEqual(fine.ids(), greedyAnswer(under).slice(0, 4));
+    await idle(engine);
+  });
+
+  test(`${name}: an engine that is not up prepares nothing, and takes that calmly`, async () => {
+    const engine = make({ waitingCountMax: 1 });
+    await assert.rejects(engine.prepareAdapter(adapter), { code: "unavailable" });
+    await engine.stop();
+    await assert.rejects(engine.prepareAdapter(adapter), { code: "unavailable" });
+  });
+}

@@ -1,0 +1,97 @@
+// The engines of this project under the one contract: the embedded one, in this process, and the naive twin; one that is
+// loaded when it is needed; and what is reached over HTTP, with what vLLM offers, and with nothing but sampling.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import type { LoopEngine } from "../loop-engine.ts";
+import { ModelMemory } from "../on-demand/model-memory.ts";
+import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
+import { sharedMemorySettingsWith } from "../on-demand/settings.ts";
+import {
+  embeddedEngine,
+  embeddedUnderTest,
+  emptyFolder,
+  roundedUnderTest,
+} from "../testing/embedded-under-test.ts";
+import { HttpEngine } from "../testing/http-engine.ts";
+import { NaiveEngine } from "../testing/naive-engine.ts";
+import { checkEngine } from "./check-engine.ts";
+import { type EngineUnderTest, modelFolder, vocabulary } from "./engine-under-test.ts";
+
+const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
+after(() => rmSync(cacheFolder, { recursive: true }));
+
+// Before the first test is registered: tests begin when a module waits.
+const rounded = [await roundedUnderTest(cacheFolder, "8"), await roundedUnderTest(cacheFolder, "4")];
+const embedded = (folder: string, waitingCountMax: number): LoopEngine =>
+  embeddedEngine({ folder, cacheFolder, waitingCountMax });
+
+checkEngine(embeddedUnderTest(cacheFolder));
+for (const under of rounded) checkEngine(under, 4);
+
+const naive = {
+  name: "naive engine",
+  make: ({ waitingCountMax }) => new NaiveEngine({ modelFolder, vocabulary, waitingCountMax }),
+  failing: {
+    code: "not_found",
+    make: () => new NaiveEngine({ modelFolder: emptyFolder, vocabulary, waitingCountMax: 1 }),
+  },
+} as const satisfies EngineUnderTest;
+checkEngine(naive, 3);
+
+const onDemand = (folder: string, waitingCountMax: number): OnDemandEngine =>
+  new OnDemandEngine({
+    name: "qwen3",
+    make: () => embedded(folder, waitingCountMax),
+    memory: new ModelMemory({
+      limits: { bytesMax: 2, keepAliveMs: Infinity, turnMs: 0, pauseMs: 0 },
+      ...sharedMemorySettingsWith(),
+      waitingCountMax,
+      clock: systemClock,
+    }),
+    bytes: 1,
+    isReadyAtStart: true,
+    isKept: true,
+    logger: silentLogger,
+  });
+checkEngine(
+  {
+    name: "engine on demand",
+    make: ({ waitingCountMax }) => onDemand(modelFolder, waitingCountMax),
+    failing: { code: "not_found", make: () => onDemand(emptyFolder, 1) },
+  },
+  3,
+);
+
+for (const [name, features] of [
+  [
+    "engine over HTTP",
+    [
+      "min-p",
+      "penalties",
+      "logit-bias",
+      "allowed-token-ids",
+      "bad-words",
+      "min-tokens",
+      "prompt-logprobs",
+      "cache-salt",
+      "constraint-json-schema",
+      "constraint-json-object",
+      "constraint-regex",
+      "constraint-choice",
+    ],
+  ],
+  ["engine over HTTP that samples", []],
+] as const) {
+  const make = (waitingCountMax: number, isDown: boolean): HttpEngine =>
+    new HttpEngine({ features, waitingCountMax, behind: embedded(modelFolder, 1000), isDown });
+  const under: EngineUnderTest = {
+    name,
+    make: ({ waitingCountMax }) => make(waitingCountMax, false),
+    failing: { code: "unavailable", make: () => make(1, true) },
+  };
+  checkEngine(under, features.length === 0 ? 3 : 8);
+}

@@ -1,0 +1,39 @@
+// The contract of every Engine as a suite: each is asked for what it says that it can do, and refuses the rest by name.
+import { searchedOf } from "../../../base/domain/testing/search.ts";
+import { capabilitiesOf, type EngineUnderTest } from "./engine-under-test.ts";
+import { checkAdapters } from "./adapters.ts";
+import { checkBeams } from "./beams.ts";
+import { checkEmbeddings } from "./embeddings.ts";
+import { checkConstrainedOutput } from "./constrained-output.ts";
+import { checkEnding } from "./ending.ts";
+import { checkEvents, checkRecordedAnswers } from "./events.ts";
+import { checkPriorities } from "./priorities.ts";
+import { checkProcessors } from "./processors.ts";
+import { checkPromptLogprobs } from "./prompt-logprobs.ts";
+import { checkRefusals } from "./refusals.ts";
+import { checkRestrictions } from "./restrictions.ts";
+import { checkSampling } from "./sampling.ts";
+
+/** What the suite is made of, each with the feature that an engine must have to be asked for it. */
+const parts = [
+  { check: checkEvents },
+  { check: checkRecordedAnswers },
+  { check: checkSampling },
+  { check: checkAdapters },
+  { check: checkRestrictions },
+  { check: checkConstrainedOutput },
+  { check: checkPromptLogprobs, feature: "prompt-logprobs" },
+  { check: checkProcessors, feature: "logits-processors" },
+  { check: checkBeams, feature: "beam" },
+  { check: checkEmbeddings, feature: "embeddings" },
+  { check: checkEnding },
+  { check: checkPriorities, feature: "priority" },
+  { check: checkRefusals },
+] as const;
+
+/** Registers the tests that an engine must pass; in `npm test` a sample of so many parts of them, where it is said. */
+export function checkEngine(under: EngineUnderTest, sample: number = parts.length): void {
+  const { features } = capabilitiesOf(under);
+  for (const part of searchedOf(parts, sample, under.name))
+    if (!("feature" in part) || features.has(part.feature)) part.check(under);
+}

@@ -1,0 +1,84 @@
+// Whether a device computes what the processor does: the scores of prompts and of tokens behind them, with a small model.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { Device } from "../../../base/domain/model.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { readModelWeights } from "../../model/weights.ts";
+import { canComputeOn } from "../../runtime/devices.ts";
+import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+
+/** Tokens of the prompts, a few and many, since a device has other kernels for these. */
+const promptLengths = [5, 150];
+/** Of a later part of the longer one. */
+const laterLength = 70;
+/** Of the greatest score. Float32 in another order of summing differs by some 1e-5. */
+const toleranceShare = 1e-3;
+
+/**
+ * Null where the device may be used, else why not, for people.
+ *
+ * @param modelFolder of a model of the runtime's kernels as any has them, small enough to be computed at each start
+ */
+export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
+  if (!canComputeOn(device)) return `the runtime of this platform knows no ${device}`;
+  const expected = await scoresOn(modelFolder, "cpu");
+  try {
+    return differenceOf(await scoresOn(modelFolder, device), expected);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return reasonOf(error);
+  }
+}
+
+/** In words, where scores are not those of the processor; null where they are. */
+export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
+  const greatest = greatestOf(expected.map(Math.abs));
+  const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));
+  // Not a number is no small difference.
+  if (difference <= toleranceShare * greatest) return null;
+  return `its scores differ from the processor's by ${difference.toPrecision(2)} of ${greatest.toPrecision(3)}`;
+}
+
+/** Of every token of two prompts, of a later part of one, and of a token behind each. */
+async function scoresOn(modelFolder: string, device: Device): Promise<Float32Array> {
+  const config = readModelConfig(modelFolder);
+  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+  const runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 0, device });
+  try {
+    const lane = new KvLane(runner.shape);
+    lane.reshape(promptLengths.length, roundUpPositions(Math.max(...promptLengths) + laterLength + 1));
+    const part = (slot: number, length: number) => ({
+      slot,
+      tokenIds: tokens(length),
+      logits: "all" as const,
+    });
+    promptLengths.forEach(() => lane.takeSlot());
+    const first = await runner.prefill(
+      lane,
+      null,
+      promptLengths.map((length, slot) => part(slot, length)),
+    );
+    const later = await runner.prefill(lane, null, [part(1, laterLength)]);
+    const decoded = await runner.decode(lane, null, [...promptLengths.keys()]);
+    return Float32Array.from([...first, ...later, decoded].flatMap((scores) => [...scores]));
+  } finally {
+    await runner.close();
+  }
+}
+
+function tokens(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => 3 + ((13 * index) % 500));
+}
+
+function greatestOf(values: Float32Array): number {
+  return values.reduce((one, other) => Math.max(one, other), 0);
+}
+
+/** What the runtime says, without the places in its sources; it stands behind them. */
+function reasonOf(error: ServiceError): string {
+  const text = error.cause instanceof Error ? error.cause.message : error.message;
+  return text
+    .trim()
+    .replaceAll(/\s+/g, " ")
+    .replace(/^.*was false\. /, "");
+}

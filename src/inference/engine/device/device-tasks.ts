@@ -1,0 +1,25 @@
+// The tasks of a process that tries what this machine computes with: a device, and kernels. A driver that crashes ends that
+// process, and no engine.
+import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
+import type { Device } from "../../../base/domain/model.ts";
+import type { TaskHandlers } from "../../../base/processes/tasks.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
+import { deviceFault } from "./compare-devices.ts";
+
+export interface DeviceTasks {
+  readonly try: {
+    readonly task: { readonly device: Device; readonly modelFolder: string };
+    readonly result: string | null;
+  };
+  readonly measureKernels: {
+    readonly task: { readonly cacheFolder: string | null };
+    readonly result: KernelMeasurement;
+  };
+}
+
+export function openTasks(): TaskHandlers<DeviceTasks> {
+  return {
+    try: ({ device, modelFolder }) => deviceFault(modelFolder, device),
+    measureKernels: ({ cacheFolder }) => integerKernels(cacheFolder),
+  };
+}

@@ -1,0 +1,142 @@
+// Tokens that are computed as drafts have the scores, keys and values of the same tokens decoded one after the other, to the last
+// bit, however many are drafted for which rows.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { seededRandom, type Random } from "../../../base/domain/random.ts";
+import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { parseModelConfig, readModelConfig } from "../../model/config/read-config.ts";
+import { createRandomAdapter } from "../../model/testing/random-adapter.ts";
+import { createRandomWeights, writeModelWeights } from "../../model/testing/random-weights.ts";
+import { readQuantizedWeights } from "../../model/weights.ts";
+import { feedsOf } from "../adapters/read-adapter.ts";
+import { KvLane } from "../cache/kv-lane.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
+
+function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
+  const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
+  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
+}
+
+/** A lane with a prompt in each of its slots, whose lengths differ and come near a capacity's end. */
+async function laneWithPrompts(
+  runner: ModelRunner,
+  adapter: LoadedAdapter | null,
+  prompts: readonly (readonly number[])[],
+): Promise<KvLane> {
+  const lane = new KvLane(runner.shape);
+  lane.reshape(prompts.length, 128);
+  for (const tokenIds of prompts)
+    await runner.prefill(lane, adapter, [{ slot: lane.takeSlot(), tokenIds, logits: "none" }]);
+  return lane;
+}
+
+/** Everything that the lane holds of its slots. */
+function contentOf(lane: KvLane): readonly Float32Array[] {
+  const { layerCount, kvHeadCount, headSize } = lane.shape;
+  return lane.lengths.flatMap((length, slot) => {
+    const block = new Float32Array(layerCount * 2 * kvHeadCount * length * headSize);
+    lane.copyToBlock(slot, { position: 0, place: 0, count: length }, block);
+    return [block];
+  });
+}
+
+async function checkDrafts(
+  runner: ModelRunner,
+  adapter: LoadedAdapter | null,
+  random: Random,
+): Promise<void> {
+  const { vocabularySize } = runner.shape;
+  const ids = (count: number): readonly number[] =>
+    Array.from({ length: count }, () => random.index(vocabularySize));
+  const prompts = Array.from({ length: 1 + random.index(3) }, () => ids(1 + random.index(110)));
+  const [drafting, plain] = [
+    await laneWithPrompts(runner, adapter, prompts),
+    await laneWithPrompts(runner, adapter, prompts),
+  ];
+  for (let step = 0; step < 3; step++) {
+    // Some rows have no draft.
+    const rows = prompts.map(() => ids(1 + random.index(6)));
+    const actual = await runner.decodeDrafts(drafting, adapter, rows);
+    rows.forEach(({ length }, slot) => drafting.advance(slot, length - 1));
+    for (const [slot, row] of rows.entries()) {
+      const context = `slot ${slot} of ${rows.length}, ${row.length} tokens after ${plain.lengths[slot]}`;
+      for (const [place, id] of row.entries()) {
+        // The others compute a token each, which is taken back.
+        const tokenIds = rows.map((_, other) => (other === slot ? id : 0));
+        const logits_BV = await runner.decode(plain, adapter, tokenIds);
+        rows.forEach((_, other) => other !== slot && plain.advance(other, -1));
+        assert.deepEqual(
+          actual[slot].subarray(place * vocabularySize, (place + 1) * vocabularySize),
+          logits_BV.subarray(slot * vocabularySize, (slot + 1) * vocabularySize),
+          context,
+        );
+      }
+    }
+    assert.deepEqual(contentOf(drafting), contentOf(plain));
+  }
+}
+
+async function checkModel(
+  config: ModelConfig,
+  folder: string,
+  { quantization, name }: { readonly quantization: "off" | "8" | "4"; readonly name: string },
+): Promise<void> {
+  const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+  const { sources, forms } = readQuantizedWeights(folder, config, read);
+  for (const threads of [1, 2]) {
+    const options = { config, weights: sources, forms, threads, adapterCountMax: 1 };
+    const runner = await createGraphRunner(options);
+    for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)])
+      for (const seed of searchSeeds(1))
+        await checkDrafts(runner, adapter, seededRandom("drafts", name, seed));
+    await runner.close();
+  }
+}
+
+const cases = [
+  ["llama", "off"],
+  ["mistral-sliding", "off"],
+  ["gemma3", "off"],
+  ["qwen3", "off"],
+  ["llama", "8"],
+  ["llama", "4"],
+  ["gemma3", "8"],
+] as const;
+
+for (const [name, quantization] of searchedOf(cases, 4)) {
+  test(`${name}, ${quantization}: drafts have the numbers of tokens decoded one by one`, () => {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    return checkModel(readModelConfig(folder), folder, { quantization, name });
+  });
+}
+
+for (const quantization of searchedOf(["off", "8", "4"] as const, 1, "wide")) {
+  test(`so have they at widths whose products threads share, ${quantization}`, async () => {
+    const stored = {
+      architectures: ["LlamaForCausalLM"],
+      vocab_size: 64,
+      hidden_size: 576,
+      intermediate_size: 1536,
+      num_hidden_layers: 2,
+      num_attention_heads: 9,
+      num_key_value_heads: 3,
+      head_dim: 64,
+      max_position_embeddings: 128,
+    };
+    const config = parseModelConfig(stored, {}, "a wide model");
+    const folder = mkdtempSync(join(tmpdir(), "hone-drafts-"));
+    try {
+      const weights = createRandomWeights(config, { seed: 1, deviation: 0.2 });
+      writeModelWeights(folder, config, { weights, type: "F32" });
+      await checkModel(config, folder, { quantization, name: "wide" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+}

@@ -1,0 +1,35 @@
+// How tokens and their drafts lie in the inputs of the graph of drafts, see `buildDraftGraph`.
+import { int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
+import type { KvLane } from "../cache/kv-lane.ts";
+
+export interface DraftLayout {
+  readonly feeds: Readonly<Record<string, Tensor>>;
+  /** Of each row, repeated tokens included. */
+  readonly positionCount: number;
+}
+
+/** @param tokenIds for each of the first slots, to stand at the slot's length and after; one with fewer repeats its last */
+export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[])[]): DraftLayout {
+  const { kvHeadCount } = lane.shape;
+  const positionCount = Math.max(...tokenIds.map(({ length }) => length));
+  const columns = [...Array(positionCount).keys()];
+  const tokens: number[] = [];
+  const positions: number[] = [];
+  const places: number[] = [];
+  for (const [slot, ids] of tokenIds.entries()) {
+    const steps = columns.map((column) => Math.min(column, ids.length - 1));
+    tokens.push(...steps.map((step) => ids[step]));
+    positions.push(...steps.map((step) => lane.lengths[slot] + step));
+    for (let head = slot * kvHeadCount; head < (slot + 1) * kvHeadCount; head++)
+      places.push(...steps.map((step) => head * lane.capacity + lane.lengths[slot] + step));
+  }
+  const dims = [tokenIds.length, positionCount];
+  return {
+    feeds: {
+      tokens: int64Tensor(dims, tokens),
+      positions: int64Tensor(dims, positions),
+      places: int64Tensor([tokenIds.length, kvHeadCount, positionCount], places),
+    },
+    positionCount,
+  };
+}

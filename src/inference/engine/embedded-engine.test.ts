@@ -1,0 +1,73 @@
+// The embedded engine with its process, over a model.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../../base/domain/clock.ts";
+import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
+import type { ProcessEngine } from "./carrier/process-engine.ts";
+import { constraintSettingsWith } from "./token-masks/settings.ts";
+import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
+import { createEmbeddedEngine, weightsMs } from "./embedded-engine.ts";
+import { engineSettingsWith } from "./settings.ts";
+
+const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
+after(() => rmSync(cacheFolder, { recursive: true }));
+
+const create = (folder: string): ProcessEngine =>
+  createEmbeddedEngine({
+    modelFolder: folder,
+    cacheFolder,
+    vocabulary: async () => vocabulary,
+    settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
+    constraints: constraintSettingsWith(),
+    clock: systemClock,
+    logger: silentLogger,
+    log: { level: "silent", format: "json" },
+  });
+
+test("answers from a process of its own as the reference does, and says whose weights it has", async (t) => {
+  const engine = create(modelFolder);
+  t.after(() => engine.stop());
+  await engine.start();
+  const { state } = engine.status();
+  assert.ok(state.kind === "ready" && /^[0-9a-f]{64}$/.test(state.weights ?? ""));
+  const answers = await Promise.all([
+    answerOf(engine, ask({ maxTokens: recorded.answer.length })),
+    answerOf(engine, ask({ id: "adapted", adapter, topLogprobCount: 0 })),
+  ]);
+  assert.deepEqual(answers[0].ids(), recorded.answer);
+  assert.notDeepEqual(answers[1].logprobs(), answers[0].logprobs());
+});
+
+test("a model that cannot be served fails the start with the reason", async () => {
+  const engine = create("test/fixtures/goldens/training/adapter");
+  await assert.rejects(engine.start(), { code: "not_found", message: /has no config\.json/ });
+  const { state } = engine.status();
+  assert.ok(state.kind === "failed" && state.reason.includes("has no config.json"));
+});
+
+test("the engine's process ends when its parent is killed", async () => {
+  const script = fileURLToPath(new URL("./testing/orphan-parent.js", import.meta.url));
+  const parent = spawn(process.execPath, [script, modelFolder, cacheFolder], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(parent, "close");
+  await once(parent.stdout, "data");
+  parent.kill("SIGKILL");
+  // The engine's process holds the same standard error, so it closes only when both are gone.
+  await closed;
+});
+
+test("a start may take longer for more weights, by what they become and not by the files that hold them", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-model-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(join(modelFolder, "config.json"), join(folder, "config.json"));
+  assert.ok(weightsMs(folder) > 0, "weights that lie elsewhere, as a GGUF file's do");
+  assert.equal(weightsMs(folder), weightsMs(modelFolder));
+  assert.equal(weightsMs(join(folder, "none")), 0);
+});

@@ -1,0 +1,354 @@
+// The model runner over compiled graphs: picks the graph, feeds it, and writes what comes back into the lane.
+// Does not know requests; a call is for rows of one lane and one adapter.
+import { present } from "../../base/domain/assert.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { AdapterReference } from "../../base/domain/generation.ts";
+import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { largeWeightBytes } from "../model/large-weights.ts";
+import { loraFormOf, type LoraForm } from "../model/lora.ts";
+import { keptBytes } from "../model/quantized/weight-forms.ts";
+import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
+import { groupName, pairedGroups } from "../model/serving/paired-graph.ts";
+import { feedsOf } from "./adapters/read-adapter.ts";
+import { AdapterCache } from "./adapters/adapter-cache.ts";
+import { AdapterThread } from "./adapters/adapter-thread.ts";
+import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
+import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
+import { IdleWork } from "./idle-work.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
+import type { ModelShape } from "./model-shape.ts";
+import { layOutDrafts } from "./drafts/draft-layout.ts";
+import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
+import {
+  graphsOfEveryRequest,
+  ServingSessions,
+  type GraphKind,
+  type SessionsOptions,
+} from "./sessions/serving-sessions.ts";
+
+export interface GraphRunnerOptions extends SessionsOptions {
+  readonly adapterCountMax: number;
+  /** Of the weights: adapters of others are refused. Without it none is. */
+  readonly weightsHash?: string;
+  /**
+   * With it, what only some requests need is prepared in moments without calls, and adapters in a thread; without, at their
+   * first use.
+   */
+  readonly clock?: Clock;
+  /** False leaves all to its first use where there is a clock, too. */
+  readonly preparesAhead?: boolean;
+  /**
+   * Whether rows of two lanes share calls where they have adapters. Absent goes by the weights: those that a processor's
+   * caches hold are read twice in less time than the operations of two adapters take.
+   */
+  readonly pairsAdapters?: boolean;
+  /** With it, large weights are arranged for the runtime once and mapped; without, every session has a copy in memory. */
+  readonly arrangedCache?: ArrangedCache;
+}
+
+/** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
+export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
+  const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
+  const graphs = graphsOfEveryRequest(options);
+  // They are arranged for the kernels of the processor.
+  const isArranged = arrangedCache !== undefined && device === "cpu";
+  const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
+  const sessions = new ServingSessions({ ...options, weights });
+  await sessions.prepare(graphs);
+  const idleWork = clock && preparesAhead ? new IdleWork(clock, sessions.furtherTasks()) : null;
+  return new GraphRunner(options, sessions, idleWork);
+}
+
+/** Parts of prompts that are computed in one call. */
+interface PartGroup {
+  readonly kind: "first" | "later";
+  readonly group: readonly PromptPart[];
+}
+
+/** Where a run's new keys and values of a slot lie. */
+interface SlotEntries {
+  readonly slot: number;
+  readonly range: EntryRange;
+}
+
+interface RunResult {
+  readonly outputs: Readonly<Record<string, Tensor>>;
+  /** Of each row of new keys and values. */
+  readonly positionCount: number;
+}
+
+class GraphRunner implements ModelRunner {
+  readonly shape: ModelShape;
+  readonly hiddenSize: number;
+  readonly #sessions: ServingSessions;
+  readonly #idleWork: IdleWork | null;
+  readonly #thread: AdapterThread | null;
+  readonly #adapters: AdapterCache;
+  #hasBlocks = false;
+  readonly #config: ModelConfig;
+  readonly #pairsLanes: boolean;
+  readonly #pairsAdapters: boolean;
+  #zeros: LoadedAdapter["feeds"] | null = null;
+
+  constructor(
+    { config, forms, device = "cpu", pairsAdapters, adapterCountMax, weightsHash, clock }: GraphRunnerOptions,
+    sessions: ServingSessions,
+    idleWork: IdleWork | null,
+  ) {
+    this.#config = config;
+    this.#pairsLanes = device === "cpu";
+    this.#pairsAdapters = pairsAdapters ?? keptBytes(config, forms ?? new Map()) >= largeWeightBytes;
+    this.#sessions = sessions;
+    this.#idleWork = idleWork;
+    this.#thread = clock === undefined ? null : new AdapterThread(config);
+    idleWork?.add(async () => this.#thread?.startAhead());
+    this.#adapters = new AdapterCache(config, {
+      countMax: adapterCountMax,
+      ...(weightsHash !== undefined && { weights: weightsHash }),
+      ...(this.#thread && { thread: this.#thread }),
+    });
+    this.shape = {
+      layerCount: config.layers.length,
+      kvHeadCount: config.kvHeadCount,
+      headSize: config.headSize,
+      vocabularySize: config.vocabularySize,
+      contextLength: config.contextLength,
+    };
+    this.hiddenSize = config.width;
+  }
+
+  loadAdapter(reference: AdapterReference): LoadedAdapter {
+    const adapter = this.#adapters.load(reference);
+    if (loraFormOf(adapter.rank) === "blocks" && !this.#hasBlocks) {
+      this.#hasBlocks = true;
+      for (const task of this.#sessions.tasksOf("blocks")) this.#idleWork?.add(task);
+    }
+    return adapter;
+  }
+
+  prepareAdapter(reference: AdapterReference): Promise<void> | null {
+    return this.#adapters.prepare(reference);
+  }
+
+  async makeReady({ rank }: LoadedAdapter): Promise<void> {
+    for (const task of this.#sessions.tasksOf(loraFormOf(rank))) await task();
+  }
+
+  dropAdapter(id: string): void {
+    this.#adapters.drop(id);
+  }
+
+  async prefill(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
+    const logits = new Map<PromptPart, Float32Array>();
+    for (const { kind, group } of this.#groups(lane, parts)) {
+      const results = await this.#prefillTogether(kind, lane, adapter, group);
+      group.forEach((part, index) => logits.set(part, results[index]));
+    }
+    return parts.map((part) => present(logits.get(part), "the scores of a part"));
+  }
+
+  async decode(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly number[],
+  ): Promise<Float32Array> {
+    const count = tokenIds.length;
+    const outputs = await this.#run("token", adapter, {
+      tokens: int64Tensor([count, 1], tokenIds),
+      past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
+      ...this.#cacheFeeds(lane, count),
+    });
+    this.#keep(
+      lane,
+      tokenIds.map((_, slot) => ({ slot, range: { row: slot, start: 0, count: 1 } })),
+      { outputs, positionCount: 1 },
+    );
+    return float32Data(outputs["logits"]);
+  }
+
+  async decodePair(
+    pair: readonly [DecodingRows, DecodingRows],
+  ): Promise<readonly [Float32Array, Float32Array]> {
+    const { vocabularySize } = this.shape;
+    const counts = pair.map(({ tokenIds }) => tokenIds.length);
+    const starts = [0, counts[0]];
+    const isAdapted = pair.some(({ adapter }) => adapter !== null);
+    const feeds = pairedGroups.flatMap((group) => {
+      const { lane, adapter, tokenIds } = pair[group];
+      const count = counts[group];
+      const rows = tokenIds.map((_, row) => starts[group] + row);
+      const own: Readonly<Record<string, Tensor>> = {
+        tokens: int64Tensor([count, 1], tokenIds),
+        past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
+        rows: int64Tensor([count], rows),
+        ...this.#cacheFeeds(lane, count),
+        ...(isAdapted ? (adapter?.feeds ?? this.#noAdapter()) : {}),
+      };
+      return Object.entries(own).map(([name, tensor]) => [groupName(name, group), tensor] as const);
+    });
+    this.#idleWork?.postpone();
+    const session = await this.#sessions.get("pair", isAdapted ? "whole" : null);
+    const outputs = await session.run(Object.fromEntries(feeds));
+    for (const group of pairedGroups) {
+      const entries = pair[group].tokenIds.map((_, slot) => ({
+        slot,
+        range: { row: starts[group] + slot, start: 0, count: 1 },
+      }));
+      this.#keep(pair[group].lane, entries, { outputs, positionCount: 1 });
+    }
+    const [first, second] = splitRows(float32Data(outputs["logits"]), vocabularySize, counts);
+    return [first, second];
+  }
+
+  pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
+    if (!this.#pairsLanes || loraOf(one) === "blocks" || loraOf(other) === "blocks") return false;
+    const lora = one === null && other === null ? null : "whole";
+    if (lora !== null && !this.#pairsAdapters) return false;
+    return this.#idleWork === null || this.#sessions.has("pair", lora);
+  }
+
+  /** For rows of the base model beside others: an adapter that adds nothing. */
+  #noAdapter(): LoadedAdapter["feeds"] {
+    this.#zeros ??= feedsOf(this.#config, null).feeds;
+    return this.#zeros;
+  }
+
+  async decodeDrafts(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly (readonly number[])[],
+  ): Promise<readonly Float32Array[]> {
+    const { feeds, positionCount } = layOutDrafts(lane, tokenIds);
+    const outputs = await this.#run("drafts", adapter, {
+      ...feeds,
+      ...this.#cacheFeeds(lane, tokenIds.length),
+    });
+    const { vocabularySize } = this.shape;
+    const logits = float32Data(outputs["logits"]);
+    this.#write(
+      lane,
+      tokenIds.map(({ length }, slot) => ({ slot, range: { row: slot, start: 0, count: length } })),
+      { outputs, positionCount },
+    );
+    return tokenIds.map(({ length }, slot) => {
+      lane.advance(slot, 1);
+      const start = slot * positionCount * vocabularySize;
+      return logits.subarray(start, start + length * vocabularySize);
+    });
+  }
+
+  isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
+    return this.#isReady("drafts", adapter);
+  }
+
+  async close(): Promise<void> {
+    await this.#idleWork?.stop();
+    await this.#thread?.close();
+    await this.#sessions.close();
+  }
+
+  /** The parts that share a call: first parts, or later parts as many as their graph has room for. */
+  #groups(lane: KvLane, parts: readonly PromptPart[]): readonly PartGroup[] {
+    const isFirst = ({ slot }: PromptPart): boolean => lane.lengths[slot] === 0;
+    const groupsOf = (kind: "first" | "later", members: readonly PromptPart[], size: number): PartGroup[] => {
+      const starts = members.flatMap((_, index) => (index % size === 0 ? [index] : []));
+      return starts.map((start) => ({ kind, group: members.slice(start, start + size) }));
+    };
+    return [
+      ...groupsOf("first", parts.filter(isFirst), Infinity),
+      ...groupsOf(
+        "later",
+        parts.filter((part) => !isFirst(part)),
+        laterPartCount,
+      ),
+    ];
+  }
+
+  async #prefillTogether(
+    kind: "first" | "later",
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
+    const isAlone = kind === "later" && parts.length === 1 && this.#isReady("later-alone", adapter);
+    const partCount = isAlone ? 1 : laterPartCount;
+    const layout = kind === "first" ? layOutFirstParts(parts) : layOutLaterParts(lane, parts, partCount);
+    const caches = kind === "first" ? {} : laterPartCaches(lane, parts, partCount);
+    const outputs = await this.#run(isAlone ? "later-alone" : kind, adapter, { ...layout.feeds, ...caches });
+    this.#keep(
+      lane,
+      parts.map(({ slot }, index) => ({ slot, range: layout.ranges[index] })),
+      { outputs, positionCount: layout.positionCount },
+    );
+    const logits = splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, layout.rowCounts);
+    const hidden = splitRows(float32Data(outputs["hidden"]), this.hiddenSize, layout.rowCounts);
+    return parts.map((part, index) => (part.logits === "last-hidden" ? hidden : logits)[index]);
+  }
+
+  async #run(
+    kind: GraphKind,
+    adapter: LoadedAdapter | null,
+    feeds: Readonly<Record<string, Tensor>>,
+  ): Promise<Readonly<Record<string, Tensor>>> {
+    this.#idleWork?.postpone();
+    const session = await this.#sessions.get(kind, loraOf(adapter));
+    return session.run({ ...feeds, ...adapter?.feeds });
+  }
+
+  /** Whether a graph that calls can do without may be used: what is made in idle moments is not waited for. */
+  #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
+    return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
+  }
+
+  /** The cache of the first `count` slots. */
+  #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
+    const { layerCount, kvHeadCount, headSize } = this.shape;
+    const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
+    const feeds: Record<string, Tensor> = {};
+    for (let layer = 0; layer < layerCount; layer++) {
+      const names = cacheNames(layer);
+      feeds[names.keys] = float32Tensor(dims, lane.keys(layer, 0, count));
+      feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));
+    }
+    return feeds;
+  }
+
+  /** Writes the new keys and values of each slot, whose place in the outputs is given. */
+  #keep(lane: KvLane, entries: readonly SlotEntries[], result: RunResult): void {
+    this.#write(lane, entries, result);
+    for (const { slot, range } of entries) lane.advance(slot, range.count);
+  }
+
+  /** As {@link GraphRunner.#keep}, while the slots' lengths stay. */
+  #write(lane: KvLane, entries: readonly SlotEntries[], { outputs, positionCount }: RunResult): void {
+    for (let layer = 0; layer < this.shape.layerCount; layer++) {
+      const names = cacheNames(layer);
+      const keys = float32Data(outputs[names.newKeys]);
+      const values = float32Data(outputs[names.newValues]);
+      for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
+    }
+  }
+}
+
+function loraOf(adapter: LoadedAdapter | null): LoraForm | null {
+  return adapter === null ? null : loraFormOf(adapter.rank);
+}
+
+/** Views of consecutive rows, so many for each part. */
+function splitRows(
+  rows_NW: Float32Array,
+  width: number,
+  rowCounts: readonly number[],
+): readonly Float32Array[] {
+  let end = 0;
+  return rowCounts.map((count) => {
+    const start = end;
+    end += count * width;
+    return rows_NW.subarray(start, end);
+  });
+}

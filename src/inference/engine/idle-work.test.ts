@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { IdleWork } from "./idle-work.ts";
+
+test("runs one task in each quiet moment, and puts the next off while there are calls", async () => {
+  const clock = new FakeClock();
+  const done: number[] = [];
+  const work = new IdleWork(
+    clock,
+    [1, 2, 3].map((number) => () => Promise.resolve(done.push(number))),
+  );
+  await clock.advance(999);
+  assert.deepEqual(done, []);
+  await clock.advance(1);
+  assert.deepEqual(done, [1]);
+  work.postpone();
+  await clock.advance(100);
+  assert.deepEqual(done, [1]);
+  await clock.advance(100);
+  assert.deepEqual(done, [1, 2]);
+  await work.stop();
+  await clock.advance(1000);
+  assert.deepEqual(done, [1, 2]);
+});
+
+test("goes on after a task that fails", async () => {
+  const clock = new FakeClock();
+  const done: number[] = [];
+  const work = new IdleWork(clock, [
+    () => Promise.reject(new Error("no memory")),
+    () => Promise.resolve(done.push(2)),
+  ]);
+  await clock.advance(1100);
+  assert.deepEqual(done, [2]);
+  await work.stop();
+});
+
+test("takes further tasks, also once it has done all that it had", async () => {
+  const clock = new FakeClock();
+  const done: number[] = [];
+  const task = (number: number) => () => Promise.resolve(done.push(number));
+  const work = new IdleWork(clock, [task(1)]);
+  work.add(task(2));
+  await clock.advance(1100);
+  assert.deepEqual(done, [1, 2]);
+  work.add(task(3));
+  work.postpone();
+  await clock.advance(100);
+  assert.deepEqual(done, [1, 2]);
+  await clock.advance(100);
+  assert.deepEqual(done, [1, 2, 3]);
+  await work.stop();
+  work.add(task(4));
+  await clock.advance(1000);
+  assert.deepEqual(done, [1, 2, 3]);
+});

@@ -1,0 +1,32 @@
+// What processors know of the model: how many tokens it has, and what these stand for.
+import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
+
+export interface ProcessorModel {
+  readonly vocabularySize: number;
+  /** What a token stands for, in UTF-8; null for tokens that mark structure, and for ids without a token. */
+  readonly tokenBytes: (id: number) => Uint8Array | null;
+  /** The token that stands for a text alone; null where there is none. */
+  readonly tokenOf: (text: string) => number | null;
+}
+
+export function modelOf(options: {
+  readonly vocabulary: TokenVocabulary;
+  readonly vocabularySize: number;
+}): ProcessorModel {
+  const { bytes, ends } = options.vocabulary;
+  const startOf = (id: number): number => (id === 0 ? 0 : ends[id - 1]);
+  const tokenBytes = (id: number): Uint8Array | null =>
+    id < ends.length && ends[id] > startOf(id) ? bytes.slice(startOf(id), ends[id]) : null;
+  return {
+    vocabularySize: options.vocabularySize,
+    tokenBytes,
+    tokenOf: (text) => {
+      const wanted = Buffer.from(text);
+      const id = ends.findIndex(
+        (end, index) =>
+          end - startOf(index) === wanted.length && wanted.equals(bytes.subarray(startOf(index), end)),
+      );
+      return id < 0 || wanted.length === 0 ? null : id;
+    },
+  };
+}

@@ -1,0 +1,195 @@
+// The logits processors of an engine: their modules are loaded once, at its start, and opened for each request that asks
+// for them. What a processor does wrong ends its request, with its name; so does one of an operator's that takes too long.
+import { statSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { present } from "../../../base/domain/assert.ts";
+import type { LogitsProcessorCall, SamplingParameters } from "../../../base/domain/sampling.ts";
+import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { cut, quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
+import type { ScoreProcessor } from "../logits/draw-input.ts";
+import type { TokenHistory } from "../logits/token-history.ts";
+import * as noRepeatNgram from "./no-repeat-ngram.ts";
+import { callWithin, OverdueCall } from "./call-within.ts";
+import { modelOf, type ProcessorModel } from "./processor-model.ts";
+import type { ProcessorModule, TokenProcessor } from "./processor.ts";
+import type { includedNames, Registration } from "./registrations.ts";
+import * as thinkingBudget from "./thinking-budget.ts";
+
+const included: Readonly<Record<(typeof includedNames)[number], ProcessorModule>> = {
+  "no-repeat-ngram": noRepeatNgram,
+  "thinking-budget": thinkingBudget,
+};
+
+/**
+ * Loads the modules.
+ *
+ * @throws ServiceError `invalid` for a module that cannot be loaded or exports no `createProcessor`
+ */
+export async function loadProcessors(
+  registrations: readonly Registration[],
+  model: { readonly vocabulary: TokenVocabulary; readonly vocabularySize: number },
+): Promise<ProcessorRegistry> {
+  const modules = new Map<string, ProcessorModule>(Object.entries(included));
+  for (const { name, file } of registrations) modules.set(name, await loadModule(name, file));
+  return new ProcessorRegistry(modules, modelOf(model));
+}
+
+async function loadModule(name: string, file: string): Promise<ProcessorModule> {
+  const refusal = (what: string, cause?: unknown): ServiceError => {
+    const message = `engine.logitsProcessors: the module ${file} of ${quoted(name)} ${what}.`;
+    return new ServiceError({ code: "invalid", message, cause });
+  };
+  let loaded: unknown;
+  try {
+    requirePlainFile(file, statSync(file));
+    loaded = await import(pathToFileURL(file).href);
+  } catch (cause) {
+    throw refusal(`cannot be loaded: ${reasonOf(cause)}`, cause);
+  }
+  if (!isModule(loaded)) throw refusal("exports no function createProcessor");
+  return loaded;
+}
+
+function isModule(loaded: unknown): loaded is ProcessorModule {
+  return typeof loaded === "object" && loaded !== null && "createProcessor" in loaded
+    ? typeof loaded.createProcessor === "function"
+    : false;
+}
+
+/** How long a module may compute at once: everybody waits meanwhile. Loops over a vocabulary take a thousandth of it. */
+const callMsMax = 1000;
+
+/** Calls a function of a module. */
+type Call = (call: () => unknown) => unknown;
+
+const trusted: Call = (call) => call();
+const bounded: Call = (call) => callWithin(callMsMax, call);
+
+export class ProcessorRegistry {
+  readonly #modules: ReadonlyMap<string, ProcessorModule>;
+  readonly #model: ProcessorModel;
+
+  /** Use {@link loadProcessors}. */
+  constructor(modules: ReadonlyMap<string, ProcessorModule>, model: ProcessorModel) {
+    this.#modules = modules;
+    this.#model = model;
+  }
+
+  /**
+   * Those that a request asks for, in their order. They keep nothing of a choice, so all its choices share them.
+   *
+   * @param sampling names registered ones
+   * @throws ServiceError `unsupported` naming the processor that does not take its arguments
+   */
+  open({ processors, extraArguments }: SamplingParameters): readonly ScoreProcessor[] {
+    return processors.map((call, index) => this.#openOne(call, { index, extra: extraArguments }));
+  }
+
+  #openOne(
+    { name, args, kwargs }: LogitsProcessorCall,
+    { index, extra }: { readonly index: number; readonly extra: SamplingParameters["extraArguments"] },
+  ): ScoreProcessor {
+    const { createProcessor } = present(this.#modules.get(name), "the module of a registered processor");
+    const refusal = (what: string, cause?: unknown): ServiceError => {
+      const message = `The logits processor ${quoted(name)} ${what}.`;
+      const location = ["sampling", "processors", String(index)];
+      return new ServiceError({
+        code: "unsupported",
+        faults: [{ location, message, type: "value_error" }],
+        cause,
+      });
+    };
+    const run = Object.hasOwn(included, name) ? trusted : bounded;
+    let process: unknown;
+    try {
+      // Copies: a request may be opened again, and its processors share the extra arguments.
+      const call = { ...structuredClone({ args, kwargs, extra }), model: this.#model };
+      process = run(() => createProcessor(call));
+    } catch (cause) {
+      if (cause instanceof OverdueCall) throw refusal(`${overdue} at these arguments`, cause);
+      throw refusal(`does not take these arguments: ${reasonOf(cause)}`, cause);
+    }
+    if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
+    if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
+    // Its type is the module's promise; what it does is checked whenever it is called.
+    return new OpenProcessor(process as TokenProcessor, { run, refusal });
+  }
+}
+
+const overdue = `was stopped after ${callMsMax} ms, since everybody waits while it computes,`;
+
+class OpenProcessor implements ScoreProcessor {
+  readonly #process: TokenProcessor;
+  readonly #run: Call;
+  readonly #refusal: (what: string, cause?: unknown) => ServiceError;
+  /** Why it is not called any more. Choices share it, and each would wait as long for the same. */
+  #stopped: ServiceError | null = null;
+  /**
+   * The scores that the module gets: it may detach them, keep them, or write beyond them in their buffer, and the model's
+   * own lie beside those of other requests.
+   */
+  #given_V = new Float32Array(0);
+  /** The prompt that the module gets, and of which. */
+  #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
+
+  constructor(
+    process: TokenProcessor,
+    how: { readonly run: Call; readonly refusal: (what: string, cause?: unknown) => ServiceError },
+  ) {
+    this.#process = process;
+    this.#run = how.run;
+    this.#refusal = how.refusal;
+  }
+
+  apply(scores_V: Float32Array, { prompt, answerIds }: TokenHistory): void {
+    if (this.#stopped !== null) throw this.#stopped;
+    if (this.#given_V.length !== scores_V.length) this.#given_V = new Float32Array(scores_V.length);
+    const given_V = this.#given_V;
+    given_V.set(scores_V);
+    const promptTokenIds = this.#promptOf(prompt.ids);
+    let result: unknown;
+    try {
+      // The history goes on with its own ids, whatever becomes of these.
+      const context = { promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V };
+      result = this.#run(() => this.#process(context));
+    } catch (cause) {
+      if (cause instanceof OverdueCall) {
+        this.#stopped = this.#refusal(`${overdue} at the answer's token ${answerIds.length}`, cause);
+        throw this.#stopped;
+      }
+      throw this.#refusal(`failed: ${reasonOf(cause)}`, cause);
+    }
+    if (isDropped(result)) throw this.#refusal("is broken: it is asynchronous, and nobody waits for it");
+    if (given_V.length !== scores_V.length) throw this.#refusal("is broken: it gave its scores away");
+    for (let id = 0; id < given_V.length; id++) {
+      // Written so that what is not a number is found too.
+      if (!(given_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${given_V[id]}`);
+    }
+    scores_V.set(given_V);
+  }
+
+  /** Copied once for a request; a module that changes it is told so by the error of its own statement. */
+  #promptOf(ids: readonly number[]): readonly number[] {
+    if (this.#promptCopy?.of !== ids) this.#promptCopy = { of: ids, ids: Object.freeze(ids.slice()) };
+    return this.#promptCopy.ids;
+  }
+}
+
+/** Whether a result is a promise. Nobody waits for it; one that fails unheard would end the process. */
+function isDropped(result: unknown): boolean {
+  if (!(result instanceof Promise)) return false;
+  result.catch(() => undefined);
+  return true;
+}
+
+/** What was thrown, for a caller: without a full stop, and cut where it is long. */
+function reasonOf(cause: unknown): string {
+  try {
+    const reason: unknown = cause instanceof Error ? cause.message : cause;
+    return cut(String(reason)).replace(/\.$/, "");
+  } catch {
+    // An object without a prototype, or a getter that throws itself: an error here would stop the engine.
+    return "it threw what has no text";
+  }
+}

@@ -1,0 +1,17 @@
+// Checks the arguments of the built-in logits processors, with messages for the client.
+import type { Json } from "../../../base/domain/trajectory.ts";
+
+/** @throws Error unless it is a whole number of at least the minimum */
+export function numberOf(name: string, value: Json | undefined, minimum: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= minimum) return value;
+  const given = value === undefined ? "is missing" : `is ${JSON.stringify(value)}`;
+  throw new Error(`${name} ${given}; it must be a whole number of at least ${minimum}`);
+}
+
+/** @throws Error unless it is a list of ids of the vocabulary */
+export function tokenIdsOf(name: string, value: Json, vocabularySize: number): readonly number[] {
+  const isId = (id: unknown): id is number =>
+    typeof id === "number" && Number.isInteger(id) && id >= 0 && id < vocabularySize;
+  if (Array.isArray(value) && value.every(isId)) return value;
+  throw new Error(`${name} must be a list of token ids from 0 to ${vocabularySize - 1}`);
+}

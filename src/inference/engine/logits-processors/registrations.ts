@@ -1,0 +1,46 @@
+// Which logits processors there are: those that come along, and those that the settings name. Loads none of them.
+import { resolve } from "node:path";
+import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+
+/** A processor of the operator's. */
+export interface Registration {
+  readonly name: string;
+  /** Of its module, absolute. */
+  readonly file: string;
+}
+
+export const includedNames = ["no-repeat-ngram", "thinking-budget"] as const;
+
+const namePattern = /^[\w.:-]{1,100}$/;
+
+/**
+ * Reads the setting: `name=file` each.
+ *
+ * @throws ServiceError `invalid` for an entry of another form, and for a name that is taken
+ */
+export function readRegistrations(entries: readonly string[]): readonly Registration[] {
+  const names = new Set<string>(includedNames);
+  return entries.map((entry) => {
+    const end = entry.indexOf("=");
+    const name = entry.slice(0, end);
+    const file = entry.slice(end + 1);
+    if (end < 0 || !namePattern.test(name) || file === "") {
+      throw refusal(
+        `has ${quoted(entry)}; each must be name=file, the name of letters, digits and "._:-", at most 100`,
+      );
+    }
+    if (names.has(name))
+      throw refusal(`names ${quoted(name)} twice, or one that comes along; names are given once`);
+    names.add(name);
+    return { name, file: resolve(file) };
+  });
+}
+
+/** The names that requests may use. */
+export function processorNames(registrations: readonly Registration[]): readonly string[] {
+  return [...includedNames, ...registrations.map(({ name }) => name)];
+}
+
+function refusal(what: string): ServiceError {
+  return new ServiceError({ code: "invalid", message: `engine.logitsProcessors ${what}.` });
+}

@@ -1,0 +1,163 @@
+// One row of scores on its way to a token: what the steps that choose read, and what each leaves for the next. A row that is
+// narrowed keeps only what is left, so that each step passes over no more than the one before left it. Decides nothing.
+import type { Random } from "../../../base/domain/random.ts";
+import type { SamplingParameters } from "../../../base/domain/sampling.ts";
+import { blockSize, blocksOf, type ScoreBlocks } from "./blocks/score-blocks.ts";
+import { exponentials } from "./exponential.ts";
+
+/** What a row is drawn with. */
+export interface RowOptions {
+  readonly sampling: SamplingParameters;
+  readonly random: Random;
+}
+
+/** Scores that are left to draw from, in the order of their ids. */
+export interface ScoresLeft {
+  readonly logits: Float32Array;
+  /** The token of each place; null where the place is the token's id. */
+  readonly ids: Int32Array | null;
+}
+
+/** Room for what is left of a vocabulary; one row uses it at a time. */
+export class RowRoom {
+  readonly ids_V: Int32Array;
+  readonly logits_V: Float32Array;
+  readonly weights_V: Float64Array;
+  /** Of a block. */
+  readonly blockWeights = new Float64Array(blockSize);
+
+  constructor(vocabularySize: number) {
+    this.ids_V = new Int32Array(vocabularySize);
+    this.logits_V = new Float32Array(vocabularySize);
+    this.weights_V = new Float64Array(vocabularySize);
+  }
+}
+
+export class LogitsRow {
+  readonly options: RowOptions;
+  /** The greatest score's id, the lowest of equals. */
+  readonly greatestId: number;
+  /** The greatest score. */
+  readonly max: number;
+  /** What scores are divided by before they become weights. */
+  temperature = 1;
+  /** The weights that are left, summed in the order of the ids; NaN when a score is not a number. See {@link weigh}. */
+  total = 0;
+  /** The token, once it is chosen. */
+  chosenId = -1;
+  readonly #room: RowRoom;
+  #left: ScoresLeft;
+  #weighedAt: number | null = null;
+  /** Of what is left. */
+  #blocks: ScoreBlocks | null;
+
+  /**
+   * @param left not modified, unless it is in the room
+   * @param blocks of these scores, where they are known: they need not be passed over then
+   */
+  constructor(left: ScoresLeft, room: RowRoom, options: RowOptions, blocks: ScoreBlocks | null = null) {
+    const place = greatestIndex(left.logits, blocks?.maxima);
+    this.#left = left;
+    this.#room = room;
+    this.#blocks = blocks;
+    this.options = options;
+    this.greatestId = this.idAt(place);
+    this.max = left.logits[place];
+  }
+
+  /** The scores that are left. */
+  get logits(): Float32Array {
+    return this.#left.logits;
+  }
+
+  /** What each of them weighs in the draw, 1 for the greatest score; see {@link weigh}. */
+  get weights(): Float64Array {
+    return this.#room.weights_V.subarray(0, this.logits.length);
+  }
+
+  /** The greatest scores of blocks of what is left; null where they are not known. */
+  get maxima(): Float32Array | null {
+    return this.#blocks?.maxima ?? null;
+  }
+
+  /** Whether blocks that are known say that a score is not a number. */
+  get hasBrokenBlocks(): boolean {
+    return this.#blocks?.masses.some(Number.isNaN) ?? false;
+  }
+
+  /** What is left in blocks, at the temperature. */
+  get blocks(): ScoreBlocks {
+    if (this.#blocks?.temperature !== this.temperature) {
+      this.weigh();
+      this.#blocks = blocksOf(this.logits, this.weights, this.temperature);
+    }
+    return this.#blocks;
+  }
+
+  idAt(place: number): number {
+    const { ids } = this.#left;
+    return ids === null ? place : ids[place];
+  }
+
+  /** Weights and total become those of the temperature; nothing is done where they are already. */
+  weigh(): void {
+    const { temperature, logits, max } = this;
+    if (temperature === this.#weighedAt) return;
+    this.total = exponentials(this.weights, logits, { max, temperature });
+    this.#weighedAt = temperature;
+  }
+
+  /** What the scores of one block weigh; valid until it is called again. */
+  weightsOf(block: number): Float64Array {
+    const { temperature, logits, max } = this;
+    const start = block * blockSize;
+    const { blockWeights } = this.#room;
+    const weights = blockWeights.subarray(0, Math.min(blockSize, logits.length - start));
+    exponentials(weights, logits, { max, temperature, start });
+    return weights;
+  }
+
+  /** Leaves scores above `logit`, and of those equal to it the places up to `lastPlace`; and what is not a number. */
+  narrow(logit: number, lastPlace = Infinity): void {
+    const { ids_V, logits_V, weights_V } = this.#room;
+    const { maxima } = this;
+    const { logits, ids } = this.#left;
+    let count = 0;
+    let total = 0;
+    for (let start = 0; start < logits.length; start += blockSize) {
+      if (maxima !== null && maxima[start / blockSize] < logit) continue;
+      const end = Math.min(logits.length, start + blockSize);
+      for (let place = start; place < end; place++) {
+        const own = logits[place];
+        if (own < logit || (own === logit && place > lastPlace)) continue;
+        ids_V[count] = ids === null ? place : ids[place];
+        logits_V[count] = own;
+        weights_V[count] = weights_V[place];
+        total += weights_V[count];
+        count += 1;
+      }
+    }
+    this.#left = { logits: logits_V.subarray(0, count), ids: ids_V };
+    this.#blocks = null;
+    if (this.#weighedAt !== null) this.total = total;
+  }
+}
+
+/** The index of the greatest value, the lowest of equals; a row of NaN gives 0. */
+function greatestIndex(values: Float32Array, maxima?: Float32Array): number {
+  if (maxima === undefined) return greatestFrom(values, 0, values.length);
+  const start = greatestFrom(maxima, 0, maxima.length) * blockSize;
+  return greatestFrom(values, start, Math.min(values.length, start + blockSize));
+}
+
+function greatestFrom(values: Float32Array, start: number, end: number): number {
+  let best = start;
+  let bestValue = values[start];
+  for (let index = start + 1; index < end; index++) {
+    if (values[index] > bestValue) {
+      best = index;
+      bestValue = values[index];
+    }
+  }
+  return best;
+}

@@ -1,0 +1,143 @@
+// The capabilities, limits and gauges of the embedded engine, by its settings; known before its process runs.
+import {
+  constraintFeatures,
+  type EngineCapabilities,
+  type EngineGauge,
+} from "../../base/domain/generation.ts";
+import { samplingFeatures } from "../../base/domain/sampling.ts";
+import type { DraftCounts } from "./loop/engine-loop.ts";
+import type { LaneCounts, PrefixCounts } from "./loop/lanes.ts";
+import type { CacheCounts } from "./token-masks/constraint-cache.ts";
+import type { ConstraintSettings } from "./token-masks/settings.ts";
+import { processorNames, readRegistrations } from "./logits-processors/registrations.ts";
+import type { EngineSettings } from "./settings.ts";
+import type { TransferStore } from "./transfers/transfer-store.ts";
+
+/** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
+const features = [
+  ...constraintFeatures,
+  ...Object.values(samplingFeatures),
+  "min-tokens",
+  "cache-salt",
+  "prompt-logprobs",
+  "beam",
+  "embeddings",
+] as const;
+
+/** What an engine of these settings can do. */
+export function loopCapabilities({
+  scheduling,
+  logitsProcessors,
+  device,
+}: EngineSettings): EngineCapabilities {
+  const processors = processorNames(readRegistrations(logitsProcessors));
+  return {
+    features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
+    // Elsewhere a row's numbers depend on what is computed with it.
+    isExact: device === "cpu",
+    processors,
+  };
+}
+
+/** What an engine of these settings shows of itself. */
+export function loopGauges(
+  { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
+  held: {
+    readonly kvCacheBytes: number;
+    readonly lanes: LaneCounts | undefined;
+    readonly prefixes: PrefixCounts | undefined;
+    readonly drafts: DraftCounts | undefined;
+    readonly constraintCache: CacheCounts | undefined;
+    readonly transfers: Pick<TransferStore, "bytes" | "promptCount"> | undefined;
+  } | null = null,
+): readonly EngineGauge[] {
+  const { hits = 0, misses = 0, bytes = 0 } = held?.constraintCache ?? {};
+  const prefixes = held?.prefixes ?? { bytes: 0, queries: 0, hits: 0 };
+  const drafts = held?.drafts ?? { drafts: 0, tokens: 0, accepted: 0 };
+  return [
+    {
+      name: "kv_cache_bytes",
+      value: held?.kvCacheBytes ?? 0,
+      limit: settings.kvCacheBytesMax,
+      about: "Memory of keys and values of running requests.",
+    },
+    {
+      name: "kv_cache_slots",
+      value: held?.lanes?.slotCount ?? 0,
+      limit: settings.slotCountMax,
+      about: "Choices of requests that have keys and values.",
+    },
+    {
+      name: "kv_cache_lanes",
+      value: held?.lanes?.laneCount ?? 0,
+      limit: null,
+      about: "Lanes of keys and values: for each adapter in use, and for each class of lengths of its rows.",
+    },
+    {
+      name: "prefix_cache_bytes",
+      value: prefixes.bytes,
+      limit: Math.floor((settings.kvCacheBytesMax * settings.prefixCachePercent) / 100),
+      about: "Memory of keys and values that are kept of prompts.",
+    },
+    {
+      name: "prefix_cache_queries",
+      value: prefixes.queries,
+      limit: null,
+      about: "Tokens of prompts that were looked for among those kept, since the engine's process started.",
+    },
+    {
+      name: "prefix_cache_hits",
+      value: prefixes.hits,
+      limit: null,
+      about: "Tokens of prompts that were found there and not computed, since the engine's process started.",
+    },
+    {
+      name: "transfer_bytes",
+      value: held?.transfers?.bytes ?? 0,
+      limit: settings.transferBytesMax,
+      about: "Memory of prompts that are held for other servers, or came from them and are not used yet.",
+    },
+    {
+      name: "transfer_prompts",
+      value: held?.transfers?.promptCount ?? 0,
+      limit: null,
+      about: "Prompts that are held for other servers, or came from them and are not used yet.",
+    },
+    {
+      name: "spec_decode_num_drafts",
+      value: drafts.drafts,
+      limit: null,
+      about: "Rows of steps for which tokens were drafted, since the engine's process started.",
+    },
+    {
+      name: "spec_decode_num_draft_tokens",
+      value: drafts.tokens,
+      limit: null,
+      about: "Tokens that were drafted, since the engine's process started.",
+    },
+    {
+      name: "spec_decode_num_accepted_tokens",
+      value: drafts.accepted,
+      limit: null,
+      about: "Drafted tokens that came true, since the engine's process started.",
+    },
+    {
+      name: "constraint_cache_bytes",
+      value: bytes,
+      limit: constraints.cacheBytes,
+      about: "Memory of constraints in use or kept.",
+    },
+    {
+      name: "constraint_cache_hits",
+      value: hits,
+      limit: null,
+      about: "Constraints that were kept when a request came, since the engine's process started.",
+    },
+    {
+      name: "constraint_cache_misses",
+      value: misses,
+      limit: null,
+      about: "Constraints that had to be compiled, since the engine's process started.",
+    },
+  ];
+}

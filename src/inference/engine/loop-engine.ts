@@ -1,0 +1,210 @@
+// The embedded engine: the loop over a model, constraints computed by threads beside it, and processors, as one `Engine` in
+// the process that makes it. The server has it in a process of its own, which carrier/ carries the calls to; tests and
+// recipes use it where they are. A step that fails is a programmer error, after which it stays down.
+import { present } from "../../base/domain/assert.ts";
+import type {
+  AdapterReference,
+  ChoiceRequest,
+  Engine,
+  EngineCapabilities,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationRequest,
+} from "../../base/domain/generation.ts";
+import { systemClock, type Clock } from "../../base/domain/clock.ts";
+import { serviceOf } from "../../base/domain/lifecycle.ts";
+import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import type { ConstraintSettings } from "./token-masks/settings.ts";
+import { ThreadedConstraints } from "./token-masks/threaded-constraints.ts";
+import { BlockSession } from "./logits/blocks/block-session.ts";
+import { PromptDrafter } from "./drafts/prompt-drafter.ts";
+import { Generations, unavailable } from "./generations.ts";
+import { IdleWork } from "./idle-work.ts";
+import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
+import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
+import type { ModelRunner } from "./model-runner.ts";
+import { readRegistrations } from "./logits-processors/registrations.ts";
+import { loadProcessors } from "./logits-processors/processor-registry.ts";
+import type { EngineSettings } from "./settings.ts";
+import { TransferStore } from "./transfers/transfer-store.ts";
+
+/** A model that is ready to compute. */
+export interface OpenModel {
+  readonly runner: ModelRunner;
+  /** Hex SHA-256 of its weights, where it is known. */
+  readonly weights?: string;
+}
+
+export interface LoopEngineOptions {
+  /** Called once, by the start; the engine closes what it returns. */
+  readonly openModel: () => Promise<OpenModel>;
+  /** What the model's tokens stand for, which constraints are about; waited for once the model is open. */
+  readonly vocabulary: TokenVocabulary | Promise<TokenVocabulary>;
+  /** With the zeros that mean "by the machine" replaced. */
+  readonly settings: EngineSettings;
+  /** What constraints on answers may cost. */
+  readonly constraints: ConstraintSettings;
+  readonly logger: Logger;
+  /** With it, what a first constraint needs is made ready in a moment without work; without, by that constraint. */
+  readonly clock?: Clock;
+  /** Called at the end of each step. */
+  readonly onStep?: () => void;
+  /** Called when a step has thrown. */
+  readonly onBreakdown?: () => void;
+}
+
+export class LoopEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly #options: LoopEngineOptions;
+  readonly #generations: Generations;
+  #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
+  #loop: EngineLoop | null = null;
+  #constraints: ThreadedConstraints | null = null;
+  #transfers: TransferStore | undefined;
+  /** What the stop ends, in this order. */
+  readonly #ends: (() => Promise<void>)[] = [];
+  readonly #life = serviceOf("engine", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
+
+  constructor(options: LoopEngineOptions) {
+    this.#options = options;
+    this.capabilities = loopCapabilities(options.settings);
+    this.#generations = new Generations(this.capabilities, options.settings.waitingCountMax);
+  }
+
+  /** Once it has started. */
+  get transfers(): TransferStore | undefined {
+    return this.#transfers;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  submit(request: GenerationRequest): Generation {
+    let submission: Submission | null = null;
+    const stream = this.#generations.open(
+      request,
+      { state: this.#state, room: this.roomFor(request.choices) },
+      {
+        onStopChoice: (choice) => submission?.stopChoice(choice),
+        onAbort: () => submission?.abort(),
+        onEnd: () => void this.#transfers?.drop(request.prompt.received ?? ""),
+      },
+    );
+    submission = present(this.#loop, "the loop of an engine that is ready").submit(request, stream);
+    return stream;
+  }
+
+  roomFor(choices: ChoiceRequest): number {
+    return this.#state.kind === "ready"
+      ? present(this.#loop, "the loop of an engine that is ready").roomFor(choices)
+      : 0;
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#loop === null) throw unavailable("The engine is not up.");
+    await this.#loop.prepareAdapter(reference);
+  }
+
+  dropAdapter(id: string): void {
+    this.#loop?.dropAdapter(id);
+  }
+
+  /** Gives memory back that only saves time where work follows work. */
+  releaseSpares(): void {
+    this.#loop?.releaseSpares();
+  }
+
+  status(): EngineStatus {
+    return this.#generations.status(this.#state, () =>
+      loopGauges(this.#options, {
+        kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
+        lanes: this.#loop?.laneCounts,
+        prefixes: this.#loop?.keptPrefixes,
+        drafts: this.#loop?.draftCounts,
+        constraintCache: this.#constraints?.kept,
+        transfers: this.#transfers,
+      }),
+    );
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#state = { kind: "starting", reason: "The engine is loading the model." };
+    const { openModel, settings, logger, clock, onStep } = this.#options;
+    const { runner, weights } = await openModel();
+    this.#ends.unshift(() => runner.close());
+    const vocabulary = await this.#options.vocabulary;
+    const constraints = new ThreadedConstraints({
+      vocabulary,
+      settings: this.#options.constraints,
+      choiceCountMax: settings.slotCountMax,
+      onBreakdown: (error) => logger.error({ err: error }, "a thread that computes constraints broke down"),
+    });
+    this.#constraints = constraints;
+    this.#ends.unshift(() => constraints.close());
+    const idleWork =
+      clock && settings.preparesAhead
+        ? new IdleWork(clock, [async () => constraints.startAhead()])
+        : undefined;
+    if (idleWork !== undefined) this.#ends.unshift(() => idleWork.stop());
+    const { vocabularySize } = runner.shape;
+    const registrations = readRegistrations(settings.logitsProcessors);
+    const processors = await loadProcessors(registrations, { vocabulary, vocabularySize });
+    const blocks = await BlockSession.open(vocabularySize, settings.threads);
+    this.#ends.unshift(async () => blocks?.close());
+    const transfers = new TransferStore(runner.shape, {
+      bytesMax: settings.transferBytesMax,
+      clock: systemClock,
+      ...(onStep && { onLetGo: onStep }),
+    });
+    this.#transfers = transfers;
+    const { draftTokensMax } = settings;
+    const loop = new EngineLoop(runner, {
+      ...settings,
+      constraints,
+      processors,
+      blocks,
+      transfers,
+      drafter: draftTokensMax === 0 ? undefined : new PromptDrafter(draftTokensMax),
+      onStep: () => {
+        idleWork?.postpone();
+        onStep?.();
+      },
+    });
+    const ended = loop.run().catch((error: unknown) => this.#breakDown(error));
+    this.#loop = loop;
+    this.#ends.unshift(() => {
+      loop.stop();
+      return ended;
+    });
+    const { hiddenSize: embeddingSize } = runner;
+    const limits = { contextLength: runner.shape.contextLength, vocabularySize, embeddingSize };
+    if (!signal.aborted) this.#state = { kind: "ready", limits, weights };
+  }
+
+  async #stop(): Promise<void> {
+    this.#state = { kind: "stopped", reason: "The engine is stopped." };
+    this.#generations.failAll("The engine is being stopped.");
+    for (const end of this.#ends) await end();
+    this.#transfers?.close();
+    this.#loop = null;
+    this.#constraints = null;
+  }
+
+  #breakDown(error: unknown): void {
+    const { logger, onBreakdown } = this.#options;
+    logger.error({ err: error }, "the engine broke down");
+    this.#state = { kind: "failed", reason: "The engine broke down; the log says why." };
+    this.#generations.failAll("The engine broke down while it computed this request.");
+    onBreakdown?.();
+  }
+}

@@ -1,0 +1,109 @@
+// What becomes of the rows of a beam search when every live hypothesis knows its candidates: rows whose hypothesis goes on keep
+// their slots, others take over what the best have computed, and the answers are emitted at the end. Which hypotheses
+// live is decided by the search.
+import { assert, present } from "../../../base/domain/assert.ts";
+import type { GeneratedToken, GenerationEvent } from "../../../base/domain/generation.ts";
+import {
+  noCandidates,
+  tokensOf,
+  type BeamAnswer,
+  type BeamSearch,
+  type Survivor,
+} from "../beam/beam-search.ts";
+import { nothingAllowed } from "./draw.ts";
+import type { Lane } from "./lane.ts";
+import { failRequest } from "./settle.ts";
+import type { RunningRequest, Sequence } from "./sequence.ts";
+
+/** A request whose choices are searched. */
+export type SearchedRequest = RunningRequest & { readonly search: BeamSearch };
+
+export function isSearched(running: RunningRequest): running is SearchedRequest {
+  return running.search !== null;
+}
+
+/** Whether its next step can be taken. */
+export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
+  return sequences.every(({ candidates, isFinished }) => candidates !== null && !isFinished);
+}
+
+/** Takes the next step of a search that is ready. Only between calls of the runner: slots are written. */
+export function advanceBeams(running: SearchedRequest, lane: Lane): void {
+  const { search, sequences } = running;
+  const rows = new Map(sequences.map((row) => [row.hypothesis, row]));
+  const rowOf = (hypothesis: Sequence["hypothesis"]): Sequence =>
+    present(rows.get(hypothesis), "the row of a live hypothesis");
+  const survivors = search.advance((hypothesis) => rowOf(hypothesis).candidates ?? noCandidates);
+  if (survivors.length === 0) finish(running);
+  else reassign(survivors, { running, lane, rowOf });
+}
+
+/**
+ * Gives every survivor a row. The first of a parent's stays where the parent is computed, and copies nothing; the others
+ * take over rows whose hypotheses do not go on, and copy what these do not have in common with theirs.
+ */
+function reassign(
+  survivors: readonly Survivor[],
+  {
+    running,
+    lane,
+    rowOf,
+  }: {
+    readonly running: SearchedRequest;
+    readonly lane: Lane;
+    readonly rowOf: (hypothesis: Sequence["hypothesis"]) => Sequence;
+  },
+): void {
+  const parents = new Set(survivors.map(({ parent }) => rowOf(parent)));
+  const free = running.sequences.filter((row) => !parents.has(row));
+  for (const row of free) row.dropHypothesis();
+  const staying: { readonly row: Sequence; readonly survivor: Survivor }[] = [];
+  for (const survivor of survivors) {
+    const row = rowOf(survivor.parent);
+    if (parents.delete(row)) {
+      staying.push({ row, survivor });
+      continue;
+    }
+    const target = present(free.shift(), "a row for every beam");
+    lane.copyRow(row, target);
+    goOn(target, survivor);
+    target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
+  }
+  // Last, since others began with copies of what these were.
+  for (const { row, survivor } of staying) {
+    goOn(row, survivor);
+    row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
+  }
+}
+
+function goOn(row: Sequence, { hypothesis }: Survivor): void {
+  assert(hypothesis.token !== null, "what lives on has a token more");
+  row.answerTokenIds.push(hypothesis.token.id);
+  row.hypothesis = hypothesis;
+  row.candidates = null;
+}
+
+/** Every answer whole; their choices are their ranks. */
+function finish(running: SearchedRequest): void {
+  const { search, sequences, request, unwanted, output } = running;
+  const { answers } = search;
+  if (answers.length === 0) {
+    failRequest(running, nothingAllowed(running));
+    return;
+  }
+  for (const sequence of sequences) sequence.isFinished = true;
+  if (answers.length < sequences.length) output.push({ kind: "choices-found", count: answers.length });
+  for (const [choice, answer] of answers.entries()) {
+    if (unwanted.has(choice)) continue;
+    for (const event of eventsOf(answer, choice, request.outputs.topLogprobCount !== null))
+      output.push(event);
+  }
+}
+
+function eventsOf(answer: BeamAnswer, choice: number, hasLogprobs: boolean): readonly GenerationEvent[] {
+  const { hypothesis, reason, stopTokenId } = answer;
+  const shown = (token: GeneratedToken): GeneratedToken => (hasLogprobs ? token : { ...token, logprob: NaN });
+  const tokens = tokensOf(hypothesis).map(shown);
+  const finished = { kind: "choice-finished", choice, reason, stopTokenId } as const;
+  return tokens.length === 0 ? [finished] : [{ kind: "tokens", choice, tokens }, finished];
+}

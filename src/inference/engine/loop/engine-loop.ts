@@ -1,0 +1,478 @@
+// The engine proper, single-threaded: takes requests, and runs steps while there is work. A step is planned, its calls
+// are run one after another, tokens are drawn and settled. Between calls messages come in, so that an abort acts within
+// one step. Rows that wait for their constraints hold nobody else. Knows neither processes nor text.
+// A step that throws is a programmer error: `run` rejects and the process must end.
+import { setImmediate } from "node:timers/promises";
+import { assert, present } from "../../../base/domain/assert.ts";
+import { systemClock, type Clock } from "../../../base/domain/clock.ts";
+import type { Constraint } from "../../../base/domain/constraint.ts";
+import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../../base/domain/generation.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { positionBytes } from "../cache/slab.ts";
+import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
+import type { BlockSession } from "../logits/blocks/block-session.ts";
+import type { ScoreProcessor } from "../logits/draw-input.ts";
+import { mayPay, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
+import { settleDraft } from "../drafts/settle-draft.ts";
+import type { ModelRunner } from "../model-runner.ts";
+import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
+import { logprobTokensPerStep } from "./prompt-logprobs.ts";
+import type { ProcessorRegistry } from "../logits-processors/processor-registry.ts";
+import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
+import type { TransferStore } from "../transfers/transfer-store.ts";
+import { CallPace } from "./call-pace.ts";
+import { Lanes, type LaneCounts, type PrefixCounts } from "./lanes.ts";
+import { planCalls, type PlannedCall } from "../schedule/plan-calls.ts";
+import { noTurns, type Turns } from "../schedule/prompt-turns.ts";
+import { runCall, type CallResult } from "./run-call.ts";
+import { choosePreempted, planAdmissions, positionsThatFit, slotsThatFit } from "../schedule/scheduler.ts";
+import { compareRanks, type StepBudget } from "../schedule/slot-holder.ts";
+import {
+  openRequest,
+  successorOf,
+  type GenerationOutput,
+  type RunningRequest,
+  type Sequence,
+} from "./sequence.ts";
+import { Drawer } from "./draw.ts";
+import { failRequest, settleDraws, settleEmbeddings, settlePromptLogprobs, type Draw } from "./settle.ts";
+
+export interface LoopOptions {
+  readonly slotCountMax: number;
+  readonly kvCacheBytesMax: number;
+  readonly prefixCachePercent: number;
+  /** From how many positions fewer in each step on a second lane pays; absent goes by the model's sizes. */
+  readonly lanePositions?: number;
+  readonly tokensPerStepMax: number;
+  readonly promptChunkTokens: number;
+  /** Absent where the vocabulary's size decides. */
+  readonly logprobTokensPerStepMax?: number;
+  /** Absent where no request brings a constraint. */
+  readonly constraints?: ConstraintBackend;
+  /** Absent where no request asks for a logits processor. */
+  readonly processors?: ProcessorRegistry;
+  /** What saves draws passes over a large vocabulary; absent where it is small. */
+  readonly blocks?: BlockSession | null;
+  /** Absent where prompts are neither held for other engines nor received. */
+  readonly transfers?: TransferStore;
+  /** Absent where nothing is drafted. */
+  readonly drafter?: Drafter;
+  /** Called at the end of each step. */
+  readonly onStep?: () => void;
+  /** By which calls are timed; absent is the system's. */
+  readonly clock?: Clock;
+}
+
+/** The ways to change a request that was submitted; without effect once it has ended. */
+export interface Submission {
+  /** Ends one choice without further output. */
+  stopChoice(choice: number): void;
+  /** As {@link Submission.stopChoice}, for all of the request. */
+  abort(): void;
+}
+
+/** What was drafted since the start. */
+export interface DraftCounts {
+  /** Rows of steps for which tokens were drafted. */
+  readonly drafts: number;
+  readonly tokens: number;
+  /** Those of them that came true. */
+  readonly accepted: number;
+}
+
+/** A request from its submission on. */
+interface Submitted {
+  readonly request: GenerationRequest;
+  readonly submittedMs: number;
+  readonly output: GenerationOutput;
+  /** Null while it waits for its adapter or its constraint. */
+  running: RunningRequest | null;
+  /** Aborted when it is given up. */
+  readonly abort: AbortController;
+  /** The choices that were stopped while it waited. */
+  readonly stopped: Set<number>;
+}
+
+export class EngineLoop {
+  readonly #runner: ModelRunner;
+  readonly #onStep: () => void;
+  readonly #budget: StepBudget;
+  readonly #drawer: Drawer;
+  readonly #lanes: Lanes;
+  readonly #pace: CallPace;
+  readonly #clock: Clock;
+  readonly #constraints: ConstraintBackend | undefined;
+  readonly #processors: ProcessorRegistry | undefined;
+  readonly #transfers: TransferStore | undefined;
+  readonly #drafter: Drafter | null;
+  readonly #draftCounts = { drafts: 0, tokens: 0, accepted: 0 };
+  /** Those that want tokens. */
+  readonly #requests = new Set<RunningRequest>();
+  /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
+  #waiting: readonly Sequence[] = [];
+  #arrivalCount = 0;
+  #turns: Turns = noTurns;
+  #isStopping = false;
+  #wake: () => void = () => undefined;
+
+  constructor(runner: ModelRunner, options: LoopOptions) {
+    this.#runner = runner;
+    this.#onStep = options.onStep ?? (() => undefined);
+    this.#budget = {
+      ...options,
+      bytesPerPosition: positionBytes(runner.shape),
+      logprobTokensPerStepMax:
+        options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
+    };
+    this.#drawer = new Drawer(runner.shape.vocabularySize, options.blocks ?? null);
+    this.#clock = options.clock ?? systemClock;
+    this.#lanes = new Lanes(runner, options, this.#clock);
+    this.#pace = new CallPace(this.#clock);
+    this.#constraints = options.constraints;
+    this.#processors = options.processors;
+    this.#transfers = options.transfers;
+    this.#drafter = options.drafter ?? null;
+  }
+
+  get kvCacheBytes(): number {
+    return this.#lanes.kvCacheBytes;
+  }
+
+  get laneCounts(): LaneCounts {
+    return this.#lanes.counts;
+  }
+
+  get keptPrefixes(): PrefixCounts {
+    return this.#lanes.keptPrefixes;
+  }
+
+  get draftCounts(): DraftCounts {
+    return this.#draftCounts;
+  }
+
+  get hasWork(): boolean {
+    return this.#requests.size > 0 || !this.#lanes.isEmpty;
+  }
+
+  /** Queues a request. Choices that can never run all at once run in portions, each computing the prompt again. */
+  submit(request: GenerationRequest, output: GenerationOutput): Submission {
+    const { constraint, prompt } = request;
+    const abort = new AbortController();
+    const submittedMs = this.#clock.monotonicMs();
+    const submitted: Submitted = { request, submittedMs, output, running: null, abort, stopped: new Set() };
+    try {
+      const processors = this.#processors?.open(request.sampling) ?? [];
+      const adapter = prompt.adapter && this.#runner.prepareAdapter(prompt.adapter);
+      if (constraint === null && adapter === null) this.#queue(submitted, { constraint: null, processors });
+      else void this.#prepare(submitted, { constraint, adapter, processors });
+    } catch (error) {
+      refuse(output, error);
+    }
+    return {
+      stopChoice: (choice) => stopChoice(submitted, choice),
+      abort: () => giveUp(submitted),
+    };
+  }
+
+  /** Holds a request back until its adapter is read and its constraint ready; what cannot be served fails it. */
+  async #prepare(
+    submitted: Submitted,
+    {
+      constraint,
+      adapter,
+      processors,
+    }: {
+      readonly constraint: Constraint | null;
+      readonly adapter: Promise<void> | null;
+      readonly processors: readonly ScoreProcessor[];
+    },
+  ): Promise<void> {
+    const { output, stopped } = submitted;
+    const { signal } = submitted.abort;
+    try {
+      await adapter;
+      const prepared = constraint && (await this.#compile(constraint, { signal }));
+      if (signal.aborted) return prepared?.release();
+      const notices = prepared?.notices ?? [];
+      if (notices.length > 0) output.push({ kind: "constraint-noted", notices });
+      this.#queue(submitted, { constraint: prepared, processors });
+      for (const choice of stopped) stopChoice(submitted, choice);
+    } catch (error) {
+      if (!signal.aborted) refuse(output, error);
+    }
+  }
+
+  #compile(constraint: Constraint, options: { readonly signal: AbortSignal }): Promise<PreparedConstraint> {
+    const constraints = present(this.#constraints, "an engine that takes constraints can prepare them");
+    return constraints.prepare(constraint, options);
+  }
+
+  #queue(
+    submitted: Submitted,
+    opened: {
+      readonly constraint: PreparedConstraint | null;
+      readonly processors: readonly ScoreProcessor[];
+    },
+  ): void {
+    const { request, submittedMs, output } = submitted;
+    const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
+    const portion = slotsThatFit(positionCountMax, this.#budget);
+    const neededCount = request.choices.kind === "beam" ? request.choices.width : 1;
+    assert(portion >= neededCount, "a request that can never fit is refused before it comes here");
+    const { running, leaders } = openRequest(request, {
+      ...opened,
+      output,
+      portion,
+      arrival: this.#arrivalCount,
+      submittedMs,
+    });
+    this.#arrivalCount += running.sequences.length;
+    running.received = this.#receivedOf(request);
+    submitted.running = running;
+    this.#requests.add(running);
+    this.#waiting = [...this.#waiting, ...leaders].sort(compareRanks);
+    this.#wake();
+  }
+
+  /** One whose log-probabilities are wanted has to be computed. */
+  #receivedOf({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
+    const { received, tokenIds } = prompt;
+    if (received === undefined || this.#transfers === undefined) return null;
+    if (outputs.promptLogprobCount === null) return this.#transfers.receivedOf(received, tokenIds);
+    void this.#transfers.drop(received);
+    return null;
+  }
+
+  /** As `roomFor` of the engine's contract. */
+  roomFor(choices: ChoiceRequest): number {
+    const slotCount = choices.kind === "beam" ? choices.width : 1;
+    return Math.min(this.#runner.shape.contextLength, positionsThatFit(slotCount, this.#budget));
+  }
+
+  /**
+   * Has an adapter in memory, so that requests that name it need not wait for its files.
+   *
+   * @throws ServiceError as {@link ModelRunner.loadAdapter}
+   */
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    await this.#runner.prepareAdapter(reference);
+    const adapter = this.#runner.loadAdapter(reference);
+    // Whatever runs would stand still: then it is made in a quiet moment, or by the first request.
+    if (!this.hasWork) await this.#runner.makeReady(adapter);
+  }
+
+  /** Gives memory back that only saves time where work follows work. */
+  releaseSpares(): void {
+    this.#lanes.releaseSpares();
+  }
+
+  dropAdapter(id: string): void {
+    this.#runner.dropAdapter(id);
+  }
+
+  /** Runs until {@link EngineLoop.stop}; rejects when a step fails, after which the loop must not be used. */
+  async run(): Promise<void> {
+    while (!this.#isStopping) {
+      if (this.hasWork) {
+        await this.step();
+        await setImmediate();
+      } else {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    }
+  }
+
+  /** Lets the step in progress end; `run` then returns. Requests are left as they are. */
+  stop(): void {
+    this.#isStopping = true;
+    this.#wake();
+  }
+
+  /** One step; public so that tests can go step by step. */
+  async step(): Promise<void> {
+    this.#settleHeld();
+    const calls = await this.#schedule();
+    const drafter = this.#mayDraft(calls) ? this.#drafter : null;
+    for (const call of calls) {
+      const run = (): Promise<CallResult> => runCall(call, this.#lanes, this.#runner, drafter);
+      const { scored, drafted, promptLogprobs, embedded } = await this.#pace.timed(call, this.#lanes, run);
+      settlePromptLogprobs(promptLogprobs);
+      settleEmbeddings(embedded);
+      const prompts = call.kind === "prefill" ? call.chunks.map(({ prompt }) => prompt) : [];
+      await this.#settle(prompts, await this.#drawer.draw(scored), drafted);
+    }
+    if (calls.length === 0) this.#drawer.pause(this.#rows());
+    this.#onStep();
+  }
+
+  /** Where few rows decode, and nobody else waits for the step's end. */
+  #mayDraft(calls: readonly PlannedCall<Sequence>[]): boolean {
+    const decodingCount = [...this.#lanes].reduce((sum, { load }) => sum + load.decodingCount, 0);
+    return calls.every(({ kind }) => kind === "decode") && mayPay(decodingCount);
+  }
+
+  /** What waited for its constraint goes on, where it need not wait any more. */
+  #settleHeld(): void {
+    const draws = this.#drawer.drawHeld(this.#rows());
+    settleDraws(draws);
+    this.#advanceSearches(draws);
+  }
+
+  *#rows(): Generator<Sequence, void> {
+    for (const lane of this.#lanes) yield* lane.rows;
+  }
+
+  async #schedule(): Promise<readonly PlannedCall<Sequence>[]> {
+    this.#sweep();
+    const preempted = this.#preempt();
+    this.#lanes.resize();
+    const admitted = planAdmissions(
+      this.#waiting,
+      { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },
+      this.#budget,
+    );
+    // What was stopped waits for the next step: room that it made is for others.
+    if (admitted.length + preempted.length > 0) {
+      const begun = new Set(admitted);
+      const left = this.#waiting.filter((sequence) => !begun.has(sequence));
+      this.#waiting = [...left, ...preempted].sort(compareRanks);
+    }
+    for (const sequence of admitted) this.#admit(sequence);
+    await this.#readKept();
+    const { calls, turns } = planCalls(
+      this.#prompts().filter(({ running }) => running.received === null),
+      [...this.#lanes].map(({ load }) => load),
+      this.#budget,
+      {
+        time: this.#pace.promptTime(this.#lanes),
+        turns: this.#turns,
+        pairGain: (one, other) => this.#lanes.pairGain(one, other),
+      },
+    );
+    this.#turns = turns;
+    return calls;
+  }
+
+  #prompts(): readonly Sequence[] {
+    return [...this.#lanes].flatMap(({ prompts }) => prompts).sort(compareRanks);
+  }
+
+  /** Prompts go on with what is kept of them; those of which nothing is missing begin to be answered. */
+  async #readKept(): Promise<void> {
+    const whole = this.#prompts().flatMap((sequence) => {
+      const logits_V = this.#lanes.readKept(sequence);
+      return logits_V === null ? [] : [{ sequence, logits_V }];
+    });
+    if (whole.length === 0) return;
+    const scored = whole.filter(({ sequence }) => sequence.isComputed);
+    await this.#settle(
+      whole.map(({ sequence }) => sequence),
+      await this.#drawer.draw(scored),
+    );
+  }
+
+  /** Stops what must make room for prompts of better priority or of who holds less; it waits again, and goes on where it was. */
+  #preempt(): readonly Sequence[] {
+    if (this.#waiting.length === 0) return [];
+    const preempted = choosePreempted(this.#waiting, this.#lanes.holders, this.#budget);
+    for (const sequence of preempted) this.#lanes.preempt(sequence);
+    return preempted;
+  }
+
+  /** A request whose adapter cannot be read fails; the rest of the step is as it was planned. */
+  #admit(sequence: Sequence): void {
+    if (sequence.isFinished) return;
+    try {
+      this.#lanes.admit(sequence);
+      const { running } = sequence;
+      running.waitedMs ??= this.#clock.monotonicMs() - running.submittedMs;
+      const { constraint } = sequence.running;
+      for (const each of [sequence, ...sequence.followers]) {
+        if (!each.isFree) each.cursor ??= constraint?.open(each.answerTokenIds) ?? null;
+      }
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      failRequest(sequence.running, error);
+    }
+  }
+
+  /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
+  async #settle(
+    prompts: readonly Sequence[],
+    draws: readonly Draw[],
+    drafted: readonly DraftedRow[] = [],
+  ): Promise<void> {
+    settleDraws(draws);
+    for (const row of drafted) {
+      this.#draftCounts.drafts += 1;
+      this.#draftCounts.tokens += row.draft.length;
+      this.#draftCounts.accepted += await settleDraft(row, this.#drawer);
+    }
+    this.#beginRows(prompts);
+    this.#advanceSearches(draws);
+    this.#sweep();
+  }
+
+  /** Searches whose every beam now knows its candidates take their next step. */
+  #advanceSearches(draws: readonly Draw[]): void {
+    const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
+    for (const running of searched) {
+      if (!isReadyToAdvance(running)) continue;
+      const lane = this.#lanes.find(running.sequences[0].laneId);
+      advanceBeams(running, present(lane, "the lane of a search that runs"));
+    }
+  }
+
+  #beginRows(prompts: readonly Sequence[]): void {
+    for (const prompt of prompts) {
+      if (prompt.slot !== null && prompt.computedCount === prompt.tokenCount) this.#lanes.beginRows(prompt);
+    }
+  }
+
+  /** Takes away whatever wants nothing more. */
+  #sweep(): void {
+    this.#waiting = this.#waiting.flatMap((leader) => successorOf(leader) ?? []);
+    this.#lanes.sweep();
+    for (const running of this.#requests) {
+      const { sequences, constraint } = running;
+      if (constraint !== null) closeCursors(sequences);
+      if (!sequences.every(({ isFinished }) => isFinished)) continue;
+      constraint?.release();
+      running.received?.release();
+      this.#requests.delete(running);
+    }
+  }
+}
+
+/** Fails a request that was not queued. */
+function refuse(output: GenerationOutput, error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
+  output.fail(error);
+}
+
+function giveUp({ running, abort }: Submitted): void {
+  abort.abort();
+  for (const sequence of running?.sequences ?? []) sequence.isFinished = true;
+}
+
+function stopChoice({ running, stopped }: Submitted, choice: number): void {
+  if (running === null) stopped.add(choice);
+  else if (running.search === null) running.sequences[choice].isFinished = true;
+  else stopSearched(running, choice);
+}
+
+/** Which beams become the choice is known at the end alone: until then all go on, unless no choice is wanted. */
+function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): void {
+  unwanted.add(choice);
+  if (unwanted.size < sequences.length) return;
+  for (const sequence of sequences) sequence.isFinished = true;
+}
+
+/** Of the choices that have finished. */
+function closeCursors(sequences: readonly Sequence[]): void {
+  for (const sequence of sequences) {
+    if (!sequence.isFinished) continue;
+    sequence.cursor?.close();
+    sequence.cursor = null;
+  }
+}

@@ -1,0 +1,283 @@
+// Prompts that begin alike: the loop computes what they share once, says truly how much that was, and answers each to the last
+// bit as it does alone and without what was kept.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GenerationRequest } from "../../../base/domain/generation.ts";
+import type { Quantization } from "../../../base/domain/model.ts";
+import { seededRandom, type Random } from "../../../base/domain/random.ts";
+import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { readQuantizedWeights } from "../../model/weights.ts";
+import { positionBytes } from "../cache/slab.ts";
+import { adapter } from "../contract/engine-under-test.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { ModelRunner } from "../model-runner.ts";
+import { FakeRunner, fakeShape } from "../testing/fake-runner.ts";
+import {
+  observedLoop,
+  requestOf,
+  runTogether,
+  smallLimits,
+  withAdapter,
+  type Transcript,
+} from "../testing/run-loop.ts";
+import type { LoopOptions } from "./engine-loop.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
+
+const sharing: LoopOptions = {
+  ...smallLimits,
+  tokensPerStepMax: 256,
+  promptChunkTokens: 64,
+  prefixCachePercent: 50,
+};
+
+const beginning = Array.from({ length: 100 }, (_, index) => (index * 7) % 64);
+
+const cachedCount = ({ events }: Transcript): number | undefined =>
+  events.flatMap((event) => (event.kind === "prompt-computed" ? [event.cachedTokenCount] : []))[0];
+
+/** Runs requests one after the other in one loop; how many tokens of each prompt were found, and its answers. */
+const runInTurn = async (
+  requests: readonly GenerationRequest[],
+  limits = sharing,
+): Promise<{
+  readonly cached: readonly (number | undefined)[];
+  readonly transcripts: readonly Transcript[];
+}> => {
+  const { loop, transcript } = observedLoop(new FakeRunner(), limits);
+  for (const [key, request] of requests.entries()) {
+    loop.submit(key, request);
+    while (loop.hasWork) await loop.step();
+  }
+  const transcripts = requests.map((_, key) => transcript(key));
+  return { cached: transcripts.map(cachedCount), transcripts };
+};
+
+/** Asks in turn, checks the counts, and that the answers are those without anything kept. */
+const checkInTurn = async (
+  requests: readonly GenerationRequest[],
+  expected: readonly number[],
+  limits = sharing,
+): Promise<void> => {
+  const { cached, transcripts } = await runInTurn(requests, limits);
+  assert.deepEqual(cached, expected);
+  const plain = await runInTurn(requests, { ...limits, prefixCachePercent: 0 });
+  assert.deepEqual(
+    plain.cached,
+    requests.map(() => 0),
+  );
+  transcripts.forEach((each, key) => assert.deepEqual(each.ids(), plain.transcripts[key].ids()));
+};
+
+test("a prompt is computed but for what an earlier one has in common with it, and not at all where that is all", async () => {
+  await checkInTurn(
+    [
+      requestOf(beginning),
+      requestOf(beginning),
+      requestOf([...beginning.slice(0, 70), 1, 2, 3]),
+      requestOf([...beginning, 5, 6]),
+      requestOf([1, ...beginning]),
+    ],
+    [0, 100, 70, 100, 0],
+  );
+});
+
+test("the beginning of a prompt that was kept is no whole prompt: its last token is computed", async () => {
+  await checkInTurn([requestOf(beginning), requestOf(beginning.slice(0, 90))], [0, 89]);
+});
+
+test("fewer than 32 tokens in common are computed again, but for a whole prompt", async () => {
+  const prompts = [40, 31, 32].map((count, index) => requestOf([...beginning.slice(0, count), 60 + index]));
+  await checkInTurn([...prompts, ...prompts], [0, 0, 32, 41, 32, 33]);
+});
+
+test("an answer is computed once more as part of the next prompt, and kept from then on", async () => {
+  const [first] = (await runInTurn([requestOf(beginning)])).transcripts;
+  const turn = [...beginning, ...first.ids(), 9, 8, 7];
+  await checkInTurn([requestOf(beginning), requestOf(turn), requestOf([...turn, 6])], [0, 100, turn.length]);
+});
+
+test("nothing is shared between owners, salts, adapters, or an adapter and another one that was loaded under its name", async () => {
+  const salted = (cacheSalt: string | null) => requestOf(beginning, { cacheSalt });
+  await checkInTurn([salted(null), salted("a"), salted("b"), salted("a"), salted(null)], [0, 0, 0, 100, 100]);
+  const owned = (cacheOwner: string) => requestOf(beginning, { cacheOwner });
+  await checkInTurn([owned("a"), owned("b"), owned("a")], [0, 0, 100]);
+  const trained = (id: string, hash?: string) =>
+    withAdapter(requestOf(beginning), { id, folder: "somewhere", ...(hash === undefined ? {} : { hash }) });
+  await checkInTurn(
+    [
+      requestOf(beginning),
+      trained("m:1", "x"),
+      trained("m:1", "y"),
+      trained("m:2", "x"),
+      trained("m:1", "x"),
+    ],
+    [0, 0, 0, 100, 100],
+  );
+});
+
+test("a prompt whose log-probabilities are wanted is computed whole, and kept for others", async () => {
+  const probed = requestOf(beginning, { promptLogprobCount: 1 });
+  await checkInTurn([probed, probed, requestOf(beginning)], [0, 0, 100]);
+});
+
+test("requests that come together compute what they share once", async () => {
+  const requests = Array.from({ length: 8 }, (_, index) =>
+    requestOf([...beginning, index, index], { sampling: { temperature: 1, seed: index } }),
+  );
+  const transcripts = await runTogether(new FakeRunner(), requests, sharing);
+  assert.deepEqual(transcripts.map(cachedCount), [0, ...Array<number>(7).fill(100)]);
+  const alone = await runTogether(new FakeRunner(), requests, smallLimits);
+  transcripts.forEach((each, key) => assert.deepEqual(each.ids(), alone[key].ids()));
+});
+
+test("who waited for another's prompt goes on with what that one left when it is aborted", async () => {
+  const { loop, transcript } = observedLoop(new FakeRunner(), sharing);
+  loop.submit(0, requestOf(beginning));
+  loop.submit(1, requestOf(beginning));
+  await loop.step();
+  loop.abort(0);
+  while (loop.hasWork) await loop.step();
+  assert.equal(cachedCount(transcript(1)), 64);
+  assert.deepEqual(
+    transcript(1).ids(),
+    (await runTogether(new FakeRunner(), [requestOf(beginning)]))[0].ids(),
+  );
+});
+
+test("what was computed for a request itself and found again after it made room does not count", async () => {
+  const { loop, transcript } = observedLoop(new FakeRunner(), { ...sharing, slotCountMax: 1 });
+  loop.submit(0, requestOf(beginning, { priority: 1 }));
+  await loop.step();
+  loop.submit(1, requestOf([1, 2, 3]));
+  while (loop.hasWork) await loop.step();
+  assert.equal(cachedCount(transcript(0)), 0);
+});
+
+test("choices that run in portions compute their prompt once", async () => {
+  const runner = new FakeRunner();
+  const request = requestOf(beginning, { choiceCount: 5, sampling: { temperature: 1 } });
+  const [together] = await runTogether(runner, [request], { ...sharing, slotCountMax: 2 });
+  assert.equal(runner.prefillSizes.length, 2, "two parts of the first");
+  assert.equal(cachedCount(together), 0);
+});
+
+test("what runs takes memory back from what is kept", async () => {
+  const bytes = positionBytes(fakeShape);
+  const limits = { ...sharing, kvCacheBytesMax: 640 * bytes, prefixCachePercent: 100 };
+  const { loop } = observedLoop(new FakeRunner(), limits);
+  for (const key of [0, 1, 2]) {
+    loop.submit(key, requestOf([key, ...beginning], { maxTokens: 1 }));
+    while (loop.hasWork) await loop.step();
+  }
+  const scoreBytes = 4 * fakeShape.vocabularySize;
+  assert.equal(
+    loop.keptPrefixes.bytes,
+    3 * (4 * 32 * bytes + scoreBytes),
+    "four blocks of 32 each, and scores",
+  );
+  assert.equal(loop.kvCacheBytes, 0);
+  loop.submit(3, requestOf([9, 9, 9], { maxTokens: 250, choiceCount: 2, sampling: { temperature: 1 } }));
+  while (loop.hasWork) {
+    await loop.step();
+    assert.ok(loop.kvCacheBytes + loop.keptPrefixes.bytes <= limits.kvCacheBytesMax);
+  }
+  const { queries, hits } = loop.keptPrefixes;
+  assert.deepEqual([queries, hits], [306, 0]);
+});
+
+/** Requests whose prompts begin alike at random places. */
+const randomRequests = (random: Random, vocabularySize: number): readonly GenerationRequest[] => {
+  const ids = (count: number) => Array.from({ length: count }, () => random.index(vocabularySize));
+  const beginnings = [ids(70), ids(50)];
+  const requests = Array.from({ length: 10 }, () => {
+    const shared = beginnings[random.index(2)].slice(0, random.index(71));
+    return requestOf([...shared, ...ids(1 + random.index(20))], {
+      adapter: [null, adapter][random.index(2)],
+      cacheOwner: ["a", "b"][random.index(2)],
+      cacheSalt: [null, null, "s"][random.index(3)],
+      choiceCount: 1 + random.index(2),
+      maxTokens: 1 + random.index(6),
+      topLogprobCount: 2,
+      promptLogprobCount: random.index(5) === 0 ? 1 : null,
+      priority: random.index(3),
+      sampling: { temperature: 1, seed: random.index(1000) },
+    });
+  });
+  const again = (request: GenerationRequest): GenerationRequest => ({
+    ...request,
+    sampling: { ...request.sampling, seed: random.index(1000) },
+  });
+  return [...requests, ...requests.slice(0, 4).map(again)];
+};
+
+/** All numbers of an answer: of the prompt, and of each choice. */
+const numbersOf = (transcript: Transcript) => ({
+  prompt: transcript.promptLogprobs(),
+  choices: [0, 1].map((choice) =>
+    transcript.events.flatMap((event) =>
+      event.kind === "tokens" && event.choice === choice ? event.tokens : [],
+    ),
+  ),
+});
+
+/** Requests that come at random times, some of which are aborted; what comes of each is what comes of it alone. */
+const checkSchedule = async (runner: ModelRunner, seed: number): Promise<number> => {
+  const random = seededRandom("kept prefixes", seed);
+  const requests = randomRequests(random, runner.shape.vocabularySize);
+  const bytes = positionBytes(runner.shape);
+  const limits: LoopOptions = {
+    slotCountMax: 2 + random.index(6),
+    kvCacheBytesMax: (2 + random.index(12)) * 128 * bytes,
+    prefixCachePercent: [30, 100][random.index(2)],
+    tokensPerStepMax: [16, 64, 128][random.index(3)],
+    promptChunkTokens: [8, 37, 64][random.index(3)],
+  };
+  const { loop, transcript } = observedLoop(runner, limits);
+  const visits = requests.map((request, key) => {
+    const arrivesAt = random.index(12);
+    const abortedAt = random.index(6) === 0 ? arrivesAt + random.index(6) : null;
+    return { request, key, arrivesAt, abortedAt };
+  });
+  for (let step = 0; loop.hasWork || step < 12; step++) {
+    for (const { request, key, arrivesAt, abortedAt } of visits) {
+      if (arrivesAt === step) loop.submit(key, request);
+      if (abortedAt === step) loop.abort(key);
+    }
+    await loop.step();
+  }
+  for (const { request, key, abortedAt } of visits) {
+    const [alone] = await runTogether(runner, [request], { ...smallLimits, promptChunkTokens: 128 });
+    const actual = numbersOf(transcript(key));
+    if (abortedAt === null) assert.deepEqual(actual, numbersOf(alone), `seed ${seed}, request ${key}`);
+  }
+  return loop.keptPrefixes.hits;
+};
+
+const cases = [
+  ["llama", "off"],
+  ["llama", "8"],
+  ["llama", "4"],
+  ["mistral-sliding", "off"],
+  ["gemma3", "off"],
+] as const satisfies readonly (readonly [string, Quantization])[];
+
+for (const [name, quantization] of searchedOf(cases, 2)) {
+  test(`${name}, ${quantization}: answers are to the last bit those without a prefix cache`, async () => {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    const config = readModelConfig(folder);
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
+    const runner = await createGraphRunner({
+      config,
+      weights: sources,
+      forms,
+      threads: 2,
+      adapterCountMax: 1,
+    });
+    let hits = 0;
+    for (const seed of searchSeeds(2)) hits += await checkSchedule(runner, seed);
+    await runner.close();
+    assert.ok(hits > 0, "something was found");
+  });
+}

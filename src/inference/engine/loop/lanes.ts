@@ -1,0 +1,412 @@
+// All lanes with the memory behind them: for the base model and for each adapter in use one, and more where their sequences
+// are of very different lengths; opened when a sequence needs it and closed when it is empty. The scheduler admits only what
+// fits.
+import { present } from "../../../base/domain/assert.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
+import { positionBytes } from "../cache/slab.ts";
+import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
+import { PrefixCache } from "../prefix-cache/prefix-cache.ts";
+import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
+import { heldArrays } from "../transfers/held-arrays.ts";
+import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
+import type { TransferStore } from "../transfers/transfer-store.ts";
+import {
+  placeSequence,
+  type LaneCosts,
+  type LaneState,
+  type PlacedNeed,
+} from "../schedule/place-sequence.ts";
+import type { PlannedCall } from "../schedule/plan-calls.ts";
+import { Lane, slotOf } from "./lane.ts";
+import { successorOf, type Sequence } from "./sequence.ts";
+
+/** What lanes and kept prompts may take. */
+export interface LaneLimits {
+  readonly slotCountMax: number;
+  readonly kvCacheBytesMax: number;
+  /** Of the memory for keys and values, for prompts that later ones may begin with. */
+  readonly prefixCachePercent: number;
+  /** From how many positions fewer in each step on a second lane pays; absent goes by the model's sizes. */
+  readonly lanePositions?: number;
+  /** Absent where prompts are neither held for other engines nor received. */
+  readonly transfers?: TransferStore;
+}
+
+export interface LaneCounts {
+  readonly laneCount: number;
+  /** That are in use. */
+  readonly slotCount: number;
+}
+
+/** What is kept of prompts. */
+export interface PrefixCounts {
+  readonly bytes: number;
+  /** Tokens of prompts that were looked for. */
+  readonly queries: number;
+  /** Those of them that were there. */
+  readonly hits: number;
+}
+
+/** A row that fills so much of its slot will soon need more room. */
+const longPart = 0.8;
+
+/** Takes some ten milliseconds. */
+const copiedBytesMax = 2 ** 25;
+
+const layerBytesOfSecond = 2 ** 21;
+
+export class Lanes implements Iterable<Lane> {
+  readonly #runner: ModelRunner;
+  readonly #cache: KvCache;
+  readonly #bytesMax: number;
+  readonly #prefixes: PrefixCache;
+  readonly #transfers: TransferStore | undefined;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #costs: LaneCosts;
+  #openedCount = 0;
+  #queries = 0;
+  #hits = 0;
+
+  constructor(
+    runner: ModelRunner,
+    { slotCountMax, kvCacheBytesMax, prefixCachePercent, lanePositions, transfers }: LaneLimits,
+    clock: Pick<Clock, "monotonicMs">,
+  ) {
+    const { shape } = runner;
+    const { contextLength } = shape;
+    const bytesPerPosition = positionBytes(shape);
+    this.#runner = runner;
+    this.#costs = laneCosts(shape, lanePositions);
+    this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax }, clock);
+    this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
+    this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
+    this.#transfers = transfers;
+  }
+
+  get kvCacheBytes(): number {
+    return this.#cache.bytes;
+  }
+
+  get counts(): LaneCounts {
+    const lanes = [...this.#lanes.values()];
+    return { laneCount: lanes.length, slotCount: lanes.reduce((sum, { kv }) => sum + kv.usedCount, 0) };
+  }
+
+  get keptPrefixes(): PrefixCounts {
+    return { bytes: this.#prefixes.bytes, queries: this.#queries, hits: this.#hits };
+  }
+
+  get isEmpty(): boolean {
+    return this.#lanes.size === 0;
+  }
+
+  [Symbol.iterator](): Iterator<Lane> {
+    return this.#lanes.values();
+  }
+
+  find(id: string): Lane | undefined {
+    return this.#lanes.get(id);
+  }
+
+  /** Those of a call that are still there. */
+  decodingIn({ laneId, pairedId }: Extract<PlannedCall<Sequence>, { kind: "decode" }>): readonly Lane[] {
+    const ids = pairedId === undefined ? [laneId] : [laneId, pairedId];
+    return ids.flatMap((id) => this.#lanes.get(id) ?? []);
+  }
+
+  /** What two lanes gain by decoding in one call; operations of adapters are left out where neither has one. */
+  pairGain(one: string, other: string): number {
+    const [first, second] = [one, other].map(
+      (id) => present(this.#lanes.get(id), "a lane with rows").adapter,
+    );
+    if (!this.#runner.pairs(first, second)) return 0;
+    return first === null && second === null ? 2 : 1;
+  }
+
+  /**
+   * Gives a sequence a slot in a lane of its adapter.
+   *
+   * @throws ServiceError when the adapter cannot be read
+   */
+  admit(sequence: Sequence): void {
+    const wanted = sequence.tokenCount + sequence.answerTokenIds.length + 1;
+    const positionCount = Math.min(wanted, sequence.positionCountMax);
+    const lane = this.#laneFor(sequence, { positionCount, slotCount: sequence.slotCount });
+    this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
+    for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
+    lane.addPrompt(sequence);
+    // One whose log-probabilities are wanted has to be computed, and leaves what it computes to others.
+    const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
+    sequence.prefixScope = isShared ? scopeOf(sequence) : null;
+    if (isShared) this.#queries += sequence.tokenCount;
+  }
+
+  /**
+   * Goes on with what other prompts have left of the same beginning, where that is worth the copying.
+   *
+   * @returns where nothing is missing any more, the scores after the prompt; else null
+   */
+  readKept(prompt: Sequence): Float32Array | null {
+    const { prefixScope, tokenIds, tokenCount, computedCount, running } = prompt;
+    if (running.received !== null) return this.#readReceived(prompt, running.received);
+    if (prefixScope === null) return null;
+    const kept = { scope: prefixScope, tokenIds };
+    const found = this.#prefixes.countKept(kept, tokenCount);
+    const isWhole = found === tokenCount && !prompt.wantsEmbedding;
+    const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
+    // Without the scores after it the last token is computed, and for an embedding always.
+    const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
+    if (scores_V === null && count - computedCount < sharedCountMin) return null;
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
+    // What it takes may be what is kept: then there is less to read.
+    this.makeRoom(lane, count);
+    const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
+    prompt.computedCount += readCount;
+    this.#hits += readCount;
+    if (prompt.computedCount < tokenCount || scores_V === null) return null;
+    this.#hold(prompt, scores_V);
+    return scores_V;
+  }
+
+  /** Goes on with what another engine computed, as {@link readKept}; the next step goes on where something is left. */
+  #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
+    this.makeRoom(lane, received.tokenCount);
+    const place = { lane: lane.kv, slot: slotOf(prompt) };
+    prompt.computedCount += received.copyTo(place, prompt.computedCount);
+    const isOver = prompt.computedCount >= received.tokenCount;
+    const scores_V = isOver ? received.scores_V : null;
+    if (scores_V === null)
+      this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);
+    else this.keepPrompt(prompt, scores_V);
+    if (!isOver) return null;
+    prompt.running.received = null;
+    received.release();
+    return scores_V;
+  }
+
+  /** Holds a computed prompt for another engine, where its request asks for that. */
+  #hold(prompt: Sequence, scores_V: Float32Array): void {
+    const { running, tokenIds } = prompt;
+    const { hold } = running.request.prompt;
+    if (hold === undefined || running.isHeld !== null || this.#transfers === undefined) return;
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
+    const owner = running.request.cacheOwner;
+    running.isHeld = this.#transfers.hold({ hold, owner, tokenIds }, () => ({
+      ...heldArrays(this.#prefixes.lend({ scope: scopeOf(prompt), tokenIds }), tokenIds.length, {
+        lane: lane.kv,
+        slot: slotOf(prompt),
+      }),
+      scores_V: scores_V.slice(),
+    }));
+  }
+
+  /**
+   * Leaves what is computed of a prompt to others.
+   *
+   * @param logits_V after its last computed token; not modified. Null where it has none
+   */
+  keepPrompt(prompt: Sequence, logits_V: Float32Array | null): void {
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
+    const { tokenIds, computedCount } = prompt;
+    const kept = { scope: scopeOf(prompt), tokenIds };
+    this.#prefixes.keep(kept, computedCount, { lane: lane.kv, slot: slotOf(prompt) });
+    if (computedCount < tokenIds.length || logits_V === null) return;
+    this.#prefixes.keepScores(kept, logits_V);
+    this.#hold(prompt, logits_V);
+  }
+
+  /** Everything that holds slots; the rows of a search hold theirs together, and the first stands for them. */
+  get holders(): readonly Sequence[] {
+    const isHolder = ({ running, choice }: Sequence): boolean => running.search === null || choice === 0;
+    return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows.filter(isHolder), ...prompts]);
+  }
+
+  /**
+   * Takes their slots from a sequence and its followers, and what is computed of them. Only between calls of the
+   * runner: slots move.
+   */
+  preempt(sequence: Sequence): void {
+    const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
+    if (lane.prompts.includes(sequence)) lane.removePrompt(sequence);
+    for (const each of [sequence, ...sequence.followers]) {
+      if (each.slot !== null) lane.removeRow(each);
+      each.forgetComputed();
+    }
+    this.#tidy(lane);
+  }
+
+  /** Goes on with giving lanes the room that they will need. Once a step, between calls of the runner: slots move. */
+  resize(): void {
+    this.#moveLongRows();
+    const lanes = new Map([...this.#lanes.values()].map((lane) => [lane.kv, lane]));
+    this.#cache.resizeLanes((kv) => present(lanes.get(kv), "the lane of keys and values").prospect);
+    this.#limitPrefixes();
+  }
+
+  /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
+  makeRoom(lane: Lane, positionCount: number): void {
+    this.#ensure(lane, { slotCount: lane.kv.usedCount, positionCount });
+  }
+
+  /** A prompt that is computed becomes a row for each of its choices that goes on; where none does, the sweep takes it. */
+  beginRows(leader: Sequence): void {
+    const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
+    const first = successorOf(leader);
+    if (first === null) return;
+    if (first !== leader) lane.handOver(leader, first);
+    const { followers, running } = first;
+    if (running.search === null) first.followers = [];
+    lane.promote(first);
+    this.#ensure(lane, { slotCount: lane.kv.usedCount + followers.length, positionCount: 0 });
+    for (const follower of followers) lane.addCopy(first, follower);
+  }
+
+  /** Takes away every sequence that wants nothing more. Only between calls of the runner: slots move. */
+  sweep(): void {
+    for (const lane of this.#lanes.values()) {
+      // The last first: rows that end together leave no holes to fill.
+      for (const row of lane.rows.filter(({ isFinished }) => isFinished).reverse()) lane.removeRow(row);
+      for (const prompt of lane.prompts.slice()) {
+        const successor = successorOf(prompt);
+        if (successor === null) lane.removePrompt(prompt);
+        else if (successor !== prompt) lane.handOver(prompt, successor);
+      }
+      this.#tidy(lane);
+    }
+  }
+
+  /** Of the lanes of its adapter the best for a sequence; a new one where that is better. */
+  #laneFor(
+    { adapterKey, running, positionCountMax }: Sequence,
+    need: Pick<PlacedNeed, "positionCount" | "slotCount">,
+  ): Lane {
+    const lanes = this.#lanesOf(adapterKey);
+    const place = placeSequence({ ...need, positionCountMax }, lanes.map(stateOf), this.#costs);
+    if (lanes.length > 0) running.adapter = lanes[0].adapter;
+    if (place !== null) return lanes[place];
+    const reference = running.request.prompt.adapter;
+    if (reference !== null) running.adapter ??= this.#runner.loadAdapter(reference);
+    return this.#open(adapterKey, running.adapter);
+  }
+
+  /** Of an adapter, first the one that the scheduler counts with. */
+  #lanesOf(adapterKey: string): readonly Lane[] {
+    const lanes = [...this.#lanes.values()].filter((lane) => lane.adapterKey === adapterKey);
+    return lanes.toSorted((one, other) => Number(other.id === adapterKey) - Number(one.id === adapterKey));
+  }
+
+  #open(adapterKey: string, adapter: LoadedAdapter | null): Lane {
+    this.#openedCount += 1;
+    // No key of an adapter is a number.
+    const id = this.#lanes.has(adapterKey) ? `${this.#openedCount}` : adapterKey;
+    const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane(adapterKey));
+    this.#lanes.set(id, lane);
+    return lane;
+  }
+
+  /**
+   * Rows that outgrow a lane, where the lane of all need not grow for them, go to another one of their adapter. What they
+   * hold is copied at once, so only while that is little.
+   */
+  #moveLongRows(): void {
+    for (const lane of this.#lanes.values()) {
+      const row = this.#longRowOf(lane);
+      if (row === undefined) continue;
+      const { positionCountMax, computedCount } = row;
+      const positionCount = lane.kv.capacity + 1;
+      const others = this.#lanesOf(lane.adapterKey).filter((other) => other !== lane);
+      const target = this.#targetOf(row, { from: lane, others, positionCount });
+      if (target === null) continue;
+      const into = target === "new" ? this.#open(lane.adapterKey, lane.adapter) : target;
+      this.#cache.ensure(into.kv, into.kv.usedCount + 1, computedCount + 1, positionCountMax);
+      lane.moveRow(row, into);
+      this.#tidy(lane);
+    }
+  }
+
+  /** The one row of a lane that will soon need more room than the lane has; undefined where others do too. */
+  #longRowOf({ rows, prompts, kv }: Lane): Sequence | undefined {
+    if (prompts.length > 0 || rows.length < 2) return undefined;
+    const long = rows.filter(({ computedCount }) => computedCount > longPart * kv.capacity);
+    const [row] = long;
+    const mayMove =
+      long.length === 1 &&
+      row.running.search === null &&
+      row.computedCount <= this.#costs.copiedCountMax &&
+      row.positionCountMax > kv.capacity;
+    return mayMove ? row : undefined;
+  }
+
+  /** Where a long row goes; null where its lane better grows for it. */
+  #targetOf(
+    { positionCountMax }: Sequence,
+    {
+      from,
+      others,
+      positionCount,
+    }: { readonly from: Lane; readonly others: readonly Lane[]; readonly positionCount: number },
+  ): Lane | "new" | null {
+    const need = { slotCount: 1, positionCount, positionCountMax };
+    const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
+    const states = [left, ...others.map(stateOf)];
+    // Those that run beside it are known: what it would cost them to be in one lane with it has to pay for another one.
+    const place = placeSequence(need, states, this.#costs, 1);
+    if (place === 0) return null;
+    const target = place === null ? "new" : others[place - 1];
+    return target !== "new" && target.prompts.length > 0 ? null : target;
+  }
+
+  /** @param need.also what the lane gets next */
+  #ensure(
+    lane: Lane,
+    need: { readonly slotCount: number; readonly positionCount: number; readonly also?: Sequence },
+  ): void {
+    const { slotCount, positionCount, also } = need;
+    const positionCountMax = Math.max(lane.positionCountMax, also?.positionCountMax ?? 0);
+    this.#cache.ensure(lane.kv, slotCount, positionCount, positionCountMax);
+    this.#limitPrefixes();
+  }
+
+  /** Gives memory back that no lane uses. */
+  releaseSpares(): void {
+    this.#cache.limitSpares(0);
+  }
+
+  /** What runs comes first: prompts are kept in what it leaves. */
+  #limitPrefixes(): void {
+    this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
+    this.#cache.limitSpares(this.#bytesMax - this.#cache.bytes - this.#prefixes.bytes);
+  }
+
+  /** Closes a lane that is empty. */
+  #tidy(lane: Lane): void {
+    if (!lane.isEmpty) return;
+    this.#cache.closeLane(lane.kv);
+    this.#lanes.delete(lane.id);
+    this.#limitPrefixes();
+  }
+}
+
+function stateOf(lane: Lane): LaneState {
+  const { slotCount, positionCountMax } = lane.load;
+  const heldCount = lane.kv.lengths.reduce((sum, length) => sum + length, 0);
+  return { slotCount, positionCountMax, heldCount, capacity: lane.kv.capacity };
+}
+
+/**
+ * What another lane costs, in positions that a step reads. The operations of a second lane take about as long as reading
+ * two megabytes for each layer, and a call of its own some four times that.
+ */
+function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
+  const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
+  return { second, call: 4 * second, copiedCountMax: copiedBytesMax / positionBytes(shape) };
+}
+
+/** What a prompt's keys and values depend on beside its tokens: the weights, and whom its request lets share them. */
+function scopeOf({ running }: Sequence): string {
+  const { cacheOwner, cacheSalt } = running.request;
+  return JSON.stringify([running.adapter?.revision ?? null, cacheOwner, cacheSalt]);
+}

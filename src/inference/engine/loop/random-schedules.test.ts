@@ -1,0 +1,238 @@
+// The step loop over a real model against the naive twin: whatever arrives when, in whatever portions, parts and company
+// it is computed, a request gets the answer that the twin computes for it alone.
+// Scores of the two differ in their last digits; no draw of these requests is so close that it would fall otherwise.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { systemClock, type Clock } from "../../../base/domain/clock.ts";
+import { packVocabulary } from "../../../base/domain/vocabulary.ts";
+import {
+  choiceCountOf,
+  type GenerationEvent,
+  type GenerationRequest,
+} from "../../../base/domain/generation.ts";
+import { seededRandom, type Random } from "../../../base/domain/random.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { readModelWeights } from "../../model/weights.ts";
+import { positionBytes } from "../cache/slab.ts";
+import { adapter, answerOf, modelFolder } from "../contract/engine-under-test.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { ModelRunner } from "../model-runner.ts";
+import { NaiveEngine } from "../testing/naive-engine.ts";
+import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
+import type { LoopOptions } from "./engine-loop.ts";
+import { positionsThatFit } from "../schedule/scheduler.ts";
+import { searchSeeds } from "../../../base/domain/testing/search.ts";
+
+const tolerance = 1e-4;
+
+/** Requests that schedules are made of; the twin answers each once. */
+const requests = Array.from({ length: 60 }, (_, number) => randomRequest(seededRandom("request", number)));
+const expected: Transcript[] = [];
+let runner: ModelRunner;
+
+function randomRequest(random: Random): GenerationRequest {
+  const pick = <T>(choices: readonly T[]): T => choices[random.index(choices.length)];
+  const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(512));
+  const beginning = Array.from({ length: pick([0, 0, 34, 45]) }, (_, index) => (7 * index) % 512);
+  const tokenIds = [...beginning, ...ids(1 + random.index(pick([4, 20, 60])))];
+  return requestOf(tokenIds, {
+    adapter: pick([null, null, adapter, { ...adapter, id: "golden:2" }]),
+    sampling: {
+      temperature: pick([0, 0.5, 1]),
+      topK: pick([0, 0, 7]),
+      topP: pick([1, 1, 0.8]),
+      minP: pick([0, 0, 0.05]),
+      topNSigma: pick([0, 0, 2]),
+      repetitionPenalty: pick([1, 1, 1.2]),
+      frequencyPenalty: pick([0, 0, 0.6]),
+      presencePenalty: pick([0, 0, -0.4]),
+      logitBias: pick([[], [], [...new Set(ids(9))]]).map((id) => [id, pick([-100, 3, 5])]),
+      allowedTokenIds: pick([null, null, null, ids(40), ids(500)]),
+      badWords: pick([[], [], [ids(1), ids(2)], Array.from({ length: 200 }, () => ids(1))]),
+      seed: random.index(1000),
+    },
+    choiceCount: pick([1, 1, 2, 5]),
+    beams:
+      random.index(4) === 0 ? { width: 1 + random.index(4), lengthPenalty: pick([1, 0, 1.5]) } : undefined,
+    maxTokens: 1 + random.index(12),
+    minTokens: pick([0, 0, 1, 5]),
+    // With many, a choice often ends with its first token while others of its prompt go on.
+    stopTokenIds: ids(pick([0, 0, 60, 250])),
+    topLogprobCount: pick([0, 2]),
+    priority: pick([0, 0, 0, 1, -2]),
+    promptLogprobCount: pick([null, null, 0, 2]),
+    cacheOwner: pick(["", "", "other"]),
+  });
+}
+
+before(async () => {
+  const config = readModelConfig(modelFolder);
+  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+  runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1, pairsAdapters: true });
+  const twin = new NaiveEngine({ modelFolder, vocabulary: packVocabulary([]), waitingCountMax: 1 });
+  await twin.start();
+  for (const request of requests) expected.push(await answerOf(twin, request));
+  await twin.stop();
+});
+
+after(() => runner.close());
+
+/** One request of a schedule, and what its caller does at which step. */
+interface Visit {
+  readonly number: number;
+  readonly arrivesAt: number;
+  /** Choices by the step at which each is stopped. */
+  readonly stops: ReadonlyMap<number, number>;
+  readonly abortedAt: number | null;
+}
+
+function requestChoices(number: number): readonly number[] {
+  return Array.from({ length: choiceCountOf(requests[number]) }, (_, choice) => choice);
+}
+
+/** @param fitting numbers of the requests to choose from */
+function randomVisits(random: Random, fitting: readonly number[]): readonly Visit[] {
+  return Array.from({ length: 3 + random.index(5) }, () => {
+    const number = fitting[random.index(fitting.length)];
+    const arrivesAt = random.index(8);
+    const stops = new Map<number, number>();
+    for (const choice of requestChoices(number)) {
+      if (random.index(5) === 0) stops.set(choice, arrivesAt + random.index(8));
+    }
+    return {
+      number,
+      arrivesAt,
+      stops,
+      abortedAt: random.index(7) === 0 ? arrivesAt + random.index(8) : null,
+    };
+  });
+}
+
+function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
+  const pick = (choices: readonly number[]): number => choices[random.index(choices.length)];
+  return {
+    slotCountMax: pick([1, 2, 3, 8]),
+    // Every request fits into 128 positions.
+    kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
+    prefixCachePercent: pick([0, 0, 50, 100]),
+    lanePositions: pick([0, 0, 100, 10_000]),
+    tokensPerStepMax: pick([1, 16, 64]),
+    promptChunkTokens: pick([3, 8, 16, 64, 64]),
+    logprobTokensPerStepMax: pick([2, 100]),
+    clock: random.index(4) === 0 ? smallLimits.clock : randomClock(random),
+  };
+}
+
+/** By which calls take any time, so that prompts are cut anyhow. */
+function randomClock(random: Random): Clock {
+  let ms = 0;
+  return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
+}
+
+/** Numbers of the requests that can run within limits: beams must all run side by side. */
+function fittingIn(limits: Omit<LoopOptions, "emit">): readonly number[] {
+  const budget = { ...limits, bytesPerPosition: positionBytes(runner.shape) };
+  return [...requests.keys()].filter((number) => {
+    const { choices, prompt, stopping } = requests[number];
+    const slotCount = choices.kind === "beam" ? choices.width : 1;
+    return positionsThatFit(slotCount, budget) >= prompt.tokenIds.length + stopping.maxTokens;
+  });
+}
+
+async function runSchedule(seed: number): Promise<void> {
+  const random = seededRandom("schedule", seed);
+  const limits = randomLimits(random);
+  const visits = randomVisits(random, fittingIn(limits));
+  const { loop, transcript } = observedLoop(runner, limits);
+  const silenced: {
+    readonly key: number;
+    readonly choice: number;
+    readonly events: readonly GenerationEvent[];
+  }[] = [];
+  const isPending = ({ arrivesAt }: Visit, step: number): boolean => arrivesAt >= step;
+  for (let step = 0; loop.hasWork || visits.some((visit) => isPending(visit, step)); step++) {
+    assert.ok(step < 1000, `seed ${seed}: the schedule comes to its end`);
+    visits.forEach(({ number, arrivesAt, stops, abortedAt }, key) => {
+      if (arrivesAt === step) loop.submit(key, requests[number]);
+      for (const choice of requestChoices(number)) {
+        const isStopped = stops.get(choice) === step;
+        if (isStopped) loop.stopChoice(key, choice);
+        if (isStopped || abortedAt === step)
+          silenced.push({ key, choice, events: eventsOf(transcript(key), choice) });
+      }
+      if (abortedAt === step) loop.abort(key);
+    });
+    if (random.index(6) === 0) loop.dropAdapter(adapter.id);
+    await loop.step();
+  }
+  assert.equal(loop.kvCacheBytes, 0, `seed ${seed}: nothing is left in the cache`);
+  for (const { key, choice, events } of silenced) {
+    assert.deepEqual(eventsOf(transcript(key), choice), events, `seed ${seed}: nothing comes after a stop`);
+  }
+  visits.forEach((visit, key) => checkVisit(visit, transcript(key), `seed ${seed}, request ${visit.number}`));
+}
+
+/** What was emitted of one choice so far. */
+function eventsOf({ events }: Transcript, choice: number): readonly GenerationEvent[] {
+  return events.filter((event) => "choice" in event && event.choice === choice);
+}
+
+/** What was not ended early is whole; what was is the beginning of it. */
+function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, context: string): void {
+  const twin = expected[number];
+  assert.equal(actual.failure, null, context);
+  const computedCount = actual.events.filter(({ kind }) => kind === "prompt-computed").length;
+  const hasMore = actual.events.some(({ kind }) => kind !== "prompt-logprobs");
+  assert.equal(computedCount, hasMore ? 1 : 0, context);
+  const begin = actual.events.findIndex(({ kind }) => kind === "prompt-computed");
+  actual.events.forEach(({ kind }, index) => {
+    assert.equal(kind === "prompt-logprobs", begin < 0 || index < begin, `${context}: event ${index}`);
+  });
+  checkPrompt(actual, twin, context);
+  for (const choice of requestChoices(number)) {
+    const ids = actual.ids(choice);
+    assert.deepEqual(ids, twin.ids(choice).slice(0, ids.length), `${context}, choice ${choice}`);
+    const finish = (transcript: Transcript): string | undefined =>
+      transcript.finishes().find((text) => text.startsWith(`${choice} `));
+    const mayBePart = stops.has(choice) || abortedAt !== null;
+    if (!mayBePart) assert.equal(ids.length, twin.ids(choice).length, `${context}, choice ${choice}`);
+    if (ids.length === twin.ids(choice).length) assert.equal(finish(actual), finish(twin), context);
+    else assert.equal(finish(actual), undefined, context);
+    const twinLogprobs = logprobsOf(twin, choice);
+    logprobsOf(actual, choice).forEach((logprobs, index) => {
+      logprobs.forEach((logprob, place) => {
+        const difference = Math.abs(logprob - twinLogprobs[index][place]);
+        assert.ok(
+          difference <= tolerance,
+          `${context}, choice ${choice}, token ${index}: off by ${difference}`,
+        );
+      });
+    });
+  }
+}
+
+/** The log-probabilities of the prompt are those of the twin, as far as they came. */
+function checkPrompt(actual: Transcript, twin: Transcript, context: string): void {
+  const tokens = actual.promptLogprobs();
+  if (actual.ids().length > 0) assert.equal(tokens.length, twin.promptLogprobs().length, context);
+  tokens.forEach((token, index) => {
+    const expectedToken = twin.promptLogprobs()[index];
+    assert.equal(token?.id, expectedToken?.id, context);
+    if (token !== null) {
+      const difference = Math.abs(token.logprob - (expectedToken?.logprob ?? NaN));
+      assert.ok(difference <= tolerance, `${context}, token ${index} of the prompt: off by ${difference}`);
+    }
+  });
+}
+
+/** For each token its log-probability and those of its alternatives. */
+function logprobsOf(transcript: Transcript, choice: number): readonly (readonly number[])[] {
+  const alternatives = transcript.alternatives(choice);
+  return transcript
+    .logprobs(choice)
+    .map((logprob, index) => [logprob, ...alternatives[index].map((other) => other.logprob)]);
+}
+
+test("the loop and the naive twin agree on random schedules", async () => {
+  for (const seed of searchSeeds(6)) await runSchedule(seed);
+});

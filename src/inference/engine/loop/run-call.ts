@@ -1,0 +1,231 @@
+// Runs one planned call of a step: makes room for what it computes, hands the tokens to the runner, and counts them as
+// computed. Draws nothing; says for which sequences a next token can now be drawn, and how probable the tokens of prompts
+// were. A row that was preempted computes its answer again as it did the first time, token by token: as parts of a prompt
+// they would get other last digits, and the request perhaps another answer than undisturbed.
+import { systemClock } from "../../../base/domain/clock.ts";
+import type { PromptLogprob } from "../../../base/domain/generation.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { draftsOf, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
+import type { DecodingRows, ModelRunner, PromptPart } from "../model-runner.ts";
+import { scoreTokens } from "./prompt-logprobs.ts";
+import { slotOf, type Lane } from "./lane.ts";
+import type { Lanes } from "./lanes.ts";
+import type { PlannedCall, PromptChunk } from "../schedule/plan-calls.ts";
+import type { RunningRequest, Sequence } from "./sequence.ts";
+
+/** Next-token scores of a sequence whose every token is computed; valid until the next call. */
+export interface ScoredSequence {
+  readonly sequence: Sequence;
+  readonly logits_V: Float32Array;
+}
+
+/** The next tokens of a prompt with their log-probabilities, or why they have none, which ends the request. */
+export interface PromptLogprobs {
+  readonly running: RunningRequest;
+  readonly outcome: readonly (PromptLogprob | null)[] | ServiceError;
+}
+
+/** A prompt that is computed, with what was asked of it in place of an answer. */
+export interface EmbeddedPrompt {
+  readonly sequence: Sequence;
+  /** Valid until the next call. */
+  readonly hidden_D: Float32Array;
+}
+
+export interface CallResult {
+  readonly scored: readonly ScoredSequence[];
+  /** Those of the scored ones that can be drawn from further, once that is settled. */
+  readonly drafted: readonly DraftedRow[];
+  /** In the order of their prompts' tokens. */
+  readonly promptLogprobs: readonly PromptLogprobs[];
+  readonly embedded: readonly EmbeddedPrompt[];
+}
+
+const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [], embedded: [] };
+
+/**
+ * A lane or a prompt may have gone since the step was planned; what is left of the call is run.
+ *
+ * @param drafter null where nothing is to be drafted
+ */
+export async function runCall(
+  call: PlannedCall<Sequence>,
+  lanes: Lanes,
+  runner: ModelRunner,
+  drafter: Drafter | null,
+): Promise<CallResult> {
+  if (call.kind === "decode") {
+    const [one, other] = lanes
+      .decodingIn(call)
+      .filter(({ rows }) => rows.some(({ isDecoding }) => isDecoding));
+    if (one === undefined) return nothing;
+    return other === undefined
+      ? decodeRows(one, lanes, runner, drafter)
+      : decodePair([one, other], lanes, runner);
+  }
+  const lane = lanes.find(call.laneId);
+  if (lane === undefined) return nothing;
+  const chunks = call.chunks.filter(({ prompt }) => prompt.slot !== null);
+  return prefillChunks(chunks, { lane, lanes, runner });
+}
+
+async function decodeRows(
+  lane: Lane,
+  lanes: Lanes,
+  runner: ModelRunner,
+  drafter: Drafter | null,
+): Promise<CallResult> {
+  const rows = lane.rows.slice(0, lane.arrangeRows());
+  if (rows.length === 0) return nothing;
+  const drafts = draftsOf(runner.isReadyForDrafts(lane.adapter) ? drafter : null, rows);
+  lanes.makeRoom(
+    lane,
+    Math.max(...rows.map(({ computedCount }, row) => computedCount + 1 + drafts[row].length)),
+  );
+  const startMs = systemClock.monotonicMs();
+  const logits = await scoresAfter({ lane, rows, drafts }, runner);
+  drafter?.noteStep(drafts, systemClock.monotonicMs() - startMs);
+  const { vocabularySize } = runner.shape;
+  const scored: ScoredSequence[] = [];
+  const drafted: DraftedRow[] = [];
+  for (const [row, sequence] of rows.entries()) {
+    sequence.computedCount += 1;
+    if (!sequence.isComputed) continue;
+    scored.push({ sequence, logits_V: logits[row].subarray(0, vocabularySize) });
+    const [draft, logits_TV] = [drafts[row], logits[row].subarray(vocabularySize)];
+    if (draft.length > 0) drafted.push({ sequence, kv: lane.kv, draft, logits_TV });
+  }
+  return { ...nothing, scored, drafted };
+}
+
+/** Of every row the scores after its next token, and after each of its draft. */
+async function scoresAfter(
+  {
+    lane,
+    rows,
+    drafts,
+  }: {
+    readonly lane: Lane;
+    readonly rows: readonly Sequence[];
+    readonly drafts: readonly (readonly number[])[];
+  },
+  runner: ModelRunner,
+): Promise<readonly Float32Array[]> {
+  const { kv, adapter } = lane;
+  const tokenIds = rows.map(({ inputTokenId }) => inputTokenId);
+  if (drafts.some(({ length }) => length > 0)) {
+    const withDrafts = tokenIds.map((id, row) => [id, ...drafts[row]]);
+    return runner.decodeDrafts(kv, adapter, withDrafts);
+  }
+  const logits_BV = await runner.decode(kv, adapter, tokenIds);
+  const { vocabularySize } = runner.shape;
+  return rows.map((_, row) => logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize));
+}
+
+/** A row's next token for each of two lanes; nothing is drafted where so many wait for the step. */
+async function decodePair(
+  pair: readonly [Lane, Lane],
+  lanes: Lanes,
+  runner: ModelRunner,
+): Promise<CallResult> {
+  const groups = pair.map((lane) => ({ lane, rows: lane.rows.slice(0, lane.arrangeRows()) }));
+  for (const { lane, rows } of groups)
+    lanes.makeRoom(lane, Math.max(0, ...rows.map(({ computedCount }) => computedCount + 1)));
+  const [one, other] = groups.map(({ lane: { kv, adapter }, rows }): DecodingRows => ({
+    lane: kv,
+    adapter,
+    tokenIds: rows.map(({ inputTokenId }) => inputTokenId),
+  }));
+  const logits = await runner.decodePair([one, other]);
+  const { vocabularySize } = runner.shape;
+  const scored = groups.flatMap(({ rows }, group) =>
+    rows.flatMap((sequence, row) => {
+      sequence.computedCount += 1;
+      if (!sequence.isComputed) return [];
+      const logits_V = logits[group].subarray(row * vocabularySize, (row + 1) * vocabularySize);
+      return [{ sequence, logits_V }];
+    }),
+  );
+  return { ...nothing, scored };
+}
+
+async function prefillChunks(
+  chunks: readonly PromptChunk<Sequence>[],
+  { lane, lanes, runner }: { readonly lane: Lane; readonly lanes: Lanes; readonly runner: ModelRunner },
+): Promise<CallResult> {
+  if (chunks.length === 0) return nothing;
+  lanes.makeRoom(lane, Math.max(...chunks.map(({ start, count }) => start + count)));
+  const results = await runner.prefill(
+    lane.kv,
+    lane.adapter,
+    chunks.map((chunk) => ({
+      slot: slotOf(chunk.prompt),
+      tokenIds: chunk.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
+      logits: wantedOf(chunk),
+    })),
+  );
+  const { vocabularySize } = runner.shape;
+  const promptLogprobs = chunks.flatMap((chunk, index) => logprobsOf(chunk, results[index], vocabularySize));
+  const scored: ScoredSequence[] = [];
+  const embedded: EmbeddedPrompt[] = [];
+  for (const [index, { prompt, count }] of chunks.entries()) {
+    prompt.computedCount += count;
+    if (!prompt.running.isPromptComputed) prompt.running.computedPromptCount += count;
+    const logits_V = prompt.wantsEmbedding ? null : results[index].subarray(-vocabularySize);
+    lanes.keepPrompt(prompt, logits_V);
+    if (!prompt.isComputed) continue;
+    if (logits_V === null) embedded.push({ sequence: prompt, hidden_D: results[index] });
+    else scored.push({ sequence: prompt, logits_V });
+  }
+  return { scored, drafted: [], promptLogprobs, embedded };
+}
+
+function wantedOf(chunk: PromptChunk<Sequence>): PromptPart["logits"] {
+  if (newTokensOf(chunk).ids.length > 0) return "all";
+  if (!isLast(chunk)) return "none";
+  return chunk.prompt.wantsEmbedding ? "last-hidden" : "last";
+}
+
+function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
+  return start + count === prompt.tokenCount;
+}
+
+/**
+ * Tokens whose log-probabilities a chunk gives and no chunk before it gave, which there may be where choices run in
+ * portions: `firstRow` of the scores after its tokens is for the first of them.
+ */
+interface NewTokens {
+  readonly ids: readonly number[];
+  readonly firstRow: number;
+}
+
+function newTokensOf({ prompt, start, count }: PromptChunk<Sequence>): NewTokens {
+  const { request, emittedLogprobCount } = prompt.running;
+  // The first token of a prompt comes after nothing.
+  const first = Math.max(1, emittedLogprobCount);
+  const isNext = prompt.needsLogprobs && first > start;
+  const ids = isNext ? request.prompt.tokenIds.slice(first, start + count + 1) : [];
+  return { ids, firstRow: first - 1 - start };
+}
+
+function logprobsOf(
+  chunk: PromptChunk<Sequence>,
+  logits_TV: Float32Array,
+  vocabularySize: number,
+): readonly PromptLogprobs[] {
+  const { running, needsLogprobs } = chunk.prompt;
+  const { promptLogprobCount } = running.request.outputs;
+  if (promptLogprobCount === null || !needsLogprobs) return [];
+  const { ids, firstRow } = newTokensOf(chunk);
+  const first = running.emittedLogprobCount === 0 ? [null] : [];
+  if (first.length + ids.length === 0) return [];
+  try {
+    const rows = logits_TV.subarray(firstRow * vocabularySize);
+    const scored = scoreTokens(rows, ids, { vocabularySize, alternativeCount: promptLogprobCount });
+    running.emittedLogprobCount += first.length + scored.length;
+    return [{ running, outcome: [...first, ...scored] }];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return [{ running, outcome: error }];
+  }
+}

@@ -1,0 +1,109 @@
+// Applies drawn tokens: appends them to their sequences, finishes choices that end with them, and emits the events of both.
+// Moves no slots and draws nothing.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { GeneratedToken } from "../../../base/domain/generation.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { brokenModel } from "../../../base/domain/broken-model.ts";
+import type { EmbeddedPrompt, PromptLogprobs } from "./run-call.ts";
+import type { Candidates } from "../beam/beam-search.ts";
+import type { Finish, RunningRequest, Sequence } from "./sequence.ts";
+
+export interface Draw {
+  readonly sequence: Sequence;
+  readonly outcome: DrawOutcome;
+}
+
+export type DrawOutcome =
+  | { readonly kind: "token"; readonly token: GeneratedToken }
+  /** Of a beam: the tokens that it may go on with. */
+  | { readonly kind: "candidates"; readonly candidates: Candidates }
+  /** The answer is complete under its constraint, and no token says so. */
+  | { readonly kind: "complete" }
+  /** Nothing can be drawn, which ends the whole request. */
+  | { readonly kind: "failed"; readonly error: ServiceError };
+
+/** Settles draws in their order. Those of sequences that have finished meanwhile are dropped. */
+export function settleDraws(draws: readonly Draw[]): void {
+  for (const { sequence, outcome } of draws) {
+    if (sequence.isFinished) continue;
+    if (outcome.kind === "failed") {
+      failRequest(sequence.running, outcome.error);
+      continue;
+    }
+    sayPromptComputed(sequence);
+    takeEffect(sequence, outcome);
+  }
+}
+
+/** Settles log-probabilities of prompts; to be called before the draws of the same call are settled. */
+export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
+  for (const { running, outcome } of parts) {
+    if (running.sequences.every(({ isFinished }) => isFinished)) continue;
+    if (outcome instanceof ServiceError) failRequest(running, outcome);
+    else running.output.push({ kind: "prompt-logprobs", tokens: outcome });
+  }
+}
+
+/** Settles embeddings, each of which ends its request. */
+export function settleEmbeddings(embedded: readonly EmbeddedPrompt[]): void {
+  for (const { sequence, hidden_D } of embedded) {
+    if (sequence.isFinished) continue;
+    const { running } = sequence;
+    if (!hidden_D.every(Number.isFinite)) {
+      failRequest(running, brokenModel());
+      continue;
+    }
+    sayPromptComputed(sequence);
+    running.output.push({ kind: "embedding", values: hidden_D.slice() });
+    sequence.isFinished = true;
+  }
+}
+
+/** Ends every choice of a request with an error. */
+export function failRequest(running: RunningRequest, error: ServiceError): void {
+  for (const sequence of running.sequences) sequence.isFinished = true;
+  running.output.fail(error);
+}
+
+/** Before anything else of a request. What was computed for it, and lost and computed again, does not count as kept. */
+function sayPromptComputed({ running }: Sequence): void {
+  if (running.isPromptComputed) return;
+  running.isPromptComputed = true;
+  const { computedPromptCount, request, isHeld, waitedMs } = running;
+  const cachedTokenCount = Math.max(0, request.prompt.tokenIds.length - computedPromptCount);
+  running.output.push({
+    kind: "prompt-computed",
+    cachedTokenCount,
+    ...(isHeld === null ? {} : { isHeld }),
+    ...(waitedMs === null ? {} : { waitedMs }),
+  });
+}
+
+function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {
+  switch (outcome.kind) {
+    case "token":
+      takeToken(sequence, outcome.token);
+      return;
+    case "candidates":
+      sequence.candidates = outcome.candidates;
+      return;
+    case "complete":
+      finish(sequence, { reason: "stop", stopTokenId: null });
+      return;
+    default:
+      unreachable(outcome);
+  }
+}
+
+function takeToken(sequence: Sequence, token: GeneratedToken): void {
+  const { choice, running } = sequence;
+  const end = sequence.append(token.id);
+  running.output.push({ kind: "tokens", choice, tokens: [token] });
+  if (end === null) sequence.cursor?.accept(token.id);
+  else finish(sequence, end);
+}
+
+function finish(sequence: Sequence, end: Finish): void {
+  sequence.isFinished = true;
+  sequence.running.output.push({ kind: "choice-finished", choice: sequence.choice, ...end });
+}

@@ -1,0 +1,401 @@
+// The memory that base models share: requests hold the base they run on, those whose base is not loaded wait here until it
+// is, and what `planRoom` decides is carried out. How a base is loaded and let go is its own; tokens never pass here.
+import { assert } from "../../../base/domain/assert.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
+import { planRoom, type RoomLimits, type Tenant } from "./plan-room.ts";
+
+export interface MemoryOptions {
+  readonly limits: RoomLimits;
+  /** How long a request waits for room. */
+  readonly waitMs: number;
+  /** How many may wait, for all bases together. */
+  readonly waitingCountMax: number;
+  readonly clock: Clock;
+  readonly observer?: MemoryObserver;
+}
+
+/** Hears what happens to bases, for logs and metrics. */
+export interface MemoryObserver {
+  loaded(name: string, durationMs: number): void;
+  loadFailed(name: string, error: unknown): void;
+  unloaded(name: string, why: "idle" | "room"): void;
+}
+
+/** How a base comes into memory and goes. */
+export interface Loadable {
+  readonly name: string;
+  readonly bytes: number;
+  readonly isKept: boolean;
+  /** Rejects with what went wrong; what it left behind is then ended by `unload`. */
+  load(): Promise<void>;
+  unload(): Promise<void>;
+}
+
+/** State of a base, for people: `waiting` is not loaded, and requests wait for room; `failed` could not be loaded. */
+export type Presence =
+  | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
+  | { readonly kind: "waiting" | "failed"; readonly reason: string };
+
+interface Waiter {
+  readonly signal: AbortSignal;
+  readonly admit: () => void;
+  readonly refuse: (error: ServiceError) => void;
+}
+
+interface Failure {
+  readonly reason: string;
+  readonly retryAtMs: number;
+  readonly count: number;
+}
+
+/** After a load that failed the next is tried no sooner, twice as late each time. */
+const backOffFirstMs = 1000;
+const backOffMaxMs = 60_000;
+
+export class ModelMemory {
+  readonly #options: MemoryOptions;
+  readonly #places: Place[] = [];
+  #claimCount = 0;
+  #waking = new AbortController();
+
+  constructor(options: MemoryOptions) {
+    this.#options = options;
+  }
+
+  /** Infinity where nothing bounds it. */
+  get bytesMax(): number {
+    return this.#options.limits.bytesMax;
+  }
+
+  /** What the bases that are not unloaded take, by their estimates. */
+  get bytes(): number {
+    return this.#places.reduce((sum, { bytes, isAway }) => sum + (isAway ? 0 : bytes), 0);
+  }
+
+  get waitingCount(): number {
+    return this.#places.reduce((sum, { waitingCount }) => sum + waitingCount, 0);
+  }
+
+  /**
+   * A place for one base, which is not loaded yet.
+   *
+   * @throws ServiceError `invalid` for one that can never fit
+   */
+  add(loadable: Loadable): Place {
+    const { bytesMax } = this;
+    if (loadable.bytes > bytesMax) {
+      const message =
+        `The base model ${loadable.name} needs ${shownBytes(loadable.bytes)} of memory, and \`models.memoryBytes\` allows ${shownBytes(bytesMax)}; ` +
+        "raise it, or lower `engine.kvCacheBytesMax` or `engine.contextLengthMax`.";
+      throw new ServiceError({ code: "invalid", message });
+    }
+    const place = new Place(loadable, {
+      ...this.#options,
+      claim: () => ++this.#claimCount,
+      waitingCount: () => this.waitingCount,
+      others: (name) => this.#others(name),
+      settle: () => this.#settle(),
+    });
+    this.#places.push(place);
+    return place;
+  }
+
+  /** Who has the memory, for whoever waits for it. */
+  #others(name: string): string {
+    const present = this.#places.filter((place) => place.name !== name && !place.isAway);
+    return present
+      .map((place) => `${place.name} (${shownBytes(place.bytes)}, ${place.useCount} requests)`)
+      .join(", ");
+  }
+
+  #settle(): void {
+    const { clock, limits } = this.#options;
+    this.#waking.abort(waitOver);
+    const waking = (this.#waking = new AbortController());
+    const nowMs = clock.monotonicMs();
+    const waiting = this.#places
+      .filter(({ waitingCount }) => waitingCount > 0)
+      .sort((one, other) => one.claim - other.claim)
+      .map(({ name }) => name);
+    const plan = planRoom(
+      this.#places.map((place) => place.tenant),
+      waiting,
+      { limits, nowMs },
+    );
+    for (const place of this.#places) {
+      const goes = plan.unload.find(({ name }) => name === place.name);
+      if (goes === undefined) place.setClosed(plan.closed.has(place.name));
+      else place.unload(goes.why);
+      if (plan.load.includes(place.name)) void place.load().catch(() => undefined);
+    }
+    if (plan.wakeAtMs === Infinity) return;
+    clock.sleep(plan.wakeAtMs - nowMs, { signal: waking.signal }).then(
+      () => this.#settle(),
+      () => undefined,
+    );
+  }
+}
+
+interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
+  /** A number that grows with each call. */
+  readonly claim: () => number;
+  readonly waitingCount: () => number;
+  readonly others: (name: string) => string;
+  /** To be called whenever something has changed. */
+  readonly settle: () => void;
+}
+
+/** One base's part of the memory. */
+export class Place {
+  readonly #loadable: Loadable;
+  readonly #options: PlaceOptions;
+  readonly #waiters = new Set<Waiter>();
+  /** How many requests run that a signal ends. */
+  readonly #running = new Map<AbortSignal, number>();
+  #state: Tenant["state"] = "unloaded";
+  #useCount = 0;
+  #isClosed = false;
+  #isOver = false;
+  #loadedAtMs = 0;
+  #usedAtMs = 0;
+  #claim = 0;
+  #failure: Failure | null = null;
+  /** What is under way: a load, or letting go. */
+  #changing: Promise<void> = Promise.resolve();
+
+  constructor(loadable: Loadable, options: PlaceOptions) {
+    this.#loadable = loadable;
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#loadable.name;
+  }
+
+  get bytes(): number {
+    return this.#loadable.bytes;
+  }
+
+  get isAway(): boolean {
+    return this.#state === "unloaded";
+  }
+
+  get useCount(): number {
+    return this.#useCount;
+  }
+
+  get waitingCount(): number {
+    return this.#waiters.size;
+  }
+
+  /** Its number among the bases that are waited for. */
+  get claim(): number {
+    return this.#claim;
+  }
+
+  get tenant(): Tenant {
+    return {
+      name: this.name,
+      bytes: this.bytes,
+      state: this.#state,
+      isBusy: this.#useCount > 0,
+      isClosed: this.#isClosed,
+      isKept: this.#loadable.isKept,
+      loadedAtMs: this.#loadedAtMs,
+      usedAtMs: this.#usedAtMs,
+    };
+  }
+
+  get presence(): Presence {
+    if (this.#state !== "unloaded") return { kind: this.#state };
+    if (this.#waiters.size > 0) {
+      const reason = `${this.#waiters.size} requests wait for memory, which is held by ${this.#options.others(this.name)}.`;
+      return { kind: "waiting", reason };
+    }
+    return this.#failure === null ? { kind: "unloaded" } : { kind: "failed", reason: this.#failure.reason };
+  }
+
+  /**
+   * Resolves once the base is loaded and the request may run, which keeps it loaded until what it resolves to is called.
+   *
+   * @param signal one for requests that end together: where one of them runs none of the others waits, since they may wait
+   *   for each other
+   * @throws ServiceError `unavailable` where it cannot be loaded, no room came in time, or it is being stopped; `overloaded`
+   *   where too many wait; `cancelled` when the signal aborts
+   */
+  hold({ signal }: { readonly signal: AbortSignal }): Promise<() => void> {
+    const { clock, waitingCountMax, waitingCount, claim, waitMs } = this.#options;
+    if (this.#isOver) return Promise.reject(stopping());
+    const isOpen = this.#state === "loaded" && (!this.#isClosed || this.#running.has(signal));
+    if (isOpen) return Promise.resolve(this.#enter(signal));
+    const failure = this.#state === "unloaded" ? this.#failure : null;
+    if (failure !== null && clock.monotonicMs() < failure.retryAtMs) {
+      return Promise.reject(notLoaded(failure.reason, failure.retryAtMs - clock.monotonicMs()));
+    }
+    if (waitingCount() >= waitingCountMax) return Promise.reject(tooManyWait(waitingCountMax));
+    return new Promise((resolve, reject) => {
+      const patience = new AbortController();
+      const leave = (): void => {
+        patience.abort(waitOver);
+        signal.removeEventListener("abort", cancel);
+        this.#waiters.delete(waiter);
+      };
+      const waiter: Waiter = {
+        signal,
+        admit: () => (leave(), resolve(this.#enter(signal))),
+        refuse: (error) => (leave(), reject(error)),
+      };
+      const cancel = (): void => {
+        waiter.refuse(new ServiceError({ code: "cancelled", message: "The request was cancelled." }));
+        this.#options.settle();
+      };
+      const giveUp = (): void => {
+        // What is being loaded has a deadline of its own.
+        if (this.#state === "loading") return;
+        waiter.refuse(this.#noRoom(waitMs));
+        this.#options.settle();
+      };
+      if (signal.aborted) return cancel();
+      if (this.#waiters.size === 0) this.#claim = claim();
+      this.#waiters.add(waiter);
+      signal.addEventListener("abort", cancel, { once: true });
+      clock.sleep(waitMs, { signal: patience.signal }).then(giveUp, () => undefined);
+      this.#options.settle();
+    });
+  }
+
+  /** Opens or closes it to new requests; those that wait for one that is open are let in. */
+  setClosed(isClosed: boolean): void {
+    this.#isClosed = isClosed;
+    if (this.#state !== "loaded" || isClosed) return;
+    for (const waiter of this.#waiters) waiter.admit();
+  }
+
+  /**
+   * Loads it at once, room or not, and lets those in who wait.
+   *
+   * @throws what went wrong, which they hear too
+   */
+  load(): Promise<void> {
+    this.#state = "loading";
+    const loading = this.#load();
+    this.#changing = loading.catch(() => undefined);
+    return loading;
+  }
+
+  unload(why: "idle" | "room"): void {
+    assert(this.#useCount === 0, "only an idle base is let go");
+    this.#state = "unloading";
+    this.#changing = this.#unload().then(() => this.#options.observer?.unloaded(this.name, why));
+  }
+
+  /** Refuses all who wait; resolves when nothing of it runs. Others may have its room then. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    for (const waiter of this.#waiters) waiter.refuse(stopping());
+    // Also breaks off a load.
+    await this.#loadable.unload();
+    await this.#changing;
+    this.#state = "unloaded";
+    this.#options.settle();
+  }
+
+  #enter(signal: AbortSignal): () => void {
+    const { clock, settle } = this.#options;
+    let isHeld = true;
+    this.#useCount += 1;
+    this.#running.set(signal, (this.#running.get(signal) ?? 0) + 1);
+    for (const waiter of this.#waiters) if (waiter.signal === signal) waiter.admit();
+    this.#usedAtMs = clock.monotonicMs();
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#useCount -= 1;
+      const left = (this.#running.get(signal) ?? 1) - 1;
+      if (left === 0) this.#running.delete(signal);
+      else this.#running.set(signal, left);
+      this.#usedAtMs = clock.monotonicMs();
+      settle();
+    };
+  }
+
+  async #load(): Promise<void> {
+    const { clock, settle, observer } = this.#options;
+    const startedMs = clock.monotonicMs();
+    try {
+      await this.#loadable.load();
+      this.#failure = null;
+      this.#state = "loaded";
+      this.#loadedAtMs = this.#usedAtMs = clock.monotonicMs();
+      observer?.loaded(this.name, this.#loadedAtMs - startedMs);
+      if (!this.#isOver) this.setClosed(false);
+    } catch (error) {
+      if (!this.#isOver) await this.#fail(error);
+      throw error;
+    } finally {
+      settle();
+    }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    const { clock, observer } = this.#options;
+    await this.#loadable.unload();
+    const count = (this.#failure?.count ?? 0) + 1;
+    const delayMs = Math.min(backOffMaxMs, backOffFirstMs * 2 ** (count - 1));
+    const reason = `The model ${this.name} could not be loaded: ${reasonOf(error)}`;
+    this.#failure = { reason, count, retryAtMs: clock.monotonicMs() + delayMs };
+    this.#state = "unloaded";
+    observer?.loadFailed(this.name, error);
+    for (const waiter of this.#waiters) waiter.refuse(notLoaded(reason, delayMs));
+  }
+
+  async #unload(): Promise<void> {
+    await this.#loadable.unload();
+    this.#state = "unloaded";
+    this.#options.settle();
+  }
+
+  #noRoom(waitedMs: number): ServiceError {
+    const message =
+      `The model ${this.name} is not loaded, and no memory was free for it within ${waitedMs / 1000} s: ${this.#options.others(this.name)} have it. ` +
+      "Try again later; `models.memoryBytes` says how much there is.";
+    return unloaded(message, 10);
+  }
+}
+
+/** What callers are told; the log has the rest. An operating error was written for them, a bug was not. */
+function reasonOf(error: unknown): string {
+  const isForCallers = error instanceof ServiceError && error.code !== "internal";
+  return isForCallers ? error.message : "the log says why.";
+}
+
+function notLoaded(reason: string, retryAfterMs: number): ServiceError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return unloaded(
+    `${reason} The next try is made in ${retryAfterSeconds} s at the earliest.`,
+    retryAfterSeconds,
+  );
+}
+
+function unloaded(message: string, retryAfterSeconds: number): ServiceError {
+  return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
+}
+
+function tooManyWait(countMax: number): ServiceError {
+  const message = `${countMax} requests wait for base models to be loaded already; try again later.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 10 });
+}
+
+function stopping(): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: "The engine is being stopped.",
+    retryAfterSeconds: 2,
+  });
+}
+
+function shownBytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+}

@@ -1,0 +1,217 @@
+// An engine that is in memory only while it is needed: whoever has a request holds it, and it is loaded then where it is not
+// there. Made of any engine, of which it makes a new one for each load; when to load and let go is decided elsewhere.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type {
+  AdapterReference,
+  ChoiceRequest,
+  Engine,
+  EngineCapabilities,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationRequest,
+} from "../../../base/domain/generation.ts";
+import { serviceOf } from "../../../base/domain/lifecycle.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import type { ModelMemory, Place } from "./model-memory.ts";
+
+export interface OnDemandOptions {
+  /** Of the base model. */
+  readonly name: string;
+  /** An engine that has not started: called at once, for what it can do, and for each load after the first. */
+  readonly make: () => Engine;
+  readonly memory: ModelMemory;
+  /** What it takes while it is loaded. */
+  readonly bytes: number;
+  /** Loaded by the start; else by the first request. */
+  readonly isReadyAtStart: boolean;
+  /** Not let go for being idle. */
+  readonly isKept: boolean;
+  /** Called when it is in memory no more. */
+  readonly onUnloaded?: () => void;
+  readonly logger: Logger;
+}
+
+/** How soon a request that came while the start loads the model should be sent again. */
+const retryAfterSeconds = 2;
+
+/** Adapters that are prepared at the next load; the oldest are then loaded by their first request. */
+const preparedCountMax = 16;
+
+export class OnDemandEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly #options: OnDemandOptions;
+  readonly #place: Place;
+  /** Adapters of versions that were published while it was not loaded. */
+  readonly #unprepared = new Map<string, AdapterReference>();
+  /** The one that is loaded, or will be. */
+  #inner: Engine;
+  #isLoaded = false;
+  #phase: "new" | "starting" | "up" | "stopped" = "new";
+  readonly #life = serviceOf("engine", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
+
+  /** @throws ServiceError `invalid` for one that can never fit the memory */
+  constructor(options: OnDemandOptions) {
+    const { name, bytes, isKept, memory, make } = options;
+    this.#options = options;
+    this.#inner = make();
+    this.capabilities = this.#inner.capabilities;
+    this.#place = memory.add({
+      name,
+      bytes,
+      isKept,
+      load: () => this.#load(),
+      unload: () => this.#unload(),
+    });
+  }
+
+  /** Whether it is in memory, or about to be. */
+  get isLoaded(): boolean {
+    return !this.#place.isAway;
+  }
+
+  /** Of the one that is loaded, or will be: what it holds goes when it does. */
+  get transfers(): PromptTransfers | undefined {
+    return this.#inner.transfers;
+  }
+
+  /** Why its latest load failed, for people; null unless it did. */
+  get loadFault(): string | null {
+    const { presence } = this.#place;
+    return presence.kind === "failed" ? presence.reason : null;
+  }
+
+  /** What it takes while it is loaded, in bytes. */
+  get bytes(): number {
+    return this.#options.bytes;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  /**
+   * Resolves once it takes requests, which it then does until what this resolves to is called; whoever submits holds it.
+   *
+   * @throws ServiceError as `Place.hold`; `unavailable` while its start loads it
+   */
+  async hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
+    if (this.#phase !== "up" && this.#phase !== "stopped") throw loading(this.#options.name);
+    return this.#place.hold(options);
+  }
+
+  submit(request: GenerationRequest): Generation {
+    return this.#inner.submit(request);
+  }
+
+  roomFor(choices: ChoiceRequest): number {
+    return this.#inner.roomFor(choices);
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#isLoaded || this.#phase !== "up") return this.#inner.prepareAdapter(reference);
+    this.#unprepared.delete(reference.id);
+    this.#unprepared.set(reference.id, reference);
+    const [oldest] = this.#unprepared.keys();
+    if (this.#unprepared.size > preparedCountMax) this.#unprepared.delete(oldest);
+  }
+
+  dropAdapter(id: string): void {
+    this.#unprepared.delete(id);
+    this.#inner.dropAdapter(id);
+  }
+
+  status(): EngineStatus {
+    const status = this.#inner.status();
+    return {
+      ...status,
+      state: this.#state(status.state),
+      waitingCount: status.waitingCount + this.#place.waitingCount,
+    };
+  }
+
+  #state(inner: EngineState): EngineState {
+    if (this.#phase === "stopped") return { kind: "stopped", reason: "The engine is stopped." };
+    if (this.#phase !== "up") return inner;
+    const { presence } = this.#place;
+    switch (presence.kind) {
+      case "loaded":
+        return inner;
+      case "loading":
+        return { kind: "loading", reason: "The model is being loaded." };
+      case "waiting":
+        return { kind: "loading", reason: presence.reason };
+      case "unloading":
+        return { kind: "unloaded", reason: "The model is being let go." };
+      case "unloaded":
+        return { kind: "unloaded", reason: "The model is loaded at its next request." };
+      case "failed":
+        return { kind: "failed", reason: presence.reason };
+      default:
+        return unreachable(presence);
+    }
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#phase = "starting";
+    const breakOff = (): void => {
+      this.#phase = "stopped";
+      void this.#place.stop().catch(() => undefined);
+    };
+    signal.addEventListener("abort", breakOff, { once: true });
+    try {
+      if (this.#options.isReadyAtStart) await this.#place.load();
+    } finally {
+      // After a load that failed, requests try again from time to time.
+      if (!signal.aborted) this.#phase = "up";
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#phase = "stopped";
+    await this.#place.stop();
+  }
+
+  async #load(): Promise<void> {
+    await this.#inner.start();
+    this.#isLoaded = true;
+    for (const reference of this.#unprepared.values()) {
+      this.#inner.prepareAdapter(reference).catch((error: unknown) => {
+        this.#options.logger.warn({ err: error, adapter: reference.id }, "an adapter could not be prepared");
+      });
+    }
+    this.#unprepared.clear();
+  }
+
+  async #unload(): Promise<void> {
+    const gone = this.#inner;
+    this.#isLoaded = false;
+    const { make, logger, onUnloaded } = this.#options;
+    try {
+      await gone.stop();
+      if (this.#phase !== "stopped") this.#inner = make();
+    } catch (error) {
+      // The next load says so too, since what was stopped does not start again.
+      logger.error({ err: error }, "an engine that was let go could not be made anew");
+    }
+    onUnloaded?.();
+  }
+}
+
+function loading(name: string): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    obstacle: "unloaded-base",
+    message: `The model ${name} is loading; try again in ${retryAfterSeconds} s.`,
+    retryAfterSeconds,
+  });
+}

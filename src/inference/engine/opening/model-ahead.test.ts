@@ -1,0 +1,43 @@
+// A model that is opened before it is asked for: when it is taken, and that nothing is written for it.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import { modelFolder } from "../contract/engine-under-test.ts";
+import { ModelAhead } from "./model-ahead.ts";
+import type { ModelOpening } from "./model-opening.ts";
+
+test("a model is taken as it was opened ahead, once, and only where it is the one to be loaded", async (t) => {
+  const cacheFolder = join(mkdtempSync(join(tmpdir(), "hone-ahead-")), "cache");
+  t.after(() => rmSync(dirname(cacheFolder), { recursive: true }));
+  const opening: ModelOpening = {
+    modelFolder,
+    cacheFolder,
+    quantization: "off",
+    contextLengthMax: 32,
+    threads: 1,
+    adapterCountMax: 1,
+    device: "cpu",
+    draftTokensMax: 0,
+    preparesAhead: true,
+  };
+  const contextOf = async (ahead: ModelAhead | null, wanted: ModelOpening): Promise<number> => {
+    const { runner } = await ModelAhead.open(ahead, wanted, silentLogger);
+    await runner.close();
+    return runner.shape.contextLength;
+  };
+  const early = new ModelAhead(opening);
+  assert.equal(await early.isOpen(), false, "its hashes are not kept yet");
+  assert.equal(existsSync(cacheFolder), false);
+  assert.equal(await contextOf(early, opening), 32);
+
+  const ahead = new ModelAhead(opening);
+  assert.equal(await ahead.isOpen(), true);
+  assert.equal(await contextOf(ahead, opening), 32);
+  assert.equal(await ahead.isOpen(), false, "it was taken");
+  assert.equal(await contextOf(ahead, opening), 32);
+
+  assert.equal(await contextOf(new ModelAhead(opening), { ...opening, contextLengthMax: 16 }), 16);
+});

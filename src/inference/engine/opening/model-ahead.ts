@@ -1,0 +1,41 @@
+// A model that an engine's process opens before it is told to load one, while the server that started it has other things to
+// do: only from what is kept of the model already, since nothing may be written until that server owns its data folder.
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import type { OpenModel } from "../loop-engine.ts";
+import type { ModelOpening } from "./model-opening.ts";
+import { openKeptModel, openModelFolder } from "./open-model-folder.ts";
+
+export class ModelAhead {
+  readonly #opening: ModelOpening;
+  /** Null once it was taken, or where it could not be opened. */
+  #model: Promise<OpenModel | null>;
+
+  constructor(opening: ModelOpening) {
+    this.#opening = opening;
+    this.#model = openKeptModel(opening);
+  }
+
+  /**
+   * The model that is to be loaded: the one that was opened ahead where that is it, else opened now.
+   *
+   * @throws ServiceError as `openModelFolder`
+   */
+  static async open(ahead: ModelAhead | null, opening: ModelOpening, logger: Logger): Promise<OpenModel> {
+    const taken = ahead === null ? null : await ahead.#take(opening);
+    return taken ?? openModelFolder(opening, logger);
+  }
+
+  /** Whether it is there to be taken. */
+  async isOpen(): Promise<boolean> {
+    return (await this.#model) !== null;
+  }
+
+  async #take(opening: ModelOpening): Promise<OpenModel | null> {
+    const model = await this.#model;
+    this.#model = Promise.resolve(null);
+    if (model === null || isDeepStrictEqual(opening, this.#opening)) return model;
+    await model.runner.close();
+    return null;
+  }
+}

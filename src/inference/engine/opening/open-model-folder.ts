@@ -1,0 +1,79 @@
+// A model folder made ready to compute.
+import { realpathSync } from "node:fs";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { baseHashes } from "../../model/hashes/base-hashes.ts";
+import { mayBeRounded, readQuantizedWeights } from "../../model/weights.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { OpenModel } from "../loop-engine.ts";
+import type { ModelOpening } from "./model-opening.ts";
+
+/** As {@link openModelFolder}, from what is kept of the model; null where something would be written, or cannot be opened. */
+export async function openKeptModel(opening: ModelOpening): Promise<OpenModel | null> {
+  return open(opening, { isReadOnly: true }).catch(() => null);
+}
+
+/** @throws ServiceError for a folder that holds no model which can be computed; what nobody foresaw is said in the log alone */
+export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
+  const { modelFolder } = opening;
+  try {
+    return await open(opening, { isReadOnly: false });
+  } catch (error) {
+    logger.error({ err: error, modelFolder }, "the model cannot be loaded");
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError({
+      code: "internal",
+      message: `The model in ${modelFolder} cannot be loaded; the log says why.`,
+    });
+  }
+}
+
+/** `isReadOnly` writes no cache, and throws where one is missing. */
+async function open(
+  opening: ModelOpening,
+  { isReadOnly }: { readonly isReadOnly: boolean },
+): Promise<OpenModel> {
+  const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
+  const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
+  // First, since it says of a folder without a model that there is none.
+  const stored = readModelConfig(modelFolder);
+  const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
+  const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
+  const cache = { cacheFolder, isReadOnly };
+  const kernels = await kernelsFor(opening, { isReadOnly });
+  const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels });
+  const runner = await createGraphRunner({
+    config,
+    weights: sources,
+    forms,
+    threads,
+    device,
+    adapterCountMax,
+    clock: systemClock,
+    preparesAhead,
+    // Where a row depends on its batch, drafts would change answers.
+    takesDrafts: draftTokensMax > 0 && device === "cpu",
+    weightsHash: weights,
+    arrangedCache: {
+      folder: cacheFolder,
+      model: realpathSync(modelFolder),
+      weightsHash: weights,
+      isReadOnly,
+    },
+  });
+  return { runner, weights };
+}
+
+/** Measures only if the model may have rounded weights; float32 is the same everywhere. */
+async function kernelsFor(
+  { modelFolder, cacheFolder, quantization }: ModelOpening,
+  { isReadOnly }: { readonly isReadOnly: boolean },
+): Promise<IntegerKernels> {
+  return mayBeRounded(modelFolder, quantization)
+    ? await integerKernels(cacheFolder, { isReadOnly })
+    : everyKernel;
+}

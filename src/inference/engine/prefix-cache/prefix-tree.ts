@@ -1,0 +1,187 @@
+// Which tokens are kept, and in which blocks: a radix tree over prompts whose nodes each have one block of a fixed number
+// of positions. The least recently used block goes first, and never before those that continue it.
+// Knows numbers of blocks, not what is in them.
+import { assert, present } from "../../../base/domain/assert.ts";
+
+/** Positions [start, start + count) of a prompt, which lie in a block from `place` on. */
+export interface BlockSpan {
+  readonly block: number;
+  readonly place: number;
+  readonly start: number;
+  readonly count: number;
+}
+
+interface TreeNode {
+  /** Null of a scope's root, which has no tokens. */
+  readonly block: number | null;
+  readonly parent: TreeNode | null;
+  /** Under which it stands among its parent's children; a root's scope. */
+  readonly key: string;
+  /** What its block holds, after what stands before it. */
+  readonly tokenIds: number[];
+  /** What continues its first tokens otherwise than it does itself: how many of them, and the token that follows. */
+  readonly children: Map<string, TreeNode>;
+}
+
+/** Where the longest kept beginning of a prompt ends. */
+interface Match {
+  /** From the root on; the last one is matched in part. */
+  readonly path: readonly TreeNode[];
+  readonly spans: readonly BlockSpan[];
+  readonly count: number;
+  /** Of the last node. */
+  readonly matchedCount: number;
+}
+
+export class PrefixTree {
+  readonly blockPositions: number;
+  #blockCountMax: number;
+  readonly #roots = new Map<string, TreeNode>();
+  /** Those with blocks, the least recently used first; whatever continues a node stands before it. */
+  readonly #order = new Set<TreeNode>();
+  readonly #freeBlocks: number[] = [];
+  #numberedCount = 0;
+
+  constructor(blockPositions: number, blockCountMax: number) {
+    this.blockPositions = blockPositions;
+    this.#blockCountMax = blockCountMax;
+  }
+
+  get blockCount(): number {
+    return this.#order.size;
+  }
+
+  /**
+   * Where the first tokens of a prompt are kept; they count as used.
+   *
+   * @param scope prompts of different scopes have nothing in common
+   * @param countMax how many of the tokens are asked for
+   * @returns one after the other, from the first token on; none where nothing is kept
+   */
+  find(scope: string, tokenIds: readonly number[], countMax: number): readonly BlockSpan[] {
+    const root = this.#roots.get(scope);
+    if (root === undefined) return [];
+    const { path, spans } = matchFrom(root, tokenIds, countMax);
+    this.#use(path);
+    return spans;
+  }
+
+  /**
+   * Keeps the first tokens of a prompt as far as there are blocks for them, for which the least recently used ones go.
+   *
+   * @returns the positions that were not kept before, which the caller now has to write
+   */
+  add(scope: string, tokenIds: readonly number[], count: number): readonly BlockSpan[] {
+    const root = this.#roots.get(scope) ?? rootNode(scope);
+    const match = matchFrom(root, tokenIds, count);
+    this.#use(match.path);
+    const path = new Set(match.path);
+    const written: BlockSpan[] = [];
+    let node = present(match.path.at(-1), "the root of a path");
+    let place = match.matchedCount;
+    for (let start = match.count; start < count;) {
+      // What ends with its block's last token is continued in the block itself.
+      if (node.block === null || place < node.tokenIds.length || place === this.blockPositions) {
+        const block = this.#takeBlock(path);
+        if (block === null) break;
+        node = this.#addChild(node, block, childKey(place, tokenIds[start]));
+        path.add(node);
+        place = 0;
+      }
+      const added = tokenIds.slice(start, Math.min(count, start + this.blockPositions - place));
+      const block = present(node.block, "the block of a node below the root");
+      written.push({ block, place, start, count: added.length });
+      node.tokenIds.push(...added);
+      start += added.length;
+      place += added.length;
+    }
+    this.#use([...path]);
+    return written;
+  }
+
+  /**
+   * Changes how many blocks there may be.
+   *
+   * @returns the numbers of those that went
+   */
+  limit(blockCountMax: number): readonly number[] {
+    this.#blockCountMax = blockCountMax;
+    const dropped: number[] = [];
+    while (this.#order.size > blockCountMax) dropped.push(this.#dropOldest());
+    return dropped;
+  }
+
+  /** A block that is free, or that is taken from the oldest node; null where none is left but those of `path`. */
+  #takeBlock(path: ReadonlySet<TreeNode>): number | null {
+    if (this.#order.size >= this.#blockCountMax) {
+      const [oldest] = this.#order;
+      if (oldest === undefined || path.has(oldest)) return null;
+      this.#dropOldest();
+    }
+    return this.#freeBlocks.pop() ?? this.#numberedCount++;
+  }
+
+  #addChild(parent: TreeNode, block: number, key: string): TreeNode {
+    assert(!parent.children.has(key), "a new child begins as no other does");
+    const child: TreeNode = { block, parent, key, tokenIds: [], children: new Map() };
+    parent.children.set(key, child);
+    if (parent.block === null) this.#roots.set(parent.key, parent);
+    this.#order.add(child);
+    return child;
+  }
+
+  #dropOldest(): number {
+    const [oldest] = this.#order;
+    assert(oldest.children.size === 0, "what continues a node goes before it");
+    this.#order.delete(oldest);
+    const parent = present(oldest.parent, "the parent of a node below the root");
+    parent.children.delete(oldest.key);
+    if (parent.block === null && parent.children.size === 0) this.#roots.delete(parent.key);
+    const block = present(oldest.block, "the block of a node below the root");
+    this.#freeBlocks.push(block);
+    return block;
+  }
+
+  /** From the last node to the first, so that each stands before those that lead to it. */
+  #use(path: readonly TreeNode[]): void {
+    for (let depth = path.length - 1; depth > 0; depth--) {
+      this.#order.delete(path[depth]);
+      this.#order.add(path[depth]);
+    }
+  }
+}
+
+function rootNode(scope: string): TreeNode {
+  return { block: null, parent: null, key: scope, tokenIds: [], children: new Map() };
+}
+
+function childKey(place: number, tokenId: number): string {
+  return `${place} ${tokenId}`;
+}
+
+/** Follows a prompt's first tokens as far as they are kept. */
+function matchFrom(root: TreeNode, tokenIds: readonly number[], countMax: number): Match {
+  const path = [root];
+  const spans: BlockSpan[] = [];
+  let node = root;
+  let count = 0;
+  let matchedCount = 0;
+  while (count < countMax) {
+    const child = node.children.get(childKey(matchedCount, tokenIds[count]));
+    if (child === undefined) break;
+    const { block, tokenIds: kept } = child;
+    const most = Math.min(kept.length, countMax - count);
+    matchedCount = 0;
+    while (matchedCount < most && kept[matchedCount] === tokenIds[count + matchedCount]) matchedCount += 1;
+    spans.push({
+      block: present(block, "the block of a child"),
+      place: 0,
+      start: count,
+      count: matchedCount,
+    });
+    path.push(child);
+    count += matchedCount;
+    node = child;
+  }
+  return { path, spans, count, matchedCount };
+}

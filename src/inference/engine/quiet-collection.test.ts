@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { garbageCollector, QuietCollection } from "./quiet-collection.ts";
+
+test("collects once after each stretch of work, and not during it", async () => {
+  const clock = new FakeClock();
+  let count = 0;
+  const collection = new QuietCollection(clock, () => (count += 1));
+  for (let step = 0; step < 20; step++) {
+    collection.postpone();
+    await clock.advance(500);
+  }
+  assert.equal(count, 0);
+  await clock.advance(10_000);
+  assert.equal(count, 1);
+  collection.postpone();
+  await clock.advance(10_000);
+  assert.equal(count, 2);
+});
+
+test("frees an array that nothing holds, and no other", async () => {
+  const collect = garbageCollector();
+  const held = new Float32Array(2 ** 20);
+  const references = [held, new Float32Array(2 ** 20)].map((array) => new WeakRef(array));
+  // A reference holds what it refers to until the turn is over.
+  await setImmediate();
+  collect();
+  assert.deepEqual(
+    references.map((reference) => reference.deref() === held),
+    [true, false],
+  );
+  assert.equal(references[1].deref(), undefined);
+});

@@ -1,0 +1,226 @@
+// The runner gives a row the same numbers, to the last bit, whatever is computed with it: other rows of a step, other
+// parts of prompts in a call, and however a prompt is cut into parts.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Random, seededRandom } from "../../base/domain/random.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { parseModelConfig, readModelConfig } from "../model/config/read-config.ts";
+import { createRandomAdapter } from "../model/testing/random-adapter.ts";
+import { createRandomWeights, writeModelWeights } from "../model/testing/random-weights.ts";
+import { readQuantizedWeights } from "../model/weights.ts";
+import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
+import { feedsOf } from "./adapters/read-adapter.ts";
+import { KvLane } from "./cache/kv-lane.ts";
+import { createGraphRunner } from "./graph-runner.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
+import { searchedOf, searchSeeds } from "../../base/domain/testing/search.ts";
+import { integerKernels } from "../runtime/integer-kernels.ts";
+
+const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
+
+/** Widths at which the runtime shares the columns of a product out among threads, and cuts its sums differently then. */
+function wideConfig(): ModelConfig {
+  const config = {
+    architectures: ["LlamaForCausalLM"],
+    vocab_size: 64,
+    hidden_size: 576,
+    intermediate_size: 1536,
+    num_hidden_layers: 1,
+    num_attention_heads: 9,
+    num_key_value_heads: 3,
+    head_dim: 64,
+    max_position_embeddings: 64,
+  };
+  return parseModelConfig(config, {}, "a wide model");
+}
+
+function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
+  const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
+  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
+}
+
+function laneOf(runner: ModelRunner, slotCount: number): KvLane {
+  const lane = new KvLane(runner.shape);
+  lane.reshape(slotCount, 128);
+  for (let slot = 0; slot < slotCount; slot++) lane.takeSlot();
+  return lane;
+}
+
+/** Prompts, and a token after each, alone and in batches of every size. */
+async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, what: string): Promise<void> {
+  const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
+  /** The scores of the prompt and of one token after it, for rows computed together. */
+  const compute = async (rows: readonly number[]): Promise<readonly Float32Array[]> => {
+    const lane = laneOf(runner, rows.length);
+    const parts = rows.map((row, slot): PromptPart => ({
+      slot,
+      tokenIds: promptOf(row),
+      logits: row % 2 === 0 ? "all" : "last",
+    }));
+    const prompts = await runner.prefill(lane, adapter, parts);
+    const logits_BV = await runner.decode(lane, adapter, rows);
+    const size = runner.shape.vocabularySize;
+    return prompts.map((logits, slot) =>
+      Float32Array.from([...logits, ...logits_BV.subarray(slot * size, (slot + 1) * size)]),
+    );
+  };
+  const alone = new Map<number, Float32Array>();
+  for (const row of Array(64).keys()) alone.set(row, (await compute([row]))[0]);
+  for (const size of batchSizes) {
+    const rows = Array.from({ length: size }, (_, index) => (7 * index + size) % 64);
+    const together = await compute(rows);
+    rows.forEach((row, index) =>
+      assert.deepEqual(together[index], alone.get(row), `${what}, row ${row} in a batch of ${size}`),
+    );
+  }
+}
+
+for (const quantization of searchedOf(["8", "4"] as const, 1)) {
+  test(`with weights of ${quantization} bits, a row is the same alone and in any batch`, async () => {
+    const config = wideConfig();
+    const folder = mkdtempSync(join(tmpdir(), "hone-rows-"));
+    const weights = createRandomWeights(config, { seed: 1, deviation: 0.2 });
+    writeModelWeights(folder, config, { weights, type: "F32" });
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
+    rmSync(folder, { recursive: true });
+    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
+    const runner = await createGraphRunner(options);
+    await checkBatches(runner, null, `${quantization} bits`);
+    const adapter = randomAdapter(config, 16);
+    await checkBatches(runner, adapter, `${quantization} bits with an adapter`);
+    const random = seededRandom("pairs", quantization);
+    for (const pair of [
+      [null, null],
+      [null, adapter],
+      [adapter, randomAdapter(config, 3)],
+    ] as const)
+      await checkPairs(runner, pair, random);
+    await runner.close();
+  });
+}
+
+test("at every rank, a row of an adapter is the same alone and in any batch", async () => {
+  const config = wideConfig();
+  const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1, deviation: 0.2 }));
+  const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
+  for (const rank of searchedOf([1, 8, 16, 17, 32, 64, 256], 2)) {
+    const adapter = randomAdapter(config, rank);
+    await checkBatches(runner, adapter, `rank ${rank}`);
+  }
+  await runner.close();
+});
+
+/** Rows of two lanes in one call, of other lengths, numbers and capacities; each is compared with its lane by itself. */
+async function checkPairs(
+  runner: ModelRunner,
+  [one, other]: readonly [LoadedAdapter | null, LoadedAdapter | null],
+  random: Random,
+): Promise<void> {
+  const { vocabularySize, layerCount } = runner.shape;
+  const fill = async (
+    adapter: LoadedAdapter | null,
+    count: number,
+    capacity: number,
+  ): Promise<DecodingRows> => {
+    const lane = new KvLane(runner.shape);
+    lane.reshape(count, capacity);
+    const ids = (length: number): readonly number[] =>
+      Array.from({ length }, () => random.index(vocabularySize));
+    const parts = Array.from({ length: count }, (): PromptPart => {
+      const slot = lane.takeSlot();
+      return { slot, tokenIds: ids(1 + random.index(50)), logits: "none" };
+    });
+    await runner.prefill(lane, adapter, parts);
+    return { lane, adapter, tokenIds: ids(count) };
+  };
+  const pair = [
+    await fill(one, 1 + random.index(9), 64),
+    await fill(other, 1 + random.index(9), 192),
+  ] as const;
+  const computed = ({ lane }: DecodingRows): readonly Float32Array[] =>
+    lane.lengths.flatMap((_, slot) =>
+      Array.from({ length: layerCount }, (_, layer) => lane.keys(layer, slot, 1).slice()),
+    );
+  const takeBack = ({ lane }: DecodingRows): void =>
+    lane.lengths.forEach((_, slot) => lane.advance(slot, -1));
+  for (let step = 0; step < 3; step++) {
+    const logits: Float32Array[] = [];
+    for (const { lane, adapter, tokenIds } of pair) logits.push(await runner.decode(lane, adapter, tokenIds));
+    const alone = pair.map(computed);
+    pair.forEach(takeBack);
+    assert.ok(runner.pairs(one, other));
+    assert.deepEqual(await runner.decodePair(pair), logits, `step ${step}`);
+    assert.deepEqual(pair.map(computed), alone, `keys of step ${step}`);
+  }
+}
+
+/** Prompts cut and grouped at random; every row of scores that comes back is checked. */
+async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, random: Random): Promise<void> {
+  const { vocabularySize } = runner.shape;
+  const prompts = [70, 9, 33, 65, 2, 48].map((length) =>
+    Array.from({ length }, () => random.index(vocabularySize)),
+  );
+  const whole: Float32Array[] = [];
+  for (const tokenIds of prompts) {
+    const lane = laneOf(runner, 1);
+    whole.push(...(await runner.prefill(lane, adapter, [{ slot: 0, tokenIds, logits: "all" }])));
+  }
+  const lane = laneOf(runner, prompts.length);
+  const modes = ["all", "last", "none"] as const;
+  for (;;) {
+    const open = prompts.flatMap((prompt, slot) => (lane.lengths[slot] < prompt.length ? [slot] : []));
+    if (open.length === 0) return;
+    const chosen = open.filter(() => random.uniform() < 0.7);
+    const starts = [...lane.lengths];
+    const parts = chosen.map((slot): PromptPart => {
+      const count = 1 + random.index(40);
+      const tokenIds = prompts[slot].slice(starts[slot], starts[slot] + count);
+      return { slot, tokenIds, logits: modes[random.index(3)] };
+    });
+    const results = parts.length === 0 ? [] : await runner.prefill(lane, adapter, parts);
+    parts.forEach(({ slot, tokenIds, logits }, index) => {
+      const end = (starts[slot] + tokenIds.length) * vocabularySize;
+      // Hidden states are held to the same bits by test/exactness.
+      const rowCount = { all: tokenIds.length, last: 1, none: 0, "last-hidden": 0 }[logits];
+      const expected = whole[slot].subarray(end - rowCount * vocabularySize, end);
+      assert.deepEqual(results[index], expected, `${logits} of ${tokenIds.length} after ${starts[slot]}`);
+    });
+  }
+}
+
+for (const [name, quantization] of [
+  ["llama", "off"],
+  ["mistral-sliding", "off"],
+  ["gemma3", "off"],
+  ["qwen3", "off"],
+  ["llama", "8"],
+  ["llama", "4"],
+  ["gemma3", "8"],
+] as const) {
+  test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way, and rows of two lanes those of each`, async () => {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    const config = readModelConfig(folder);
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
+    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
+    const runner = await createGraphRunner(options);
+    const small = randomAdapter(config, 4);
+    for (const pair of [
+      [null, null],
+      [small, null],
+      [small, small],
+      [randomAdapter(config, 16), small],
+    ] as const)
+      await checkPairs(runner, pair, seededRandom("pairs", name));
+    for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)]) {
+      for (const seed of searchSeeds(1)) {
+        await checkCuts(runner, adapter, seededRandom("cuts", name, seed));
+      }
+    }
+    await runner.close();
+  });
+}

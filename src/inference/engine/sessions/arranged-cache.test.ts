@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { seededRandom } from "../../../base/domain/random.ts";
+import { GraphBuilder } from "../../../lib/graph/builder.ts";
+import type { Graph } from "../../../lib/graph/graph.ts";
+import type { WeightSource } from "../../../lib/graph/weight-source.ts";
+import { mountSmallDisk } from "../../../../test/small-disk.ts";
+import { mappedWeights } from "./arranged-cache.ts";
+
+type Weights = ReadonlyMap<string, WeightSource>;
+
+function product([outputs, inputs]: readonly [number, number]): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", inputs]);
+  const w = builder.parameter("w", [outputs, inputs]);
+  return builder.build({ y: builder.matMul(x, w, { transposeB: true }) });
+}
+
+test("large weights are arranged once for each content, and one model's earlier ones go", async () => {
+  const root = mkdtempSync(join(tmpdir(), "arranged-cache-"));
+  const folder = join(root, "cache");
+  const random = seededRandom("weights");
+  const shape = [4096, 4352] as const;
+  const values = Float32Array.from({ length: shape[0] * shape[1] }, () => random.uniform());
+  writeFileSync(join(root, "weights"), new Uint8Array(values.buffer));
+  const weights: Weights = new Map([["w", { file: join(root, "weights"), offset: 0 }]]);
+  const make = (model: string, weightsHash: string): Promise<Weights> =>
+    mappedWeights(product(shape), { folder, model, weightsHash }, { weights, threads: 1 });
+  const stamps = (): ReadonlyMap<string, number> =>
+    new Map(readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mtimeMs]));
+  try {
+    const readOnly = { folder, model: "one", weightsHash: "a", isReadOnly: true };
+    await assert.rejects(mappedWeights(product(shape), readOnly, { weights, threads: 1 }), /is missing/);
+    assert.equal(existsSync(folder), false, "nothing was written");
+    assert.ok("arranged" in ((await make("one", "a")).get("w") ?? {}));
+    const first = stamps();
+    await make("one", "a");
+    assert.deepEqual(stamps(), first, "made once");
+    await make("other", "a");
+    assert.equal(stamps().size, 2, "each model has its own");
+    const [name = ""] = first.keys();
+    mkdirSync(join(folder, `${name}.1.partial`));
+    await make("one", "b");
+    assert.equal(stamps().size, 2, "what was arranged of a model's earlier weights is gone");
+    assert.ok(!stamps().has(name));
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test("small weights, and those in memory, stay as they are", async () => {
+  const folder = join(tmpdir(), "never-made");
+  const cache = { folder, model: "one", weightsHash: "a" };
+  const inMemory: Weights = new Map([["w", { data: new Float32Array(4096 * 4352) }]]);
+  assert.equal(
+    await mappedWeights(product([4096, 4352]), cache, { weights: inMemory, threads: 1 }),
+    inMemory,
+  );
+  const small: Weights = new Map([["w", { file: "not read", offset: 0 }]]);
+  assert.equal(await mappedWeights(product([64, 64]), cache, { weights: small, threads: 1 }), small);
+});
+
+test("a disk without room for them is found before anything is written, and the error says how much is missing", async (context) => {
+  const disk = mountSmallDisk(16);
+  if (disk === null) {
+    context.skip("this machine lets tests mount no small disk");
+    return;
+  }
+  try {
+    const weights: Weights = new Map([["w", { file: "not read", offset: 0 }]]);
+    const cache = { folder: disk.folder, model: "one", weightsHash: "a" };
+    await assert.rejects(mappedWeights(product([4096, 4352]), cache, { weights, threads: 1 }), {
+      code: "unavailable",
+      message: /takes 204 MiB until it is done.*room for 16 MiB/,
+    });
+    assert.deepEqual(readdirSync(disk.folder), []);
+  } finally {
+    disk.remove();
+  }
+});

@@ -1,0 +1,151 @@
+// The sessions of a model's serving graphs: which there are and when they are made: at its first use, unless that was done
+// before. All have their weights arranged, since only so are a row's numbers the same alone and among others; where they have
+// them from is the caller's concern, and what goes through a session is not known here.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { Device } from "../../../base/domain/model.ts";
+import type { Graph } from "../../../lib/graph/graph.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import type { LoraForm } from "../../model/lora.ts";
+import {
+  buildContinuationGraph,
+  buildDecodeGraph,
+  buildDraftGraph,
+  buildPrefillGraph,
+  type ServingOptions,
+} from "../../model/serving-graphs.ts";
+import { buildPairedGraph } from "../../model/serving/paired-graph.ts";
+import type { WeightForms } from "../../model/quantized/weight-forms.ts";
+import type { WeightSource } from "../../../lib/graph/weight-source.ts";
+import { createSession, type Session } from "../../runtime/session.ts";
+
+/**
+ * First parts of prompts, later parts of several, that of one alone, one token a row, several a row that were drafted, and
+ * one a row of two caches.
+ */
+export type GraphKind = "first" | "later" | "later-alone" | "token" | "drafts" | "pair";
+
+/** In which form a graph takes an adapter; null takes none. */
+type Lora = LoraForm | null;
+
+export interface SessionsOptions {
+  readonly config: ModelConfig;
+  /** For every parameter of the graphs. */
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  /** How the weights are stored; absent means in float32. */
+  readonly forms?: WeightForms;
+  readonly threads: number;
+  /** Whether steps with drafts are to be ready too. */
+  readonly takesDrafts?: boolean;
+  /** Absent means the processor. */
+  readonly device?: Device;
+}
+
+/** By the kinds of the sessions that are made of them. */
+export type GraphsOfEveryRequest = Readonly<Record<"token" | "first", Graph>>;
+
+/** Those of a model without an adapter. */
+export function graphsOfEveryRequest({
+  config,
+  forms,
+}: Pick<SessionsOptions, "config" | "forms">): GraphsOfEveryRequest {
+  const options = { lora: null, forms };
+  return { token: graphOf("token", config, options), first: graphOf("first", config, options) };
+}
+
+export class ServingSessions {
+  readonly #options: SessionsOptions;
+  readonly #sessions = new Map<string, Promise<Session>>();
+  readonly #made = new Set<string>();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Makes what every request needs, of {@link graphsOfEveryRequest}. */
+  async prepare({ token, first }: GraphsOfEveryRequest): Promise<void> {
+    await this.#keep(nameOf("token", null), token);
+    await this.#keep(nameOf("first", null), first);
+  }
+
+  /** Each makes a session that some requests need; those of adapters of great rank wait until there is one. */
+  furtherTasks(): readonly (() => Promise<unknown>)[] {
+    const kinds: readonly (readonly [GraphKind, Lora])[] = [
+      ["token", "whole"],
+      ["first", "whole"],
+      ["later", null],
+      ["later", "whole"],
+      ["later-alone", null],
+      ["later-alone", "whole"],
+      ["drafts", null],
+      ["drafts", "whole"],
+      ["pair", null],
+      ["pair", "whole"],
+    ];
+    const wanted = kinds.filter(([kind]) => kind !== "drafts" || this.#options.takesDrafts);
+    return wanted.map(
+      ([kind, lora]) =>
+        () =>
+          this.get(kind, lora),
+    );
+  }
+
+  /** Whether a call need not wait for it to be made. */
+  has(kind: GraphKind, lora: Lora): boolean {
+    return this.#made.has(nameOf(kind, lora));
+  }
+
+  /** Each makes a session that requests with an adapter of this form need. */
+  tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
+    const drafts = this.#options.takesDrafts === true ? (["drafts"] as const) : [];
+    const kinds = ["token", "first", "later", ...drafts] as const;
+    return kinds.map((kind) => () => this.get(kind, lora));
+  }
+
+  /** @throws ServiceError `internal` when it cannot be made; the next call tries again */
+  get(kind: GraphKind, lora: Lora): Promise<Session> {
+    const name = nameOf(kind, lora);
+    const { config, forms } = this.#options;
+    return this.#sessions.get(name) ?? this.#keep(name, graphOf(kind, config, { lora, forms }));
+  }
+
+  #keep(name: string, graph: Graph): Promise<Session> {
+    const { weights, threads, device } = this.#options;
+    // Sessions run one after the other, and each run has other sizes: what one of them kept, the others would need.
+    const memory = { plansMemory: false, keepsMemory: false };
+    const making = createSession(graph, { weights, threads, device, ...memory });
+    this.#sessions.set(name, making);
+    making.then(
+      () => this.#made.add(name),
+      () => this.#sessions.delete(name),
+    );
+    return making;
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) await (await session).release();
+    this.#sessions.clear();
+  }
+}
+
+function nameOf(kind: GraphKind, lora: Lora): string {
+  return `${kind} ${lora ?? "base"}`;
+}
+
+function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions): Graph {
+  switch (kind) {
+    case "first":
+      return buildPrefillGraph(config, options);
+    case "later":
+      return buildContinuationGraph(config, options);
+    case "later-alone":
+      return buildContinuationGraph(config, options, 1);
+    case "token":
+      return buildDecodeGraph(config, options);
+    case "drafts":
+      return buildDraftGraph(config, options);
+    case "pair":
+      return buildPairedGraph(config, options);
+    default:
+      return unreachable(kind);
+  }
+}

@@ -1,0 +1,81 @@
+// The embedded engine in this process, as the engine's contract examines it.
+import type { Quantization } from "../../../base/domain/model.ts";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import { answerOf, ask, modelFolder, recorded, vocabulary } from "../contract/engine-under-test.ts";
+import type { EngineUnderTest } from "../contract/engine-under-test.ts";
+import { LoopEngine } from "../loop-engine.ts";
+import { openingOf } from "../opening/model-opening.ts";
+import { openModelFolder } from "../opening/open-model-folder.ts";
+import { engineSettingsWith, type EngineSettings } from "../settings.ts";
+import { constraintSettingsWith } from "../token-masks/settings.ts";
+
+/** So little room that prompts are computed in parts, choices in portions, and requests wait for one another. */
+const narrow = {
+  threads: 1,
+  kvCacheBytesMax: 2 ** 22,
+  slotCountMax: 12,
+  tokensPerStepMax: 32,
+  promptChunkTokens: 16,
+  scheduling: "priority",
+} as const satisfies Partial<EngineSettings>;
+
+/** Holds no model. */
+export const emptyFolder = "test/fixtures/goldens/training";
+
+export interface EmbeddedOptions {
+  readonly folder?: string;
+  readonly cacheFolder: string;
+  readonly waitingCountMax: number;
+  readonly quantization?: Quantization;
+}
+
+export function embeddedEngine({
+  folder = modelFolder,
+  cacheFolder,
+  waitingCountMax,
+  quantization = "off",
+}: EmbeddedOptions): LoopEngine {
+  const settings = engineSettingsWith({ ...narrow, waitingCountMax });
+  const opening = openingOf({ modelFolder: folder, cacheFolder, quantization, settings });
+  return new LoopEngine({
+    openModel: () => openModelFolder(opening, silentLogger),
+    vocabulary,
+    settings,
+    constraints: constraintSettingsWith(),
+    logger: silentLogger,
+  });
+}
+
+/** How far rounding moves log-probabilities, by the bits that most weights are computed with. */
+const toleranceOf = { "8": 0.1, "4": 1 } as const;
+
+/**
+ * The engine over rounded weights. Call it before a test is registered: its own answers are computed first, and tests begin
+ * when a module waits.
+ */
+export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Promise<EngineUnderTest> {
+  const make = (waitingCountMax: number, folder?: string): LoopEngine =>
+    embeddedEngine({ folder, cacheFolder, waitingCountMax, quantization: bits });
+  const engine = make(1);
+  await engine.start();
+  const answer = await answerOf(engine, ask({ maxTokens: recorded.answer.length }));
+  await engine.stop();
+  return {
+    name: `embedded engine with weights of ${bits} bits`,
+    make: ({ waitingCountMax }) => make(waitingCountMax),
+    failing: { code: "not_found", make: () => make(1, emptyFolder) },
+    rounding: { answer: answer.ids(), logprobTolerance: toleranceOf[bits] },
+  };
+}
+
+/** The engine in float32. */
+export function embeddedUnderTest(cacheFolder: string): EngineUnderTest {
+  return {
+    name: "embedded engine",
+    make: ({ waitingCountMax }) => embeddedEngine({ cacheFolder, waitingCountMax }),
+    failing: {
+      code: "not_found",
+      make: () => embeddedEngine({ folder: emptyFolder, cacheFolder, waitingCountMax: 1 }),
+    },
+  };
+}

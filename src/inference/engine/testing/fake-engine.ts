@@ -1,0 +1,32 @@
+// For tests: an engine whose tokens cost nothing, and which breaks down at one of them.
+import { packVocabulary } from "../../../base/domain/vocabulary.ts";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import type { EngineProgress } from "../carrier/serve-engine.ts";
+import { constraintSettingsWith } from "../token-masks/settings.ts";
+import { LoopEngine } from "../loop-engine.ts";
+import type { PromptPart } from "../model-runner.ts";
+import { engineSettingsWith } from "../settings.ts";
+import { FakeRunner } from "./fake-runner.ts";
+
+/** A prompt with this token ends the process. */
+export const fatalTokenId = 13;
+
+class FragileRunner extends FakeRunner {
+  override prefill(...args: Parameters<FakeRunner["prefill"]>): ReturnType<FakeRunner["prefill"]> {
+    const parts: readonly PromptPart[] = args[2];
+    if (parts.some(({ tokenIds }) => tokenIds.includes(fatalTokenId))) throw new Error("a fault in a step");
+    return super.prefill(...args);
+  }
+}
+
+/** The same engine in this process. */
+export function createFakeEngine(progress: Partial<EngineProgress> = {}): LoopEngine {
+  return new LoopEngine({
+    openModel: () => Promise.resolve({ runner: new FragileRunner() }),
+    vocabulary: packVocabulary([new Uint8Array([0x61])]),
+    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26, transferBytesMax: 2 ** 24 }),
+    constraints: constraintSettingsWith(),
+    logger: silentLogger,
+    ...progress,
+  });
+}

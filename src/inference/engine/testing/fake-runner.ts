@@ -1,0 +1,173 @@
+// A runner for tests: the next token's scores are a hash of the whole history, which it reads back from the cache. So a
+// slot that was moved, copied or grown wrongly changes the tokens. Computes nothing that resembles a model.
+import { assert } from "../../../base/domain/assert.ts";
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { KvLane } from "../cache/kv-lane.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
+
+export const fakeShape: ModelShape = {
+  layerCount: 2,
+  kvHeadCount: 2,
+  headSize: 2,
+  vocabularySize: 64,
+  contextLength: 512,
+};
+
+/** The scores after a history, with an adapter of this revision; tests compute from it what an engine must answer. */
+export function fakeLogits(history: readonly number[], revision: string | null): Float32Array {
+  let state = Array.from(revision ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
+  for (const token of history) state = mix(state, token);
+  return Float32Array.from({ length: fakeShape.vocabularySize }, (_, id) => (mix(state, id) % 4096) / 512);
+}
+
+export class FakeRunner implements ModelRunner {
+  readonly shape = fakeShape;
+  readonly hiddenSize = fakeShape.vocabularySize;
+  /** The number of rows of each call, for tests that look at batches. */
+  readonly prefillSizes: number[] = [];
+  readonly decodeSizes: number[] = [];
+  /** Of each call for two lanes the rows of both. */
+  readonly pairSizes: (readonly number[])[] = [];
+  /** Of each call with drafts the number of tokens of each row. */
+  readonly draftSizes: (readonly number[])[] = [];
+  readonly droppedIds: string[] = [];
+  readonly readyIds: string[] = [];
+  /** When set, every score is not a number. */
+  isBroken = false;
+
+  loadAdapter(reference: AdapterReference): LoadedAdapter {
+    if (reference.folder === "missing") {
+      throw new ServiceError({ code: "not_found", message: "There is no such adapter." });
+    }
+    return { id: reference.id, revision: reference.hash ?? reference.id, rank: 1, feeds: {} };
+  }
+
+  prepareAdapter(): Promise<void> | null {
+    return null;
+  }
+
+  makeReady({ id }: LoadedAdapter): Promise<void> {
+    this.readyIds.push(id);
+    return Promise.resolve();
+  }
+
+  dropAdapter(id: string): void {
+    this.droppedIds.push(id);
+  }
+
+  prefill(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
+    this.prefillSizes.push(parts.length);
+    const { vocabularySize } = this.shape;
+    const results = parts.map(({ slot, tokenIds, logits }) => {
+      const rows = tokenIds.map((id) => {
+        this.#append(lane, slot, id);
+        return this.#scores(lane, adapter, slot);
+      });
+      // What scores are made of are the scores themselves.
+      const wanted = logits === "all" ? rows : logits === "none" ? [] : rows.slice(-1);
+      const joined = new Float32Array(wanted.length * vocabularySize);
+      wanted.forEach((scores_V, row) => joined.set(scores_V, row * vocabularySize));
+      return joined;
+    });
+    return Promise.resolve(results);
+  }
+
+  decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array> {
+    this.decodeSizes.push(tokenIds.length);
+    const { vocabularySize } = this.shape;
+    const logits_BV = new Float32Array(tokenIds.length * vocabularySize);
+    tokenIds.forEach((id, slot) => {
+      this.#append(lane, slot, id);
+      logits_BV.set(this.#scores(lane, adapter, slot), slot * vocabularySize);
+    });
+    return Promise.resolve(logits_BV);
+  }
+
+  decodeDrafts(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly (readonly number[])[],
+  ): Promise<readonly Float32Array[]> {
+    this.draftSizes.push(tokenIds.map(({ length }) => length));
+    const { vocabularySize } = this.shape;
+    const results = tokenIds.map((ids, slot) => {
+      const logits_TV = new Float32Array(ids.length * vocabularySize);
+      for (const [row, id] of ids.entries()) {
+        this.#append(lane, slot, id);
+        logits_TV.set(this.#scores(lane, adapter, slot), row * vocabularySize);
+      }
+      lane.advance(slot, 1 - ids.length);
+      return logits_TV;
+    });
+    return Promise.resolve(results);
+  }
+
+  isReadyForDrafts(): boolean {
+    return true;
+  }
+
+  async decodePair(
+    pair: readonly [DecodingRows, DecodingRows],
+  ): Promise<readonly [Float32Array, Float32Array]> {
+    this.pairSizes.push(pair.map(({ tokenIds }) => tokenIds.length));
+    const [one, other] = pair.map(({ lane, adapter, tokenIds }) => this.decode(lane, adapter, tokenIds));
+    return [await one, await other];
+  }
+
+  pairs(): boolean {
+    return true;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #append(lane: KvLane, slot: number, id: number): void {
+    const { layerCount, kvHeadCount, headSize } = this.shape;
+    for (let layer = 0; layer < layerCount; layer++) {
+      const keys = new Float32Array(kvHeadCount * headSize).fill(id + layer);
+      lane.write(
+        layer,
+        slot,
+        { row: 0, start: 0, count: 1 },
+        { keys, values: keys.map((value) => -value), positionCount: 1 },
+      );
+    }
+    lane.advance(slot, 1);
+  }
+
+  /** The scores after what a slot holds. */
+  #scores(lane: KvLane, adapter: LoadedAdapter | null, slot: number): Float32Array {
+    const scores_V = fakeLogits(this.#history(lane, slot), adapter?.revision ?? null);
+    return this.isBroken ? scores_V.fill(NaN) : scores_V;
+  }
+
+  /** Reads a slot's tokens back, and checks that all layers, heads and values say the same. */
+  #history(lane: KvLane, slot: number): readonly number[] {
+    const { layerCount, kvHeadCount, headSize } = this.shape;
+    const first = Array.from(lane.keys(0, slot, 1).subarray(0, lane.lengths[slot] * headSize));
+    const history = first.filter((_, index) => index % headSize === 0);
+    for (let layer = 0; layer < layerCount; layer++) {
+      for (let head = 0; head < kvHeadCount; head++) {
+        history.forEach((token, position) => {
+          const place = (head * lane.capacity + position) * headSize;
+          assert(lane.keys(layer, slot, 1)[place] === token + layer, "keys are where they belong");
+          assert(lane.values(layer, slot, 1)[place + 1] === -token - layer, "values are where they belong");
+        });
+      }
+    }
+    return history;
+  }
+}
+
+function mix(state: number, value: number): number {
+  let hash = Math.imul(state ^ (value + 0x9e37), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

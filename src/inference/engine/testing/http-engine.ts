@@ -1,0 +1,246 @@
+// An engine that is asked over HTTP, as remote ones are, for the contract's tests: it offers what it is told to and no
+// more, is not exact, and knows adapters by the names under which they were loaded. Behind the socket is any engine.
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import type {
+  AdapterReference,
+  ChoiceRequest,
+  Engine,
+  EngineCapabilities,
+  EngineFeature,
+  EngineState,
+  EngineStatus,
+  GeneratedToken,
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+} from "../../../base/domain/generation.ts";
+import { serviceOf } from "../../../base/domain/lifecycle.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { errorOf, failureOf, type Failure } from "../../../base/processes/carried-error.ts";
+import type { GenerationStream } from "../generation-stream.ts";
+import { Generations, unavailable } from "../generations.ts";
+
+/** A line of an answer. */
+type Line = { readonly events: readonly GenerationEvent[] } | { readonly failure: Failure };
+
+export interface HttpEngineOptions {
+  readonly features: readonly EngineFeature[];
+  readonly waitingCountMax: number;
+  /** What answers; started and stopped with the engine. */
+  readonly behind: Engine;
+  /** Whether nothing listens. */
+  readonly isDown?: boolean;
+}
+
+export class HttpEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly #generations: Generations;
+  readonly #remote: RemoteServer;
+  readonly #isDown: boolean;
+  readonly #loaded = new Map<string, Promise<void>>();
+  #lastCall = 0;
+  #url = "";
+  #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
+  readonly #life = serviceOf("engine over HTTP", {
+    start: async (signal) => {
+      this.#url = this.#isDown ? "http://127.0.0.1:9" : await this.#remote.start();
+      const limits = await this.#post("/limits", null).catch((error: unknown) => {
+        throw new ServiceError({ code: "unavailable", message: "Nothing answers.", cause: error });
+      });
+      // This file's own answer.
+      if (!signal.aborted) this.#state = { kind: "ready", limits: limits as never };
+    },
+    stop: async () => {
+      this.#state = { kind: "stopped", reason: "The engine is stopped." };
+      this.#generations.failAll("The engine is being stopped.");
+      await this.#remote.stop();
+    },
+  });
+
+  constructor({ features, waitingCountMax, behind, isDown = false }: HttpEngineOptions) {
+    this.capabilities = { features: new Set(features), isExact: false };
+    this.#generations = new Generations(this.capabilities, waitingCountMax);
+    this.#remote = new RemoteServer(behind);
+    this.#isDown = isDown;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  submit(request: GenerationRequest): Generation {
+    const abort = new AbortController();
+    const ended = { state: this.#state, room: this.roomFor(request.choices) };
+    const stream = this.#generations.open(request, ended, { onEnd: () => abort.abort() });
+    void this.#answer({ ...request, id: `call ${++this.#lastCall}` }, stream, abort.signal);
+    return stream;
+  }
+
+  roomFor({ kind }: ChoiceRequest): number {
+    return this.#state.kind === "ready" && kind === "sample" ? this.#state.limits.contextLength : 0;
+  }
+
+  prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#state.kind !== "ready") return Promise.reject(unavailable(this.#state.reason));
+    const name = nameOf(reference);
+    const loading =
+      this.#loaded.get(name) ??
+      this.#post("/v1/load_lora_adapter", { ...reference, id: name }).then(() => undefined);
+    this.#loaded.set(name, loading);
+    loading.catch(() => this.#loaded.delete(name));
+    return loading;
+  }
+
+  dropAdapter(id: string): void {
+    for (const name of this.#loaded.keys()) {
+      if (!name.startsWith(`${id}@`)) continue;
+      this.#loaded.delete(name);
+      void this.#post("/v1/unload_lora_adapter", { id: name });
+    }
+  }
+
+  status(): EngineStatus {
+    return this.#generations.status(this.#state, () => []);
+  }
+
+  async #answer(request: GenerationRequest, stream: GenerationStream, signal: AbortSignal): Promise<void> {
+    try {
+      const { adapter } = request.prompt;
+      if (adapter !== null) await this.prepareAdapter(adapter);
+      const named = adapter && { ...adapter, id: nameOf(adapter) };
+      const body = JSON.stringify({ ...request, prompt: { ...request.prompt, adapter: named } });
+      const answer = await fetch(`${this.#url}/generate`, { method: "POST", body, signal });
+      for await (const line of linesOf(answer)) {
+        if ("failure" in line) throw errorOf(line.failure);
+        for (const event of line.events) stream.push(withNumbers(event));
+      }
+    } catch (error) {
+      // A generation that has ended hears of nothing more.
+      stream.fail(error instanceof ServiceError ? error : unavailable("The engine's server is gone."));
+    }
+  }
+
+  async #post(path: string, body: unknown): Promise<unknown> {
+    const answer = await fetch(`${this.#url}${path}`, { method: "POST", body: JSON.stringify(body) });
+    const said = (await answer.json()) as Partial<Failure>;
+    if (!answer.ok) throw errorOf(said as Failure);
+    return said;
+  }
+}
+
+async function* linesOf({ body }: Response): AsyncGenerator<Line> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of body ?? []) {
+    const lines = (text + decoder.decode(bytes, { stream: true })).split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line) as Line;
+  }
+}
+
+/** Other files under one id are another adapter. */
+function nameOf({ id, hash = "" }: AdapterReference): string {
+  return `${id}@${hash}`;
+}
+
+/** JSON has no NaN, which stands for a log-probability that nobody wanted. */
+function withNumbers(event: GenerationEvent): GenerationEvent {
+  if (event.kind !== "tokens") return event;
+  const tokens = event.tokens.map((token) => ({
+    ...token,
+    logprob: (token.logprob as number | null) ?? NaN,
+  }));
+  return { ...event, tokens };
+}
+
+/** What listens: every answer is of the engine behind it, but for the last digits, and seeds count differently. */
+class RemoteServer {
+  readonly #behind: Engine;
+  readonly #server: Server;
+  #runningCount = 0;
+
+  constructor(behind: Engine) {
+    this.#behind = behind;
+    this.#server = createServer((request, response) => {
+      void this.#route(request, response).catch((error: unknown) => {
+        response.writeHead(400).end(JSON.stringify(failureOf(error, "broken")));
+      });
+    });
+  }
+
+  async start(): Promise<string> {
+    await this.#behind.start();
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    // It listens on TCP.
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    await this.#behind.stop();
+    this.#server.closeAllConnections();
+    if (!this.#server.listening) return;
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Only the engine above asks.
+    const body = (await json(request)) as never;
+    switch (request.url) {
+      case "/generate":
+        return this.#generate(body, response);
+      case "/v1/load_lora_adapter":
+        await this.#behind.prepareAdapter(body);
+        break;
+      case "/v1/unload_lora_adapter":
+        this.#behind.dropAdapter((body as AdapterReference).id);
+        break;
+    }
+    const { state } = this.#behind.status();
+    response.end(JSON.stringify(state.kind === "ready" ? state.limits : {}));
+  }
+
+  async #generate(request: GenerationRequest, response: ServerResponse): Promise<void> {
+    const say = (line: Line): void => void response.write(`${JSON.stringify(line)}\n`);
+    const others = this.#runningCount++;
+    try {
+      const generation = this.#behind.submit(inexact(request, others));
+      response.once("close", () => generation.abort());
+      for await (const batch of generation.events) say({ events: batch.map(shaken) });
+    } catch (error) {
+      say({ failure: failureOf(error, "broken") });
+    } finally {
+      this.#runningCount -= 1;
+      response.end();
+    }
+  }
+}
+
+/** What is drawn depends on how many choices there are, and on what else runs. */
+function inexact(request: GenerationRequest, others: number): GenerationRequest {
+  const { sampling, choices } = request;
+  const count = choices.kind === "sample" ? choices.count : 0;
+  return { ...request, sampling: { ...sampling, seed: sampling.seed * 131 + count + 17 * others } };
+}
+
+/** Log-probabilities whose last digits nobody can rely on. */
+function shaken(event: GenerationEvent): GenerationEvent {
+  if (event.kind !== "tokens") return event;
+  const by = (Math.random() - 0.5) * 1e-6;
+  const shake = <Token extends { readonly logprob: number }>(token: Token): Token => ({
+    ...token,
+    logprob: token.logprob + by,
+  });
+  const tokens = event.tokens.map((token): GeneratedToken => {
+    return { ...shake(token), alternatives: token.alternatives.map(shake) };
+  });
+  return { ...event, tokens };
+}

@@ -1,0 +1,21 @@
+// For one test: a process that starts an engine, says so on standard output, and then waits to be killed.
+import { systemClock } from "../../../base/domain/clock.ts";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import { createEmbeddedEngine } from "../embedded-engine.ts";
+import { constraintSettingsWith } from "../token-masks/settings.ts";
+import { engineSettingsWith } from "../settings.ts";
+import { packVocabulary } from "../../../base/domain/vocabulary.ts";
+
+const engine = createEmbeddedEngine({
+  modelFolder: process.argv[2],
+  cacheFolder: process.argv[3],
+  vocabulary: async () => packVocabulary([]),
+  settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
+  constraints: constraintSettingsWith(),
+  clock: systemClock,
+  logger: silentLogger,
+  log: { level: "silent", format: "json" },
+});
+await engine.start();
+process.stdout.write("ready\n");
+await systemClock.sleep(60_000);

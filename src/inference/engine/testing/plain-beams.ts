@@ -1,0 +1,61 @@
+// Beam search by its definition: every hypothesis is a list of its own, everything that was ever complete is kept, and it
+// goes on to the last token, however hopeless. The oracle of the engine's search. Only for tests.
+import type { FinishReason, GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
+
+export interface PlainAnswer {
+  readonly tokens: readonly GeneratedToken[];
+  readonly reason: FinishReason;
+  readonly stopTokenId: number | null;
+  readonly score: number;
+}
+
+export interface PlainCandidates {
+  /** All tokens that may come, the most probable first. */
+  readonly tokens: readonly GeneratedToken[];
+  /** Whether the answer may end here without a token; looked at where none may come. */
+  readonly mayEnd: boolean;
+}
+
+export interface PlainSearch {
+  readonly width: number;
+  readonly lengthPenalty: number;
+  readonly promptLength: number;
+  readonly stopping: Pick<GenerationRequest["stopping"], "maxTokens" | "stopTokenIds">;
+  readonly candidatesAfter: (answer: readonly number[]) => Promise<PlainCandidates>;
+}
+
+/** The best answers, the best first: at most `width`. */
+export async function searchPlainly(search: PlainSearch): Promise<readonly PlainAnswer[]> {
+  const { width, promptLength, lengthPenalty, candidatesAfter } = search;
+  const { maxTokens, stopTokenIds } = search.stopping;
+  const answers: PlainAnswer[] = [];
+  const complete = (
+    tokens: readonly GeneratedToken[],
+    reason: FinishReason,
+    stopTokenId: number | null,
+  ): void => {
+    const length = promptLength + tokens.length - (stopTokenId === null ? 0 : 1);
+    answers.push({ tokens, reason, stopTokenId, score: sumOf(tokens) / Math.pow(length, lengthPenalty) });
+  };
+  let live: readonly (readonly GeneratedToken[])[] = [[]];
+  for (let step = 0; step < maxTokens; step++) {
+    const next: (readonly GeneratedToken[])[] = [];
+    for (const tokens of live) {
+      const candidates = await candidatesAfter(tokens.map(({ id }) => id));
+      if (candidates.tokens.length === 0 && candidates.mayEnd) complete(tokens, "stop", null);
+      for (const token of candidates.tokens.slice(0, 2 * width)) {
+        if (stopTokenIds.includes(token.id)) complete([...tokens, token], "stop", token.id);
+        else next.push([...tokens, token]);
+      }
+    }
+    live = next.toSorted((one, other) => sumOf(other) - sumOf(one)).slice(0, width);
+  }
+  for (const tokens of live) complete(tokens, "length", null);
+  return answers
+    .toSorted((one, other) => other.score - one.score || sumOf(other.tokens) - sumOf(one.tokens))
+    .slice(0, width);
+}
+
+function sumOf(tokens: readonly GeneratedToken[]): number {
+  return tokens.reduce((sum, { logprob }) => sum + logprob, 0);
+}

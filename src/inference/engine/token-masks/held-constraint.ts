@@ -1,0 +1,126 @@
+// A constraint of one request, wherever it is followed: where it turns out to cost more than one thread allows it, its
+// choices go on where it was compiled again, behind the tokens that they have.
+import { systemClock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constraint-backend.ts";
+import type { Refusal } from "./mask-protocol.ts";
+import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
+
+/** Memory that nobody writes. */
+const nothing = new Int32Array(new SharedArrayBuffer(4));
+
+/** What a thread knows as `key`. */
+export interface Compiled {
+  readonly worker: MaskWorker;
+  readonly key: number;
+  readonly notices: readonly string[];
+}
+
+/** Compiles a constraint elsewhere after a refusal; null where that would be refused too. */
+type Recompile = (refusal: Refusal, options: { readonly signal: AbortSignal }) => Promise<Compiled> | null;
+
+export class HeldConstraint implements PreparedConstraint {
+  readonly #recompile: Recompile;
+  readonly #released = new AbortController();
+  readonly #first: Compiled;
+  #second: Promise<Compiled> | null = null;
+
+  constructor(compiled: Compiled, recompile: Recompile) {
+    this.#first = compiled;
+    this.#recompile = recompile;
+  }
+
+  get notices(): readonly string[] {
+    return this.#first.notices;
+  }
+
+  open(tokenIds: readonly number[] = []): ConstraintCursor {
+    return new HeldCursor(this.#first, tokenIds, (refusal) => this.#moved(refusal));
+  }
+
+  release(): void {
+    const { signal } = this.#released;
+    if (signal.aborted) return;
+    this.#released.abort();
+    releaseKey(this.#first);
+    // Where it was not compiled yet, the signal has seen to it.
+    void this.#second?.then(releaseKey, () => undefined);
+  }
+
+  /** Where choices that were refused go on. */
+  #moved(refusal: Refusal): Promise<Compiled> | null {
+    const { signal } = this.#released;
+    return (this.#second ??= this.#recompile(refusal, { signal }));
+  }
+}
+
+class HeldCursor implements ConstraintCursor {
+  readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
+  readonly #tokenIds: number[];
+  /** Null while it moves to another thread, and once it is closed. */
+  #place: MaskPlace | null;
+  #isClosed = false;
+  #hasMoved = false;
+  #failure: unknown = null;
+
+  constructor(
+    { worker, key }: Compiled,
+    tokenIds: readonly number[],
+    move: (refusal: Refusal) => Promise<Compiled> | null,
+  ) {
+    this.#move = move;
+    this.#tokenIds = [...tokenIds];
+    this.#place = worker.open(key, tokenIds);
+  }
+
+  accept(tokenId: number): void {
+    this.#tokenIds.push(tokenId);
+    this.#place?.accept(tokenId);
+  }
+
+  next(): TokenMask | null {
+    if (this.#failure !== null) throw this.#failure;
+    const read = this.#place?.read() ?? null;
+    if (read === null || "allowed" in read) return read;
+    const moved = this.#hasMoved ? null : this.#move(read);
+    if (moved === null) throw refused(read);
+    this.#hasMoved = true;
+    this.#leave();
+    void this.#goOn(moved);
+    return null;
+  }
+
+  waitUntil(endMs: number): void {
+    if (this.#place !== null) this.#place.waitUntil(endMs);
+    // It moves by a message, which comes between steps. Bounded by the caller's time, which is a few milliseconds.
+    else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#place?.close();
+    this.#place = null;
+  }
+
+  async #goOn(moved: Promise<Compiled>): Promise<void> {
+    try {
+      const { worker, key } = await moved;
+      if (!this.#isClosed) this.#place = worker.open(key, this.#tokenIds);
+    } catch (error) {
+      this.#failure = error;
+    }
+  }
+}
+
+function releaseKey({ worker, key }: Compiled): void {
+  worker.release(key);
+}
+
+/** The error of a request whose constraint is refused. */
+export function refused({ message }: Refusal): ServiceError {
+  return new ServiceError({ code: "unsupported", message });
+}

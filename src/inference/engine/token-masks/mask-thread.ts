@@ -1,0 +1,165 @@
+// A thread that compiles constraints and computes masks, beside the one that computes the model. Takes turns: the mask of
+// every place that waits for one, then one constraint, so that neither holds up the other for long. Runs until it is
+// terminated, and sleeps while there is nothing to do.
+import { setPriority } from "node:os";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { assert, present } from "../../../base/domain/assert.ts";
+import type { Constraint } from "../../../base/domain/constraint.ts";
+import { unpackVocabulary } from "../../../base/domain/vocabulary.ts";
+import { ground } from "../../../lib/constraints/grammar/ground.ts";
+import { readLanguage } from "../../../lib/constraints/grammar/language.ts";
+import { CompiledConstraint, type Matcher } from "../../../lib/constraints/grammar/matcher.ts";
+import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
+import { ConstraintRefusal } from "../../../lib/constraints/regex/limits.ts";
+import { ConstraintCache, type CachedConstraint } from "./constraint-cache.ts";
+import { MaskBoard } from "./mask-board.ts";
+import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
+import { ThreadSignals } from "./thread-signals.ts";
+
+/** A choice that is held to a constraint. */
+interface Place {
+  readonly place: number;
+  readonly constraint: CachedConstraint;
+  readonly matcher: Matcher;
+  /** The last move that was looked at. */
+  movedAt: number;
+}
+
+const port = present(parentPort, "the port of the engine's thread");
+// What the engine's thread gave this one.
+const data = workerData as MaskThreadData;
+// Only there it is the priority of this thread alone.
+if (process.platform === "linux") setPriority(data.niceness);
+const trie = buildTokenTrie({ bytes: unpackVocabulary(data.vocabulary) });
+const board = new MaskBoard(data.placeCount, Math.ceil(trie.tokenCount / 32), data.board);
+const signals = new ThreadSignals(data.signals);
+const cache = new ConstraintCache(data.cacheBytesMax / data.threadCount);
+const waiting = new Map<number, Constraint>();
+const prepared = new Map<number, CachedConstraint>();
+const places = new Map<number, Place>();
+
+// No request waits for it, where the thread was started before one came.
+ground();
+tryOne();
+
+for (;;) {
+  const { ringCount } = signals;
+  takeRequests();
+  const wasBusy = computeMasks();
+  if (!prepareOne() && !wasBusy) signals.sleepSince(ringCount);
+}
+
+/** Has the code compiled that every constraint needs; nothing is kept of it. */
+function tryOne(): void {
+  const options = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
+  refusalOf(() => {
+    const language = readLanguage({ kind: "json-object", ...options }, data.limits);
+    const mask = new Uint32Array(Math.ceil(trie.tokenCount / 32));
+    new CompiledConstraint(language, trie).matcher().mask(mask);
+  });
+}
+
+function takeRequests(): void {
+  for (;;) {
+    // Whatever comes here was sent by the engine's thread.
+    const received: { readonly message: MaskRequest } | undefined = receiveMessageOnPort(port);
+    if (received === undefined) return;
+    takeRequest(received.message);
+  }
+}
+
+function takeRequest(request: MaskRequest): void {
+  switch (request.kind) {
+    case "prepare":
+      return void waiting.set(request.key, request.constraint);
+    case "release": {
+      waiting.delete(request.key);
+      const constraint = prepared.get(request.key);
+      prepared.delete(request.key);
+      if (constraint !== undefined) cache.giveBack(constraint);
+      return;
+    }
+    case "open": {
+      const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
+      const { place, turn, tokenIds } = request;
+      const matcher = constraint.compiled.matcher();
+      // The last move is that of the constraint that had the place before.
+      const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
+      places.set(place, opened);
+      return compute(opened, turn, tokenIds);
+    }
+    case "close":
+      return void places.delete(request.place);
+  }
+}
+
+/** The masks of all places that have moved; whether there were any. */
+function computeMasks(): boolean {
+  let hasComputed = false;
+  for (const place of places.values()) {
+    const { turn, tokenId } = board.lastMove(place.place);
+    if (turn === place.movedAt) continue;
+    place.movedAt = turn;
+    compute(place, turn, [tokenId]);
+    hasComputed = true;
+  }
+  return hasComputed;
+}
+
+/** Moves a place behind tokens and writes its mask, or why there is none. */
+function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
+  const refusal = refusalOf(() => {
+    assert(
+      tokenIds.every((id) => matcher.accept(id)),
+      "tokens that are drawn were allowed",
+    );
+    matcher.mask(board.maskOf(place));
+    if (!cache.measure(constraint)) throw noRoom();
+  });
+  if (refusal !== null) {
+    // What is full of states begins anew for the next request.
+    cache.forget(constraint);
+    answer({ kind: "failed", place, turn, refusal });
+    board.finish(place, turn, "failed");
+  } else board.finish(place, turn, matcher.mayEnd ? "may-end" : "goes-on");
+  signals.finish(cache.counts);
+}
+
+/** Compiles the constraint that has waited longest; false when none waits. */
+function prepareOne(): boolean {
+  for (const [key, constraint] of waiting) {
+    waiting.delete(key);
+    const compile = () => new CompiledConstraint(readLanguage(constraint, data.limits), trie);
+    const refusal = refusalOf(() => void prepared.set(key, cache.take(JSON.stringify(constraint), compile)));
+    const notices = prepared.get(key)?.compiled.language.notices ?? [];
+    answer({ kind: "prepared", key, outcome: refusal ?? { notices } });
+    signals.finish(cache.counts);
+    return true;
+  }
+  return false;
+}
+
+function refusalOf(run: () => void): Refusal | null {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    return { message: error.message, subject: error.subject };
+  }
+}
+
+function noRoom(): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "limit",
+    subject: "cacheBytes",
+    place: "",
+    message:
+      `The constraints of all running requests exceed the limit cacheBytes of ${data.cacheBytesMax}, and this ` +
+      "one takes most. Make it simpler, try again later or raise the limit.",
+  });
+}
+
+function answer(message: MaskAnswer): void {
+  port.postMessage(message, []);
+}

@@ -1,0 +1,220 @@
+// One life of a thread that computes masks, as the engine's thread sees it: started at once, asked, watched for silence,
+// and broken at the first fault, after which everything asked of it fails. Gives out the places of its board.
+import { Worker } from "node:worker_threads";
+import { present } from "../../../base/domain/assert.ts";
+import type { Constraint } from "../../../base/domain/constraint.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { CacheCounts } from "./constraint-cache.ts";
+import type { TokenMask } from "./constraint-backend.ts";
+import { MaskBoard } from "./mask-board.ts";
+import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } from "./mask-protocol.ts";
+import { ThreadSignals } from "./thread-signals.ts";
+
+export interface MaskWorkerOptions {
+  /** What people call it. */
+  readonly name: string;
+  /** The thread's code. */
+  readonly module: URL;
+  readonly data: Omit<MaskThreadData, "signals" | "board">;
+  /** No piece of work takes as long, whatever the limits. */
+  readonly silenceDeadlineMs: number;
+  /** Called when it breaks. */
+  readonly onBreak: (error: Error) => void;
+}
+
+/** Where the masks of one choice are computed. */
+export interface MaskPlace {
+  /** Moves behind a token; the next mask is begun. */
+  accept(tokenId: number): void;
+  /**
+   * The next mask, or why there is none; null while it is computed.
+   *
+   * @throws ServiceError `internal` when the thread broke down
+   */
+  read(): TokenMask | Refusal | null;
+  waitUntil(endMs: number): void;
+  /** At most once. */
+  close(): void;
+}
+
+interface Asked {
+  readonly resolve: (outcome: Preparation | Refusal) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The last turn of a place that is in use. */
+interface Turn {
+  turn: number;
+  /** Why it failed, where it did. */
+  refusal: Refusal | null;
+}
+
+/** So often silence is looked for: a machine that stood still for a while then does not count as a silent thread. */
+const looksPerDeadline = 10;
+
+export class MaskWorker {
+  readonly #options: MaskWorkerOptions;
+  readonly #worker: Worker;
+  readonly #signals = new ThreadSignals();
+  readonly #board: MaskBoard;
+  readonly #freePlaces: number[];
+  /** By place; turns are counted on when a place gets another owner. */
+  readonly #turns: Int32Array;
+  readonly #open = new Map<number, Turn>();
+  readonly #asked = new Map<number, Asked>();
+  #failure: ServiceError | null = null;
+  #watch: NodeJS.Timeout | null = null;
+
+  constructor(options: MaskWorkerOptions) {
+    this.#options = options;
+    const { module, data } = options;
+    const { placeCount, vocabulary } = data;
+    this.#board = new MaskBoard(placeCount, Math.ceil(vocabulary.ends.length / 32));
+    this.#freePlaces = Array.from({ length: placeCount }, (_, place) => place);
+    this.#turns = new Int32Array(placeCount);
+    const memory = { board: this.#board.memory, signals: this.#signals.memory };
+    this.#worker = new Worker(module, { workerData: { ...data, ...memory } satisfies MaskThreadData });
+    this.#worker.on("message", (answer: MaskAnswer) => this.#receive(answer));
+    this.#worker.on("error", (error) => this.#break(error));
+    this.#worker.on("exit", () => this.#break(new Error("The thread ended.")));
+    // It keeps a process alive only while somebody waits for it.
+    this.#worker.unref();
+  }
+
+  get isBroken(): boolean {
+    return this.#failure !== null;
+  }
+
+  /** What it keeps. */
+  get kept(): CacheCounts {
+    return this.#signals.kept;
+  }
+
+  /**
+   * Has a constraint compiled.
+   *
+   * @param options.signal takes it out of the queue; the promise then rejects with the signal's reason
+   * @returns what is known of it, or why it cannot be served
+   */
+  async prepare(
+    key: number,
+    constraint: Constraint,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Preparation | Refusal> {
+    signal.throwIfAborted();
+    if (this.#failure !== null) throw this.#failure;
+    const drop = (): void => {
+      this.#asked.get(key)?.reject(signal.reason);
+      this.#asked.delete(key);
+      this.release(key);
+    };
+    signal.addEventListener("abort", drop, { once: true });
+    try {
+      return await new Promise<Preparation | Refusal>((resolve, reject) => {
+        this.#asked.set(key, { resolve, reject });
+        this.#worker.ref();
+        this.#post({ kind: "prepare", key, constraint });
+      });
+    } finally {
+      signal.removeEventListener("abort", drop);
+      if (this.#asked.size === 0) this.#worker.unref();
+    }
+  }
+
+  /** Of what was prepared, or waits to be. */
+  release(key: number): void {
+    this.#post({ kind: "release", key });
+  }
+
+  /** A place behind these tokens of a prepared constraint; its mask is begun. */
+  open(key: number, tokenIds: readonly number[]): MaskPlace {
+    const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");
+    const state: Turn = { turn: ++this.#turns[place], refusal: null };
+    this.#open.set(place, state);
+    this.#post({ kind: "open", key, place, turn: state.turn, tokenIds });
+    return {
+      accept: (tokenId) => {
+        state.turn = ++this.#turns[place];
+        this.#board.ask(place, { turn: state.turn, tokenId });
+        this.#ring();
+      },
+      read: () => {
+        if (this.#failure !== null) throw this.#failure;
+        return this.#board.read(place, state.turn) ?? state.refusal;
+      },
+      waitUntil: (endMs) => this.#board.waitUntil(place, state.turn, endMs),
+      close: () => {
+        this.#open.delete(place);
+        this.#freePlaces.push(place);
+        this.#post({ kind: "close", place });
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#fail(new Error("The thread is stopped."));
+    await this.#worker.terminate();
+  }
+
+  #post(request: MaskRequest): void {
+    if (this.#failure !== null) return;
+    this.#worker.postMessage(request, []);
+    this.#ring();
+  }
+
+  #ring(): void {
+    this.#signals.ring();
+    this.#watch ??= this.#beginWatch();
+  }
+
+  #receive(answer: MaskAnswer): void {
+    if (answer.kind === "prepared") {
+      this.#asked.get(answer.key)?.resolve(answer.outcome);
+      this.#asked.delete(answer.key);
+      return;
+    }
+    const state = this.#open.get(answer.place);
+    if (state?.turn === answer.turn) state.refusal = answer.refusal;
+  }
+
+  /** Looks whether the thread goes on, for as long as something is asked of it. */
+  #beginWatch(): NodeJS.Timeout {
+    const { silenceDeadlineMs } = this.#options;
+    let last = this.#signals.finishedCount;
+    let silentLooks = 0;
+    const look = (): void => {
+      if (!this.#isAwaited()) return this.#endWatch();
+      const finished = this.#signals.finishedCount;
+      silentLooks = finished === last ? silentLooks + 1 : 0;
+      last = finished;
+      if (silentLooks >= looksPerDeadline)
+        this.#break(new Error(`The thread finished nothing for ${silenceDeadlineMs} ms.`));
+    };
+    return setInterval(look, silenceDeadlineMs / looksPerDeadline).unref();
+  }
+
+  #endWatch(): void {
+    if (this.#watch !== null) clearInterval(this.#watch);
+    this.#watch = null;
+  }
+
+  #isAwaited(): boolean {
+    if (this.#asked.size > 0) return true;
+    return [...this.#open].some(([place, { turn }]) => !this.#board.isDone(place, turn));
+  }
+
+  #break(cause: Error): void {
+    if (this.#failure !== null) return;
+    this.#fail(cause);
+    this.#options.onBreak(cause);
+    void this.#worker.terminate();
+  }
+
+  #fail(cause: Error): void {
+    const message = `The ${this.#options.name} broke down while it worked for this request; try again.`;
+    this.#failure ??= new ServiceError({ code: "internal", message, cause });
+    this.#endWatch();
+    for (const { reject } of this.#asked.values()) reject(this.#failure);
+    this.#asked.clear();
+  }
+}

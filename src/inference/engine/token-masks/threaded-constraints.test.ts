@@ -1,0 +1,139 @@
+// Constraints over threads, and those of tests, under the one contract; then what only threads can do: move what is costly
+// out of the way of others, and break.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { packVocabulary } from "../../../base/domain/vocabulary.ts";
+import { choice, regex } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
+import { LateConstraints } from "../testing/late-constraints.ts";
+import {
+  checkConstraintBackend,
+  costlyMasks,
+  followText,
+  nextMask,
+  prepare,
+  tokens,
+  trie,
+} from "./contract/check-constraint-backend.ts";
+import { constraintSettingsWith, type ConstraintSettings } from "./settings.ts";
+import { ThreadedConstraints, type ThreadedConstraintsOptions } from "./threaded-constraints.ts";
+
+const made: ThreadedConstraints[] = [];
+// The threads themselves keep no process alive.
+const alive = setInterval(() => undefined, 1000);
+after(async () => {
+  clearInterval(alive);
+  await Promise.all(made.map((constraints) => constraints.close()));
+});
+
+function threaded(
+  settings: Partial<ConstraintSettings> = {},
+  options: Partial<ThreadedConstraintsOptions> = {},
+): ThreadedConstraints {
+  const constraints = new ThreadedConstraints({
+    vocabulary: packVocabulary(tokens),
+    settings: constraintSettingsWith(settings),
+    choiceCountMax: 4,
+    onBreakdown: (error) => assert.fail(error),
+    ...options,
+  });
+  made.push(constraints);
+  return constraints;
+}
+
+checkConstraintBackend({ name: "threads", make: threaded });
+checkConstraintBackend({
+  name: "constraints of tests",
+  make: (settings) => {
+    let asked = 0;
+    const limits = constraintSettingsWith(settings);
+    return new LateConstraints({ trie, limits, lateness: () => asked++ % 3 });
+  },
+});
+
+const idOf = (letter: string): number =>
+  tokens.findIndex((token) => token?.length === 1 && token[0] === letter.charCodeAt(0));
+
+test("a choice whose constraint turns out to be costly goes on elsewhere, where it was", async () => {
+  const constraints = threaded({}, { quickSteps: 800 });
+  const prepared = await prepare(constraints, costlyMasks);
+  const [one, other] = [prepared.open(), prepared.open()];
+  for (const cursor of [one, other]) {
+    for (const letter of "cabx") {
+      const { allowed } = await nextMask(cursor);
+      const id = idOf(letter);
+      assert.ok(((allowed[id >>> 5] >>> (id & 31)) & 1) === 1, letter);
+      cursor.accept(id);
+    }
+    assert.ok((await nextMask(cursor)).mayEnd);
+  }
+  // Compiled once on each of the two threads.
+  assert.equal(constraints.kept.misses, 2);
+  for (const cursor of [one, other]) cursor.close();
+  prepared.release();
+});
+
+test("what is given up while it moves leaves nothing behind", async () => {
+  const constraints = threaded({}, { quickSteps: 800 });
+  const moving = await prepare(constraints, costlyMasks);
+  const moved = moving.open();
+  for (const letter of "ca") {
+    await nextMask(moved);
+    moved.accept(idOf(letter));
+  }
+  moved.next();
+  moved.close();
+  moving.release();
+  const texts = choice("abc");
+  await followText((await prepare(constraints, texts)).open(), texts, "abc");
+});
+
+test("the same constraint is compiled once, and what is kept is counted", async () => {
+  const constraints = threaded();
+  assert.deepEqual(constraints.kept, { hits: 0, misses: 0, bytes: 0 });
+  for (const constraint of [choice("a"), choice("b"), choice("a")]) {
+    const prepared = await prepare(constraints, constraint);
+    await nextMask(prepared.open());
+  }
+  const { hits, misses, bytes } = constraints.kept;
+  assert.deepEqual([hits, misses], [1, 2]);
+  assert.ok(bytes > 10_000 && bytes < 1_000_000, `${bytes}`);
+});
+
+test("where running constraints need too much memory, the one that needs most is refused", async () => {
+  const constraints = threaded({ cacheBytes: 2 ** 20 });
+  const small = (await prepare(constraints, choice("ab"))).open();
+  const large = (await prepare(constraints, regex(manyTexts(120).join("|")))).open();
+  await assert.rejects(nextMask(large), /exceed the limit cacheBytes/);
+  await followText(small, choice("ab"), "ab");
+});
+
+function manyTexts(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `a text among many, number ${index}`);
+}
+
+for (const [name, silenceDeadlineMs, cause] of [
+  ["silent", 100, /finished nothing for 100 ms/],
+  ["broken", 60_000, /this thread is broken/],
+] as const) {
+  test(`a ${name} thread fails what was asked of it, by name, and another takes its place`, async () => {
+    const causes: string[] = [];
+    const constraints = threaded(
+      {},
+      {
+        module: new URL(`./testing/${name}-thread.js`, import.meta.url),
+        silenceDeadlineMs,
+        onBreakdown: ({ message }) => causes.push(message),
+      },
+    );
+    for (let life = 1; life <= 2; life++) {
+      await assert.rejects(prepare(constraints, choice("a")), (error) => {
+        assert.ok(error instanceof ServiceError && error.code === "internal");
+        assert.match(error.message, /^The thread that computes what constraints allow broke down/);
+        return true;
+      });
+      assert.equal(causes.length, life);
+      assert.match(causes[life - 1], cause);
+    }
+  });
+}

@@ -1,0 +1,132 @@
+// Constraints whose masks other threads compute: a quick thread for those that cost little, and a slow one for those that
+// turn out to cost much, which so hold up nobody but each other. Each is started when it is needed first, if not before, and
+// again after it broke down.
+import type { Constraint } from "../../../base/domain/constraint.ts";
+import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
+import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
+import type { CacheCounts } from "./constraint-cache.ts";
+import type { ConstraintBackend, PreparedConstraint } from "./constraint-backend.ts";
+import { HeldConstraint, refused, type Compiled } from "./held-constraint.ts";
+import type { Refusal } from "./mask-protocol.ts";
+import { MaskWorker } from "./mask-worker.ts";
+import type { ConstraintSettings } from "./settings.ts";
+
+export interface ThreadedConstraintsOptions {
+  readonly vocabulary: TokenVocabulary;
+  readonly settings: ConstraintSettings;
+  /** How many choices are held to constraints at a time. */
+  readonly choiceCountMax: number;
+  /** Called when a thread breaks down; what was asked of it has failed. */
+  readonly onBreakdown: (error: Error) => void;
+  /** For tests: the threads' code, and how long one may finish nothing. */
+  readonly module?: URL;
+  readonly silenceDeadlineMs?: number;
+  /** What compiling, and one mask, may cost on the quick thread; about 10 ms unless given. */
+  readonly quickSteps?: number;
+}
+
+type Pace = "quick" | "slow";
+
+const defaultQuickSteps = 5_000;
+/** A slow thread leaves the cores to the model. */
+const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
+/** Far longer than any limit allows, even for a slow thread on a machine that is busy with other things. */
+const defaultSilenceMs = 60_000;
+const defaultModule = new URL("./mask-thread.js", import.meta.url);
+
+export class ThreadedConstraints implements ConstraintBackend {
+  readonly #options: ThreadedConstraintsOptions;
+  readonly #workers = new Map<Pace, MaskWorker>();
+  #lastKey = 0;
+
+  constructor(options: ThreadedConstraintsOptions) {
+    this.#options = options;
+  }
+
+  /** What all threads keep. */
+  get kept(): CacheCounts {
+    const sum = (one: CacheCounts, other: CacheCounts): CacheCounts => ({
+      hits: one.hits + other.hits,
+      misses: one.misses + other.misses,
+      bytes: one.bytes + other.bytes,
+    });
+    return [...this.#workers.values()].map(({ kept }) => kept).reduce(sum, { hits: 0, misses: 0, bytes: 0 });
+  }
+
+  /** Starts the thread that a first constraint would wait for. */
+  startAhead(): void {
+    this.#workerOf("quick");
+  }
+
+  async prepare(
+    constraint: Constraint,
+    options: { readonly signal: AbortSignal },
+  ): Promise<PreparedConstraint> {
+    const quick = await this.#compile("quick", constraint, options);
+    if ("worker" in quick)
+      return new HeldConstraint(quick, (refusal, more) => this.#retry(refusal, constraint, more));
+    const slow = this.#retry(quick, constraint, options);
+    if (slow === null) throw refused(quick);
+    return new HeldConstraint(await slow, () => null);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+  }
+
+  /** Compiles what the quick thread refused on the slow one; null where that would refuse it too. */
+  #retry(
+    { subject }: Refusal,
+    constraint: Constraint,
+    options: { readonly signal: AbortSignal },
+  ): Promise<Compiled> | null {
+    if (subject !== "compileSteps" && subject !== "maskSteps") return null;
+    const { settings, quickSteps = defaultQuickSteps } = this.#options;
+    if (settings[subject] <= quickSteps) return null;
+    return this.#compile("slow", constraint, options).then((compiled) => {
+      if ("worker" in compiled) return compiled;
+      throw refused(compiled);
+    });
+  }
+
+  async #compile(
+    pace: Pace,
+    constraint: Constraint,
+    options: { readonly signal: AbortSignal },
+  ): Promise<Compiled | Refusal> {
+    const worker = this.#workerOf(pace);
+    const key = ++this.#lastKey;
+    const outcome = await worker.prepare(key, constraint, options);
+    return "notices" in outcome ? { worker, key, notices: outcome.notices } : outcome;
+  }
+
+  #workerOf(pace: Pace): MaskWorker {
+    const running = this.#workers.get(pace);
+    if (running !== undefined && !running.isBroken) return running;
+    const { settings, vocabulary, choiceCountMax: placeCount, module = defaultModule } = this.#options;
+    const { silenceDeadlineMs = defaultSilenceMs, onBreakdown } = this.#options;
+    const { quickSteps = defaultQuickSteps } = this.#options;
+    const worker = new MaskWorker({
+      name: "thread that computes what constraints allow",
+      module,
+      data: {
+        vocabulary,
+        limits: pace === "quick" ? quickLimits(settings, quickSteps) : settings,
+        cacheBytesMax: settings.cacheBytes,
+        threadCount: Object.keys(niceness).length,
+        placeCount,
+        niceness: niceness[pace],
+      },
+      silenceDeadlineMs,
+      onBreak: onBreakdown,
+    });
+    this.#workers.set(pace, worker);
+    return worker;
+  }
+}
+
+function quickLimits(settings: ConstraintSettings, quickSteps: number): GrammarLimits {
+  const atMost = (steps: number): number => Math.min(steps, quickSteps);
+  const { compileSteps, maskSteps } = settings;
+  return { ...settings, compileSteps: atMost(compileSteps), maskSteps: atMost(maskSteps) };
+}

@@ -1,0 +1,31 @@
+// A computed prompt as blocks that stay as they are: those that are kept of it already, and copies of the rest.
+import { blockValues } from "../../../base/domain/prompt-transfer.ts";
+import type { SlotPlace } from "../prefix-cache/prefix-cache.ts";
+import type { HeldArrays } from "./transfer-store.ts";
+
+/** Of blocks that are copied. */
+const copiedPositions = 32;
+
+/**
+ * @param lent from the first token on, one after the other
+ * @param place has all tokens of the prompt
+ */
+export function heldArrays(
+  lent: readonly Float32Array[],
+  tokenCount: number,
+  { lane, slot }: SlotPlace,
+): Omit<HeldArrays, "scores_V"> {
+  const positionValues = blockValues(lane.shape, 1);
+  const blocks = [...lent];
+  const blockPositions = blocks.map(({ length }) => length / positionValues);
+  let position = blockPositions.reduce((sum, count) => sum + count, 0);
+  while (position < tokenCount) {
+    const count = Math.min(copiedPositions, tokenCount - position);
+    const block = new Float32Array(count * positionValues);
+    lane.copyToBlock(slot, { position, place: 0, count }, block);
+    blocks.push(block);
+    blockPositions.push(count);
+    position += count;
+  }
+  return { blockPositions, blocks };
+}

@@ -1,0 +1,79 @@
+// What another engine computed of a prompt, for the request that has it here: copied into its slot part by part, so that no
+// step takes long, and let go then.
+import { present } from "../../../base/domain/assert.ts";
+import type { HeldPrompt } from "../../../base/domain/prompt-transfer.ts";
+import type { SlotPlace } from "../prefix-cache/prefix-cache.ts";
+import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
+
+/** Copied in one step, but for a last block that is larger: a few milliseconds. */
+const copiedBytesPerStep = 8 * 2 ** 20;
+
+export class ReceivedPrompt {
+  /** Of the request's prompt, from the first on, that are to be had; 0 where the two have too little in common. */
+  readonly tokenCount: number;
+  readonly #prompt: HeldPrompt;
+  readonly #arrays: readonly Float32Array[];
+  readonly #isWhole: boolean;
+  readonly #release: () => void;
+
+  /**
+   * @param arrays the blocks, then the scores
+   * @param tokenIds of the request
+   * @param release called once nothing of it is needed any more
+   */
+  constructor(
+    { prompt, arrays }: { readonly prompt: HeldPrompt; readonly arrays: readonly Float32Array[] },
+    tokenIds: readonly number[],
+    release: () => void,
+  ) {
+    this.#prompt = prompt;
+    this.#arrays = arrays;
+    this.#release = release;
+    const common = commonCount(prompt.tokenIds, tokenIds);
+    this.#isWhole = common === tokenIds.length && common === prompt.tokenIds.length;
+    // Without the scores after it the last token is computed.
+    const count = this.#isWhole ? common : Math.min(common, tokenIds.length - 1);
+    this.tokenCount = this.#isWhole || count >= sharedCountMin ? count : 0;
+  }
+
+  /** The scores after the request's prompt; null where it is not the one that was computed. */
+  get scores_V(): Float32Array | null {
+    return this.#isWhole ? present(this.#arrays.at(-1), "the scores behind the blocks") : null;
+  }
+
+  /**
+   * Goes on filling a slot, which has room for all of it.
+   *
+   * @param start how many tokens of the prompt the slot holds
+   * @returns how many were added; none where it holds all that is to be had
+   */
+  copyTo({ lane, slot }: SlotPlace, start: number): number {
+    let end = 0;
+    let filled = start;
+    let left = copiedBytesPerStep;
+    for (const [index, positions] of this.#prompt.blockPositions.entries()) {
+      const first = end;
+      end += positions;
+      const count = Math.min(end, this.tokenCount) - filled;
+      if (end <= filled) continue;
+      const block = this.#arrays[index];
+      if (count <= 0 || (left < block.byteLength && filled > start)) break;
+      lane.copyFromBlock(slot, { position: filled, place: filled - first, count }, block);
+      filled += count;
+      left -= block.byteLength;
+    }
+    lane.advance(slot, filled - start);
+    return filled - start;
+  }
+
+  release(): void {
+    this.#release();
+  }
+}
+
+function commonCount(one: readonly number[], other: readonly number[]): number {
+  const most = Math.min(one.length, other.length);
+  let count = 0;
+  while (count < most && one[count] === other[count]) count += 1;
+  return count;
+}

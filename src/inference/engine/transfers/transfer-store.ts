@@ -1,0 +1,187 @@
+// Prompts on their way between engines: those that are held until another engine takes them, and those that come from one
+// until a request has them. All together keep within a number of bytes; what nobody takes goes after its time.
+import type { Clock } from "../../../base/domain/clock.ts";
+import {
+  blockValues,
+  heldBytes,
+  type HeldPrompt,
+  type PromptHold,
+  type PromptShape,
+  type PromptTransfers,
+} from "../../../base/domain/prompt-transfer.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { readJoined, writeJoined } from "./joined-bytes.ts";
+import { ReceivedPrompt } from "./received-prompt.ts";
+
+/** A prompt that is to be held. */
+export interface HoldRequest {
+  readonly hold: PromptHold;
+  readonly owner: string;
+  readonly tokenIds: readonly number[];
+}
+
+/** Blocks in the order of the tokens with the positions of each, and the scores after the last token. */
+export interface HeldArrays {
+  readonly blockPositions: readonly number[];
+  readonly blocks: readonly Float32Array[];
+  readonly scores_V: Float32Array;
+}
+
+interface Entry {
+  readonly prompt: HeldPrompt;
+  /** The blocks, then the scores. */
+  readonly arrays: readonly Float32Array[];
+  /** Null once it was taken, and of what is received. */
+  owner: string | null;
+  /** Aborted when it is let go. */
+  readonly end: AbortController;
+}
+
+interface TransferStoreOptions {
+  readonly bytesMax: number;
+  readonly clock: Clock;
+  /** Called when something was let go since its time is over. */
+  readonly onLetGo?: () => void;
+}
+
+export class TransferStore implements PromptTransfers {
+  readonly #shape: PromptShape;
+  readonly #bytesMax: number;
+  readonly #clock: Clock;
+  readonly #onLetGo: () => void;
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  /** @param shape of the engine's model */
+  constructor(
+    { layerCount, kvHeadCount, headSize, vocabularySize }: PromptShape,
+    { bytesMax, clock, onLetGo = () => undefined }: TransferStoreOptions,
+  ) {
+    this.#shape = { layerCount, kvHeadCount, headSize, vocabularySize };
+    this.#bytesMax = bytesMax;
+    this.#clock = clock;
+    this.#onLetGo = onLetGo;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get promptCount(): number {
+    return this.#entries.size;
+  }
+
+  /**
+   * Holds a prompt, where there is room for it.
+   *
+   * @param arraysOf called where there is
+   * @returns whether it is held
+   */
+  hold({ hold, owner, tokenIds }: HoldRequest, arraysOf: () => HeldArrays): boolean {
+    const byteLength = heldBytes(this.#shape, tokenIds.length);
+    if (!this.#hasRoom(byteLength) || this.#entries.has(hold.handle)) return false;
+    const { blockPositions, blocks, scores_V } = arraysOf();
+    const prompt = { origin: hold.origin, tokenIds, shape: this.#shape, blockPositions, byteLength };
+    const entry = this.#add(hold.handle, prompt, [...blocks, scores_V]);
+    entry.owner = owner;
+    void this.#letGoAfter(hold, entry);
+    return true;
+  }
+
+  async take(handle: string, owner: string): Promise<HeldPrompt | null> {
+    const entry = this.#entries.get(handle);
+    if (entry === undefined || entry.owner !== owner) return null;
+    entry.owner = null;
+    return entry.prompt;
+  }
+
+  async read(handle: string, offset: number, count: number): Promise<Uint8Array> {
+    return readJoined(this.#entryOf(handle).arrays, offset, count);
+  }
+
+  async expect(id: string, prompt: HeldPrompt): Promise<void> {
+    refuseOther(prompt, this.#shape);
+    if (!this.#hasRoom(prompt.byteLength)) {
+      const message = `A prompt of ${prompt.byteLength} bytes does not fit beside those on their way: they may have ${this.#bytesMax} bytes together.`;
+      throw new ServiceError({ code: "overloaded", message });
+    }
+    const blocks = prompt.blockPositions.map((count) => new Float32Array(blockValues(this.#shape, count)));
+    this.#add(id, prompt, [...blocks, new Float32Array(this.#shape.vocabularySize)]);
+  }
+
+  async write(id: string, offset: number, bytes: Uint8Array): Promise<void> {
+    writeJoined(this.#entryOf(id).arrays, offset, bytes);
+  }
+
+  async drop(id: string): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) this.#remove(id, entry);
+  }
+
+  /** Lets go of all. */
+  close(): void {
+    for (const [id, entry] of this.#entries) this.#remove(id, entry);
+  }
+
+  /** What was received under an id, for the request of these tokens; null where there is nothing, or nothing in common. */
+  receivedOf(id: string, tokenIds: readonly number[]): ReceivedPrompt | null {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return null;
+    const received = new ReceivedPrompt(entry, tokenIds, () => this.#remove(id, entry));
+    if (received.tokenCount > 0) return received;
+    received.release();
+    return null;
+  }
+
+  #hasRoom(byteLength: number): boolean {
+    return this.#bytes + byteLength <= this.#bytesMax;
+  }
+
+  #entryOf(id: string): Entry {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) return entry;
+    throw new ServiceError({ code: "not_found", message: "There is no such prompt any more." });
+  }
+
+  #add(id: string, prompt: HeldPrompt, arrays: readonly Float32Array[]): Entry {
+    const entry: Entry = { prompt, arrays, owner: null, end: new AbortController() };
+    this.#entries.set(id, entry);
+    this.#bytes += prompt.byteLength;
+    return entry;
+  }
+
+  #remove(id: string, entry: Entry): void {
+    if (this.#entries.get(id) !== entry) return;
+    this.#entries.delete(id);
+    this.#bytes -= entry.prompt.byteLength;
+    entry.end.abort();
+  }
+
+  /** One that is being read then has the time once more. */
+  async #letGoAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
+    const { signal } = entry.end;
+    try {
+      await this.#clock.sleep(seconds * 1000, { signal });
+      if (entry.owner === null) await this.#clock.sleep(seconds * 1000, { signal });
+      this.#remove(handle, entry);
+      this.#onLetGo();
+    } catch {
+      // It was let go before.
+    }
+  }
+}
+
+/** @throws ServiceError `conflict` for what does not fit the model, or not itself */
+function refuseOther(prompt: HeldPrompt, shape: PromptShape): void {
+  const { tokenIds, blockPositions, byteLength } = prompt;
+  const names = Object.keys(shape) as (keyof PromptShape)[];
+  const isSame = names.every((name) => prompt.shape[name] === shape[name]);
+  const isPositive = blockPositions.every((count) => Number.isInteger(count) && count > 0);
+  const positions = blockPositions.reduce((sum, count) => sum + count, 0);
+  const fits = positions === tokenIds.length && byteLength === heldBytes(shape, tokenIds.length);
+  if (isSame && isPositive && fits) return;
+  throw new ServiceError({
+    code: "conflict",
+    message: "What the other server holds is not of a model of this shape.",
+  });
+}

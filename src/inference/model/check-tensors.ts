@@ -1,0 +1,40 @@
+// Compares what a file stores with what a model needs, and names every difference.
+import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+
+/**
+ * Names missing, misshapen and unknown tensors.
+ *
+ * @param isRedundant whether an unknown tensor does no harm
+ * @param shownAs what the file calls a tensor
+ * @returns the first few faults in one line; null when there are none
+ */
+export function tensorFaults(
+  stored: ReadonlyMap<string, StoredTensor>,
+  wanted: readonly { readonly name: string; readonly shape: readonly number[] }[],
+  {
+    isRedundant,
+    shownAs = (name) => name,
+  }: {
+    readonly isRedundant: (name: string) => boolean;
+    readonly shownAs?: (name: string) => string;
+  },
+): string | null {
+  const faults: string[] = [];
+  const names = new Set(wanted.map(({ name }) => name));
+  for (const { name, shape } of wanted) {
+    const found = stored.get(name);
+    if (found === undefined) faults.push(`${shownAs(name)} is missing`);
+    else if (found.shape.join() !== shape.join()) {
+      faults.push(
+        `${shownAs(name)} is [${found.shape.join(", ")}], the configuration makes it [${shape.join(", ")}]`,
+      );
+    }
+  }
+  for (const name of stored.keys()) {
+    if (!names.has(name) && !isRedundant(name)) faults.push(`${shownAs(name)} is not known`);
+  }
+  if (faults.length === 0) return null;
+  // A wholly different model would name thousands.
+  const shown = faults.slice(0, 8).join("; ");
+  return faults.length > 8 ? `${shown}; and ${faults.length - 8} more` : shown;
+}

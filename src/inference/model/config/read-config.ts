@@ -1,0 +1,181 @@
+// Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig.
+// What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
+import { architectures, type Architecture, type ModelConfig } from "../config.ts";
+import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { multimodalClasses, textPartOf } from "./text-part.ts";
+import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
+import { ConfigReader, type JsonObject } from "./config-reader.ts";
+import { activations, families, type FamilyRule } from "./families.ts";
+import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.ts";
+
+/**
+ * Reads what the model in `folder` is.
+ *
+ * @throws ServiceError `not_found` without a config.json, `invalid` when it does not parse, `unsupported` naming every
+ * field and value that is not computed here, with the cure
+ */
+export function readModelConfig(folder: string): ModelConfig {
+  const { config, generation } = readConfigFiles(folder);
+  const names = ggufNamesOf(folder);
+  if (names === null) return parseModelConfig(config, generation, folder);
+  const consequence = `The model ${names.file} cannot be served: it asks for what is not computed.`;
+  return parse({
+    reader: new ConfigReader(config, names.file, { nameOf: names.key }),
+    consequence,
+    generation,
+  });
+}
+
+/** As {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
+export function parseModelConfig(whole: JsonObject, generation: JsonObject, origin: string): ModelConfig {
+  const config = textPartOf(whole);
+  const consequence = `The model in ${origin} cannot be served: its config.json asks for what is not computed.`;
+  const reader = new ConfigReader(config, "config.json");
+  if (config !== whole && (config["final_logit_softcapping"] ?? null) !== null) {
+    const cure = "Transformers bounds the logits of Gemma3ForCausalLM only; use a model of that class";
+    reader.refuse("final_logit_softcapping", cure);
+  }
+  return parse({ reader, consequence, generation });
+}
+
+function parse({
+  reader,
+  consequence,
+  generation,
+}: {
+  readonly reader: ConfigReader;
+  readonly consequence: string;
+  readonly generation: JsonObject;
+}): ModelConfig {
+  const architecture = readArchitecture(reader);
+  if (architecture === null) throw reader.error(consequence);
+  const family = families[architecture];
+  refuseWhatIsNotComputed(reader, family);
+
+  const width = reader.count("hidden_size");
+  const { usualSizes } = family;
+  const headCount = reader.count("num_attention_heads", usualSizes?.heads);
+  const headSize = reader.count("head_dim", family.headSize ?? Math.floor(width / headCount));
+  const kvHeadCount = reader.count("num_key_value_heads", family.kvHeadCount ?? headCount);
+  if (headCount % kvHeadCount !== 0) {
+    reader.refuse("num_key_value_heads", `${headCount} query heads cannot be shared out evenly`);
+  }
+  if (headSize % 2 !== 0) reader.refuse("head_dim", "the rotary embedding needs an even head size");
+  const rotarySize = readRotarySize(reader, family, headSize);
+  const { attentionScalar } = family;
+  const scoreSize =
+    attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
+  // A family with multipliers multiplies scores by one unless told otherwise, not by the root of the head size.
+  const multiplier = (field: string, usual: number): number =>
+    family.readsMultipliers ? reader.number(field, 1) : usual;
+  const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
+  const result: ModelConfig = {
+    architecture,
+    vocabularySize: reader.count("vocab_size", usualSizes?.vocabulary),
+    width,
+    intermediateSize: reader.count("intermediate_size"),
+    headCount,
+    kvHeadCount,
+    headSize,
+    rotarySize,
+    contextLength: reader.count("max_position_embeddings", usualSizes?.contextLength),
+    ...readLayers(reader, family, rotarySize),
+    normEpsilon: reader.number("rms_norm_eps", family.normEpsilon),
+    isNormOffset: family.isNormOffset,
+    hasInputNorms: family.hasInputNorms,
+    hasOutputNorms: family.hasOutputNorms,
+    queryKeyNorm: family.queryKeyNorm,
+    hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
+    // A file of the GGUF format may have the others alone.
+    hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
+    hasFusedProjections: family.hasFusedProjections,
+    activation: readActivation(reader, family),
+    isTied: reader.flag("tie_word_embeddings", family.isTied),
+    embeddingScale: family.scalesEmbeddings
+      ? Math.fround(Math.sqrt(width))
+      : multiplier("embedding_multiplier", 1),
+    attentionScale: multiplier("attention_multiplier", 1 / Math.sqrt(scoreSize)),
+    residualScale: multiplier("residual_multiplier", 1),
+    logitScale: 1 / multiplier("logits_scaling", 1),
+    logitCap: readLogitCap(reader, family),
+    endOfTextIds: readEndOfTextIds(reader.fields, generation),
+  };
+  if (reader.hasFaults) throw reader.error(consequence);
+  return result;
+}
+
+function readArchitecture(reader: ConfigReader): Architecture | null {
+  const names = reader.get("architectures");
+  const modelType = reader.get("model_type");
+  const found = architectures.find((name) =>
+    Array.isArray(names) ? names[0] === name : families[name].modelType === modelType,
+  );
+  if (found !== undefined) return found;
+  const field = Array.isArray(names) ? "architectures" : "model_type";
+  reader.refuse(
+    field,
+    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or have vLLM servers compute it (docs/vllm.md)`,
+  );
+  return null;
+}
+
+function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void {
+  const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
+    if (![undefined, null, ...harmless].includes(reader.get(field))) reader.refuse(field, cure);
+  };
+  unless(
+    "attn_logit_softcapping",
+    [],
+    "soft capping of attention scores is not computed; use a model without",
+  );
+  if (!family.readsLogitCap)
+    unless("final_logit_softcapping", [], "soft capping of logits is not computed here; use a model without");
+  unless(
+    "quantization_config",
+    [],
+    "quantized weights are not read; use the original in float32, float16 or bfloat16",
+  );
+  unless(
+    "compression_config",
+    [],
+    "compressed weights are not read; use the original in float32, float16 or bfloat16",
+  );
+  unless("mlp_bias", [false], "biases in the feed-forward part are not computed; use a model without");
+  unless("use_bidirectional_attention", [false], "only causal attention is computed; use a causal model");
+  unless("is_causal", [true], "only causal attention is computed; use a causal model");
+  unless("add_cross_attention", [false], "cross-attention is not computed; use a decoder-only model");
+  unless("attention_chunk_size", [], "chunked attention is not computed; use a model without");
+  for (const field of ["num_experts", "num_local_experts", "n_routed_experts"]) {
+    unless(field, [0], "a mixture of experts is not computed; use a dense model");
+  }
+  if (!family.readsPartialRotary) refusePartialRotary(reader);
+  if (!family.readsAttentionBias) {
+    // Qwen2's biases are fixed by its class, and a `true` says nothing new.
+    unless(
+      "attention_bias",
+      [family.hasQueryKeyValueBias, false],
+      "this class has no such biases; remove the field",
+    );
+  }
+}
+
+function readLogitCap(reader: ConfigReader, { readsLogitCap }: FamilyRule): number | null {
+  if (!readsLogitCap || (reader.get("final_logit_softcapping") ?? null) === null) return null;
+  return reader.number("final_logit_softcapping");
+}
+
+function readActivation(
+  reader: ConfigReader,
+  { activation: { field: own, fallback } }: FamilyRule,
+): ModelConfig["activation"] {
+  // Older files of a family with a field of its own carry both, and only that one counts.
+  const field = reader.get(own) === undefined ? "hidden_act" : own;
+  const name = reader.get(field) ?? fallback;
+  const known = Object.entries(activations).find(([key]) => key === name);
+  if (known !== undefined) return known[1];
+  reader.refuse(
+    field,
+    `${Object.keys(activations).join(" and ")} are computed; use a model with one of these`,
+  );
+  return "silu";
+}

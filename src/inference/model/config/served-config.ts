@@ -1,0 +1,79 @@
+// What serving needs to know of a model, whoever computes it: three facts of its config.json, also where the decoder here
+// does not know its architecture. What is computed here is read by read-config.ts.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { families } from "./families.ts";
+import { ConfigReader, type JsonObject } from "./config-reader.ts";
+
+export interface ServedConfig {
+  /** How many ids the model has; token ids are below it. */
+  readonly vocabularySize: number;
+  /** Tokens in prompt and answer together. */
+  readonly contextLength: number;
+  /** Any of these ends a text; from generation_config.json, or config.json where that names none. */
+  readonly endOfTextIds: readonly number[];
+}
+
+/**
+ * Reads them of the model in `folder`; those of a model of more than text stand in its `text_config`.
+ *
+ * @throws ServiceError `not_found` without a config.json, `invalid` when it does not parse, `unsupported` naming what lacks
+ */
+export function readServedConfig(folder: string): ServedConfig {
+  const { config, generation } = readConfigFiles(folder);
+  const text = config["text_config"];
+  const isNested = text !== null && typeof text === "object" && !Array.isArray(text);
+  const fields = isNested ? { ...config, ...text } : config;
+  const reader = new ConfigReader(fields, "config.json");
+  const usual = Object.values(families).find(
+    ({ modelType }) => modelType === fields["model_type"],
+  )?.usualSizes;
+  const result: ServedConfig = {
+    vocabularySize: reader.count("vocab_size", usual?.vocabulary),
+    contextLength: reader.count("max_position_embeddings", usual?.contextLength),
+    endOfTextIds: readEndOfTextIds(fields, generation),
+  };
+  if (reader.hasFaults)
+    throw reader.error(`The model in ${folder} cannot be served: its config.json says too little.`);
+  return result;
+}
+
+interface ConfigFiles {
+  readonly config: JsonObject;
+  /** generation_config.json; empty where there is none. */
+  readonly generation: JsonObject;
+}
+
+/** @throws ServiceError `not_found` without a config.json, `invalid` for a file that does not parse */
+export function readConfigFiles(folder: string): ConfigFiles {
+  const config = readJson(folder, "config.json");
+  if (config === null) {
+    throw new ServiceError({
+      code: "not_found",
+      message: `${folder} has no config.json; a model is a folder in the Hugging Face layout.`,
+    });
+  }
+  return { config, generation: readJson(folder, "generation_config.json") ?? {} };
+}
+
+function readJson(folder: string, name: string): JsonObject | null {
+  const file = join(folder, name);
+  if (!existsSync(file)) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new ServiceError({ code: "invalid", message: `${file} is not a JSON object; copy it again.` });
+  }
+  return value as JsonObject;
+}
+
+/** One id or a list of them; config.json counts where generation_config.json names none. */
+export function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
+  const ids = generation["eos_token_id"] ?? config["eos_token_id"];
+  return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));
+}

@@ -1,0 +1,220 @@
+// The one definition of a decoder, for serving and for training, for every architecture that ModelConfig describes.
+// How tokens attend and how projections are applied are parameters; caches, losses and sessions are not its concern.
+import { assert } from "../../base/domain/assert.ts";
+import type { ProjectionName } from "../../base/domain/model.ts";
+import type { GraphBuilder } from "../../lib/graph/builder.ts";
+import type { Dimension } from "../../lib/graph/dimension.ts";
+import type { Value } from "../../lib/graph/graph.ts";
+import { recomputed } from "../../lib/graph/recompute.ts";
+import type { LayerConfig, ModelConfig } from "./config.ts";
+import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
+import { outputProjection, projection } from "./parameters.ts";
+import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
+
+/** What attends: the rotary embedding is already applied. q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
+export interface AttentionInputs {
+  readonly layer: number;
+  readonly layerConfig: LayerConfig;
+  readonly q: Value;
+  readonly k: Value;
+  readonly v: Value;
+}
+
+export interface DecoderParts {
+  /** The weight of a norm, by its name in `modelParameters`. */
+  readonly weight: (name: string) => Value;
+  /** The embeddings of tokens [B, T], [B, T, D]. */
+  readonly embed: (tokens_BT: Value) => Value;
+  readonly linear: Linear;
+  /** The tables of `config.rotaries[index]`. */
+  readonly rotaryTables: (index: number) => RotaryTables;
+  readonly tokens_BT: Value;
+  /** int64 [B, T], each in [0, contextLength). */
+  readonly positions_BT: Value;
+  /** Returns the attended values [B, T, Hq*K]; marks what a layer keeps of their computation. */
+  readonly attend: (inputs: AttentionInputs) => Value;
+  /**
+   * Whether a gradient computes a layer again from what its products need, instead of remembering all of it. Without a
+   * gradient it changes nothing.
+   */
+  readonly recomputesLayers?: boolean;
+  /** Takes the rows that are wanted from [B, T, D]: in the last layer all else is computed for them alone. */
+  readonly selectRows: (x_BTD: Value) => Value;
+}
+
+/** Cosines and sines, each [positions, rotarySize/2]. */
+export interface RotaryTables {
+  readonly cos: Value;
+  readonly sin: Value;
+}
+
+/**
+ * Adds the decoder to a graph.
+ *
+ * @returns the logits of the selected rows, [...rows, V]
+ */
+export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
+  return addLogits(builder, config, parts, addDecoderLayers(builder, config, parts));
+}
+
+/** Adds the output projection to what {@link addDecoderLayers} returns. */
+export function addLogits(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  { linear }: Pick<DecoderParts, "linear">,
+  hidden: Value,
+): Value {
+  return capped(builder, linear(outputProjection(config), hidden), config.logitCap);
+}
+
+/**
+ * Adds the decoder without its output projection.
+ *
+ * @returns what the projection is applied to, of the selected rows, [...rows, D]
+ */
+export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
+  let hidden = parts.embed(parts.tokens_BT);
+  hidden = scaled(builder, hidden, config.embeddingScale);
+  for (const [layer, layerConfig] of config.layers.entries()) {
+    const block = new DecoderLayer(builder, config, parts, layer);
+    const isLast = layer === config.layers.length - 1;
+    const compute = (residual: Value): Value => {
+      const attended = block.attention(residual, layerConfig);
+      return block.afterAttention(
+        isLast ? parts.selectRows(residual) : residual,
+        isLast ? parts.selectRows(attended) : attended,
+      );
+    };
+    hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
+  }
+  const normed = builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
+  // The projection is linear: to scale what goes in costs less than to scale what comes out.
+  return scaled(builder, normed, config.logitScale);
+}
+
+function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
+  return scale === 1 ? x : builder.multiply(x, scale);
+}
+
+export interface DeclareOptions {
+  readonly forms?: WeightForms;
+  /** Whether gradients go through products with weights that are not float32. */
+  readonly hasGradients?: boolean;
+}
+
+/**
+ * Declares every part of every weight in the order of `modelParameters`: held by the graph's session, or inputs of
+ * every run, which are float32.
+ */
+export function declareWeights(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  kind: "parameters" | "inputs",
+  { forms = new Map(), hasGradients = false }: DeclareOptions = {},
+): DeclaredWeights {
+  assert(kind === "parameters" || forms.size === 0, "weights that are inputs are float32");
+  const values = weightParts(config, forms, { hasGradients }).map(
+    ({ name, dtype, shape }) =>
+      [
+        name,
+        kind === "inputs" ? builder.input(name, dtype, shape) : builder.parameter(name, shape, dtype),
+      ] as const,
+  );
+  return { values: new Map(values), forms };
+}
+
+/** The names of a rotary embedding's two tables among the parameters. */
+export function rotaryTableNames(index: number): { readonly cos: string; readonly sin: string } {
+  return { cos: `rotary.${index}.cosines`, sin: `rotary.${index}.sines` };
+}
+
+/** Declares the tables of every rotary embedding as parameters. */
+export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): readonly RotaryTables[] {
+  const shape = [config.contextLength, config.rotarySize / 2];
+  return config.rotaries.map((_, index) => {
+    const { cos, sin } = rotaryTableNames(index);
+    return { cos: builder.parameter(cos, shape), sin: builder.parameter(sin, shape) };
+  });
+}
+
+/**
+ * One layer's computation, with what all its steps need at hand. Kept, for a gradient, is what costs a product to compute
+ * again; norms, activations and the like are cheap.
+ */
+class DecoderLayer {
+  readonly #builder: GraphBuilder;
+  readonly #config: ModelConfig;
+  readonly #parts: DecoderParts;
+  readonly #layer: number;
+
+  constructor(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts, layer: number) {
+    this.#builder = builder;
+    this.#config = config;
+    this.#parts = parts;
+    this.#layer = layer;
+  }
+
+  /** From the residual stream [B, T, D] to what the heads gathered [B, T, Hq*K]. */
+  attention(hidden: Value, layerConfig: LayerConfig): Value {
+    const x = this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
+    return this.#parts.attend({
+      layer: this.#layer,
+      layerConfig,
+      q: this.#rotated("q_norm", this.#linear("q_proj", x), layerConfig.queryRotary ?? layerConfig.rotary),
+      k: this.#rotated("k_norm", this.#linear("k_proj", x), layerConfig.rotary),
+      v: this.#builder.kept(this.#linear("v_proj", x)),
+    });
+  }
+
+  /** The rest of the layer, row by row: residual and attended values to the next residual. */
+  afterAttention(residual: Value, attended: Value): Value {
+    const { hasInputNorms, hasOutputNorms, activation } = this.#config;
+    const builder = this.#builder;
+    const sum = builder.add(
+      residual,
+      this.#added("post_attention_layernorm", this.#linear("o_proj", attended)),
+    );
+    const middle = hasOutputNorms ? sum : builder.kept(sum);
+    const inputNorm = hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    const x = hasInputNorms ? this.#norm(inputNorm, middle) : middle;
+    const gate = builder.kept(this.#linear("gate_proj", x));
+    const up = builder.kept(this.#linear("up_proj", x));
+    const activated = activation === "silu" ? builder.silu(gate) : builder.geluTanh(gate);
+    const down = this.#linear("down_proj", builder.multiply(activated, up));
+    return builder.add(middle, this.#added("post_feedforward_layernorm", down));
+  }
+
+  /** What a sublayer adds to the residual stream, of what it returns. */
+  #added(outputNorm: string, x: Value): Value {
+    const { hasOutputNorms, residualScale } = this.#config;
+    const normed = hasOutputNorms ? this.#norm(outputNorm, this.#builder.kept(x)) : x;
+    return scaled(this.#builder, normed, residualScale);
+  }
+
+  #norm(name: string, x: Value): Value {
+    const weight = this.#parts.weight(`model.layers.${this.#layer}.${name}.weight`);
+    return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
+  }
+
+  /** Queries or keys [B, T, H*K] for attention: normalised and rotated, where the model does. */
+  #rotated(norm: string, x: Value, rotary: number | null): Value {
+    const builder = this.#builder;
+    const rotate = (heads: Value): Value =>
+      rotary === null
+        ? heads
+        : builder.rotary(heads, this.#parts.positions_BT, {
+            ...this.#parts.rotaryTables(rotary),
+            headSize,
+          });
+    const { queryKeyNorm, headSize } = this.#config;
+    if (queryKeyNorm === "none") return builder.kept(rotate(x));
+    if (queryKeyNorm === "all-heads") return rotate(this.#norm(`self_attn.${norm}`, builder.kept(x)));
+    const [rows, length, width] = x.shape as [Dimension, Dimension, number];
+    const heads = builder.reshape(builder.kept(x), [rows, length, width / headSize, headSize]);
+    return rotate(builder.reshape(this.#norm(`self_attn.${norm}`, heads), x.shape));
+  }
+
+  #linear(name: ProjectionName, x: Value): Value {
+    return this.#parts.linear(projection(this.#config, this.#layer, name), x);
+  }
+}

@@ -1,0 +1,122 @@
+// LoRA adapters (arXiv:2106.09685) as values: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. Their files are in peft-folder.ts.
+import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
+import { seededRandom } from "../../base/domain/random.ts";
+import type { Shape } from "../../lib/graph/dimension.ts";
+import type { ModelConfig } from "./config.ts";
+import { loraNames, loraProjections } from "./parameters.ts";
+
+export interface LoraAdapter {
+  readonly rank: number;
+  readonly alpha: number;
+  /** What multiplies the product of the matrices: alpha / rank, or alpha / √rank with rank stabilisation. */
+  readonly scale: number;
+  /** In the order of `projectionNames`; adapted in every layer. */
+  readonly targets: readonly ProjectionName[];
+  /**
+   * By `<module path>.lora_A.weight` [rank, inputSize] and `<module path>.lora_B.weight` [outputSize, rank], in the
+   * order of `loraParameters`.
+   */
+  readonly matrices: ReadonlyMap<string, Float32Array>;
+}
+
+export interface LoraOptions {
+  readonly rank?: number;
+  readonly alpha?: number;
+  readonly targets?: readonly ProjectionName[];
+  readonly seed: number | string;
+}
+
+/**
+ * An adapter that changes nothing yet: A uniform within 1 / √inputSize as PEFT draws it (Kaiming, a = √5), B zero.
+ * The same seed gives the same adapter.
+ */
+export function createLoraAdapter(
+  config: ModelConfig,
+  { rank = 8, alpha = 16, targets = projectionNames, seed }: LoraOptions,
+): LoraAdapter {
+  const random = seededRandom("lora", seed);
+  const matrices = new Map<string, Float32Array>();
+  for (const { path, inputSize, outputSize } of loraProjections(config, targets)) {
+    const bound = 1 / Math.sqrt(inputSize);
+    const a = Float32Array.from({ length: rank * inputSize }, () => bound * (2 * random.uniform() - 1));
+    matrices.set(loraNames(path).a, a);
+    matrices.set(loraNames(path).b, new Float32Array(outputSize * rank));
+  }
+  return { rank, alpha, scale: alpha / rank, targets: orderedProjections(targets), matrices };
+}
+
+/**
+ * How a serving graph takes an adapter's A: as it is, or in blocks of rows. Blocks cost three more operations a
+ * projection, so they are for ranks that are too great for one: see `linear.ts`.
+ */
+export type LoraForm = "whole" | "blocks";
+
+/** Most rows of a block. The runtime never shares out so few columns of a product among threads. */
+const blockRankMax = 16;
+
+export function loraFormOf(rank: number): LoraForm {
+  return rank <= blockRankMax ? "whole" : "blocks";
+}
+
+/** The LoRA inputs of a serving graph, for all seven projections, with the scale folded into B. */
+export function servingLoraParameters(
+  config: ModelConfig,
+  form: LoraForm,
+): readonly { readonly name: string; readonly shape: Shape }[] {
+  const [block, rank] = form === "whole" ? [["R"], "R"] : [["J", "W"], "J*W"];
+  return loraProjections(config, projectionNames).flatMap(({ path, inputSize, outputSize }) => [
+    { name: loraNames(path).a, shape: [...block, inputSize] },
+    { name: loraNames(path).b, shape: [outputSize, rank] },
+  ]);
+}
+
+/** A named array to feed a graph's LoRA input with. */
+export interface LoraInput {
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}
+
+/**
+ * The arrays for {@link servingLoraParameters} of the form that the rank asks for. Modules without an adapter get zeros,
+ * and so do the rows that fill the last block. An A that needs none is the adapter's own array. Null stands for the base
+ * model: zeros of rank 1.
+ */
+export function servingLoraInputs(
+  config: ModelConfig,
+  adapter: LoraAdapter | null,
+): ReadonlyMap<string, LoraInput> {
+  const rank = adapter?.rank ?? 1;
+  const blockCount = Math.ceil(rank / blockRankMax);
+  const blockSize = Math.ceil(rank / blockCount);
+  const filled = blockCount * blockSize;
+  const block = loraFormOf(rank) === "whole" ? [rank] : [blockCount, blockSize];
+  const inputs = new Map<string, LoraInput>();
+  for (const { path, inputSize, outputSize } of loraProjections(config, projectionNames)) {
+    const names = loraNames(path);
+    const [a, b] = [adapter?.matrices.get(names.a), adapter?.matrices.get(names.b)];
+    inputs.set(names.a, { shape: [...block, inputSize], data: padded(a, filled * inputSize) });
+    const scaled = new Float32Array(outputSize * filled);
+    if (adapter !== null && b !== undefined) scaleRows(b, { rank, factor: adapter.scale }, scaled, filled);
+    inputs.set(names.b, { shape: [outputSize, filled], data: scaled });
+  }
+  return inputs;
+}
+
+/** The values themselves where they are as long. */
+function padded(values: Float32Array | undefined, length: number): Float32Array {
+  if (values?.length === length) return values;
+  const filled = new Float32Array(length);
+  filled.set(values ?? []);
+  return filled;
+}
+
+/** Writes the rows of B, times the factor, into rows of `width`; plain loops, since a large adapter has millions. */
+function scaleRows(
+  b: Float32Array,
+  { rank, factor }: { readonly rank: number; readonly factor: number },
+  into: Float32Array,
+  width: number,
+): void {
+  for (let from = 0, to = 0; from < b.length; from += rank, to += width)
+    for (let column = 0; column < rank; column++) into[to + column] = b[from + column] * factor;
+}

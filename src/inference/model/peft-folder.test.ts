@@ -1,0 +1,394 @@
+// Adapters in the PEFT layout: the reference's own file, round trips, and refusals by name.
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { projectionNames } from "../../base/domain/model.ts";
+import { present } from "../../base/domain/assert.ts";
+import { seededRandom } from "../../base/domain/random.ts";
+import { readModelConfig } from "./config/read-config.ts";
+import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "./lora.ts";
+import { loraNames, loraProjections } from "./parameters.ts";
+import { storedProjections } from "./stored-projections.ts";
+import { openLoraAdapter, readLoraAdapter, writeLoraAdapter } from "./peft-folder.ts";
+import { readSafetensorsHeader } from "../../lib/model-files/safetensors.ts";
+import { readFloats } from "../../lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "hone-peft-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+const config = readModelConfig("test/fixtures/goldens/models/qwen3");
+const reference = "test/fixtures/goldens/training/adapter";
+
+/** The reference adapter with some settings replaced. */
+function changedAdapter(changes: Readonly<Record<string, unknown>>): string {
+  const folder = mkdtempSync(join(scratch, "changed-"));
+  cpSync(reference, folder, { recursive: true });
+  const file = join(folder, "adapter_config.json");
+  const settings = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+  writeFileSync(file, JSON.stringify({ ...settings, ...changes }));
+  return folder;
+}
+
+test("reads an adapter that PEFT wrote", () => {
+  const adapter = readLoraAdapter(reference, config);
+  assert.equal(adapter.rank, 4);
+  assert.equal(adapter.scale, 2);
+  assert.equal(adapter.targets.length, 7);
+  assert.equal(adapter.matrices.size, 42);
+  assert.equal(adapter.matrices.get("model.layers.2.self_attn.o_proj.lora_A.weight")?.length, 4 * 128);
+});
+
+test("reads back what it wrote, also with few targets", () => {
+  const folder = join(scratch, "written");
+  const adapter = createLoraAdapter(config, { rank: 3, alpha: 5, targets: ["v_proj", "q_proj"], seed: 1 });
+  writeLoraAdapter(folder, adapter, { config, baseModelName: "base" });
+  assert.deepEqual(readLoraAdapter(folder, config), adapter);
+  const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  assert.equal(settings["peft_type"], "LORA");
+  assert.deepEqual(settings["target_modules"], ["q_proj", "v_proj"]);
+  assert.equal(settings["base_model_name_or_path"], "base");
+});
+
+test("keeps rank stabilisation through a round trip", () => {
+  const adapter = readLoraAdapter(changedAdapter({ use_rslora: true }), config);
+  assert.equal(adapter.scale, 8 / Math.sqrt(4));
+  const folder = join(scratch, "stabilised");
+  const stabilised = { ...adapter, scale: 8 / Math.sqrt(3), rank: 4 };
+  writeLoraAdapter(folder, stabilised, { config, baseModelName: "base" });
+  const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  assert.equal(settings["use_rslora"], true);
+});
+
+test("a new adapter is seeded, within PEFT's bound, and changes nothing", () => {
+  const adapter = createLoraAdapter(config, { seed: 5 });
+  assert.deepEqual(createLoraAdapter(config, { seed: 5 }), adapter);
+  assert.notDeepEqual(createLoraAdapter(config, { seed: 6 }), adapter);
+  const a = adapter.matrices.get("model.layers.0.mlp.down_proj.lora_A.weight")!;
+  const greatest = a.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const bound = 1 / Math.sqrt(160);
+  assert.ok(greatest <= bound && greatest > 0.95 * bound);
+  const b = adapter.matrices.get("model.layers.0.mlp.down_proj.lora_B.weight")!;
+  assert.ok(b.every((value) => value === 0));
+});
+
+test("folds the scale into B for serving, and fills modules without an adapter with zeros", () => {
+  const adapter = readLoraAdapter(reference, config);
+  const queryB = "model.layers.0.self_attn.q_proj.lora_B.weight";
+  const keyA = "model.layers.0.self_attn.k_proj.lora_A.weight";
+  const stored = adapter.matrices.get(queryB)!;
+  const inputs = servingLoraInputs(config, { ...adapter, matrices: new Map([[queryB, stored]]) });
+  assert.equal(inputs.size, 42);
+  assert.deepEqual(
+    inputs.get(queryB)?.data,
+    stored.map((value) => 2 * value),
+  );
+  assert.deepEqual(inputs.get(keyA), { shape: [4, 64], data: new Float32Array(4 * 64) });
+  assert.deepEqual(servingLoraInputs(config, null).get(keyA)?.shape, [1, 64]);
+});
+
+for (const init of ["pissa", "pissa_niter_4", "olora", "corda", "loftq", "lora_ga"])
+  test(`refuses an adapter of ${init}, whose base weights are others`, () => {
+    assert.throws(() => readLoraAdapter(changedAdapter({ init_lora_weights: init }), config), {
+      code: "unsupported",
+      message: new RegExp(`init_lora_weights is "${init}".*path_initial_model_for_weight_conversion`),
+    });
+  });
+
+test("reads adapters of every start that leaves the base's weights as they are", () => {
+  for (const init of [true, false, null, "gaussian", "orthogonal", "eva"])
+    assert.equal(readLoraAdapter(changedAdapter({ init_lora_weights: init }), config).rank, 4);
+});
+
+/** Of an option, or of the one that it holds. */
+function faultOf(value: unknown): string {
+  const shown = [value, ...(typeof value === "object" ? Object.values(value ?? {}) : [])];
+  return shown.map((one) => JSON.stringify(one).replaceAll(/[[\]{}()|]/g, "\\$&")).join("|");
+}
+
+for (const [field, value] of Object.entries({
+  use_dora: true,
+  bias: "all",
+  modules_to_save: ["lm_head"],
+  rank_pattern: { "(q|k)_proj": 2 },
+  alpha_pattern: { q_proj: -2 },
+  layers_to_transform: ["0"],
+  layers_pattern: "blocks",
+  layer_replication: [[0, 1]],
+  target_modules: 5,
+  fan_in_fan_out: true,
+  peft_type: "IA3",
+  trainable_token_indices: [1],
+})) {
+  test(`refuses ${field} by name`, () => {
+    assert.throws(() => readLoraAdapter(changedAdapter({ [field]: value }), config), {
+      code: "unsupported",
+      message: new RegExp(`${field}\\S* is (${faultOf(value)})`),
+    });
+  });
+}
+
+/** What a module adds to a weight, with whatever rank and scale: scale · B A. */
+function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number): readonly number[] {
+  const [inputSize, outputSize] = [a.length / rank, b.length / rank];
+  return Array.from({ length: inputSize * outputSize }, (_, at) => {
+    const [row, column] = [Math.floor(at / inputSize), at % inputSize];
+    let sum = 0;
+    for (let index = 0; index < rank; index++) sum += b[row * rank + index] * a[index * inputSize + column];
+    return scale * sum;
+  });
+}
+
+/** An adapter of r 4 and alpha 8 with random matrices of these ranks; modules without one have none. */
+function patternedAdapter(
+  settings: Readonly<Record<string, unknown>>,
+  rankOf: (path: string) => number | null,
+): { readonly folder: string; readonly matrices: ReadonlyMap<string, Float32Array> } {
+  const folder = changedAdapter(settings);
+  const random = seededRandom("patterned adapter", 1);
+  const tensors = loraProjections(config, projectionNames).flatMap(({ path, inputSize, outputSize }) => {
+    const rank = rankOf(path);
+    if (rank === null) return [];
+    const { a, b } = loraNames(path);
+    return [
+      { name: a, shape: [rank, inputSize] },
+      { name: b, shape: [outputSize, rank] },
+    ].map(({ name, shape }) => ({
+      name: `base_model.model.${name}`,
+      shape,
+      data: Float32Array.from({ length: shape[0] * shape[1] }, () => random.uniform() - 0.5),
+    }));
+  });
+  writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+  return {
+    folder,
+    matrices: new Map(tensors.map(({ name, data }) => [name.replace("base_model.model.", ""), data])),
+  };
+}
+
+/** Each module adds what its own matrices, rank and scale say; one without matrices adds nothing. */
+function checkProducts(
+  { folder, matrices }: ReturnType<typeof patternedAdapter>,
+  ownOf: (path: string) => { readonly rank: number; readonly scale: number },
+): void {
+  const adapter = readLoraAdapter(folder, config);
+  for (const { path } of loraProjections(config, adapter.targets)) {
+    const { a, b } = loraNames(path);
+    const products = (from: ReadonlyMap<string, Float32Array>, own: { rank: number; scale: number }) =>
+      productOf(present(from.get(a), a), present(from.get(b), b), own.rank, own.scale);
+    const found = products(adapter.matrices, adapter);
+    const expected = matrices.has(a) ? products(matrices, ownOf(path)) : found.map(() => 0);
+    found.forEach((value, at) => assert.ok(Math.abs(value - expected[at]) < 1e-6, `${path} at ${at}`));
+  }
+}
+
+test("modules of other ranks and alphas do what they did with their own", () => {
+  const patterns = {
+    rank_pattern: { q_proj: 2, "^model.layers.1.mlp.up_proj": 16, "layers\\.0\\.mlp\\.down_proj": 1 },
+    alpha_pattern: { "self_attn.k_proj": 3, up_proj: 32 },
+  };
+  const rankOf = (path: string): number => {
+    if (path.endsWith("q_proj")) return 2;
+    if (path === "model.layers.1.mlp.up_proj") return 16;
+    return path === "model.layers.0.mlp.down_proj" ? 1 : 4;
+  };
+  const alphaOf = (path: string): number => (path.endsWith("k_proj") ? 3 : path.endsWith("up_proj") ? 32 : 8);
+  const plain = patternedAdapter(patterns, rankOf);
+  assert.equal(readLoraAdapter(plain.folder, config).rank, 16);
+  checkProducts(plain, (path) => ({ rank: rankOf(path), scale: alphaOf(path) / rankOf(path) }));
+  checkProducts(patternedAdapter({ ...patterns, use_rslora: true }, rankOf), (path) => ({
+    rank: rankOf(path),
+    scale: alphaOf(path) / Math.sqrt(rankOf(path)),
+  }));
+});
+
+test("modules that are not adapted are zeros, however the configuration leaves them out", () => {
+  const own = (): { rank: number; scale: number } => ({ rank: 4, scale: 2 });
+  const ofLayer = (layer: number, path: string): number | null =>
+    path.includes(`.layers.${layer}.`) ? 4 : null;
+  const ofName = (name: string, path: string): number | null => (path.endsWith(name) ? 4 : null);
+  for (const [settings, rankOf] of [
+    [{ layers_to_transform: [1] }, (path) => ofLayer(1, path)],
+    [{ layers_to_transform: 2, layers_pattern: "layers" }, (path) => ofLayer(2, path)],
+    [{ target_modules: "model\\.layers\\.[01]\\..*_proj" }, (path) => ofLayer(0, path) ?? ofLayer(1, path)],
+    [
+      { target_modules: ["model.layers.0.self_attn.q_proj", "v_proj"] },
+      (path) => ofName("v_proj", path) ?? ofName("layers.0.self_attn.q_proj", path),
+    ],
+    [
+      { exclude_modules: ["layers.0.mlp.up_proj"] },
+      (path) => (ofName("layers.0.mlp.up_proj", path) === null ? 4 : null),
+    ],
+    [{}, (path) => ofLayer(2, path)],
+  ] satisfies readonly (readonly [object, (path: string) => number | null])[]) {
+    const made = patternedAdapter(settings, rankOf);
+    checkProducts(made, own);
+    const { modules, targets } = openLoraAdapter(made.folder, config);
+    assert.equal(2 * modules.size, made.matrices.size);
+    assert.equal(readLoraAdapter(made.folder, config).matrices.size, 2 * 3 * targets.length);
+  }
+});
+
+test("refuses matrices that the configuration leaves out, that lack their other half, or are of another rank", () => {
+  const refused = (settings: object, rankOf: (path: string) => number | null, message: RegExp): void =>
+    assert.throws(() => openLoraAdapter(patternedAdapter({ ...settings }, rankOf).folder, config), {
+      code: "invalid",
+      message,
+    });
+  refused({ layers_to_transform: [1] }, () => 4, /layers\.0\.self_attn\.q_proj\.lora_A\.weight is not known/);
+  refused({ target_modules: ["q_proj"] }, () => 4, /k_proj\.lora_A\.weight is not known/);
+  refused({ exclude_modules: ["q_proj"] }, () => 4, /q_proj\.lora_A\.weight is not known/);
+  refused({ rank_pattern: { q_proj: 2 } }, () => 4, /lora_A\.weight is \[4, 64\], .* \[2, 64\]/);
+  const { folder } = patternedAdapter({}, () => 4);
+  const tensors = [
+    { name: "model.layers.0.mlp.up_proj.lora_A.weight", shape: [4, 64], data: new Float32Array(256) },
+  ];
+  writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+  assert.throws(() => openLoraAdapter(folder, config), { message: /up_proj\.lora_B\.weight is missing/ });
+});
+
+test("refuses an adapter of another model, naming matrices", () => {
+  const other = readModelConfig("test/fixtures/goldens/models/llama");
+  assert.throws(() => readLoraAdapter(reference, other), {
+    code: "invalid",
+    message: /q_proj\.lora_B\.weight is \[128, 4\], the configuration makes it \[64, 4\]/,
+  });
+});
+
+test("says which file is missing", () => {
+  assert.throws(() => readLoraAdapter(scratch, config), {
+    code: "not_found",
+    message: /adapter_config\.json/,
+  });
+});
+
+const fused = readModelConfig("test/fixtures/goldens/models/phi3");
+const fusedReference = "test/fixtures/goldens/phi3-adapter";
+
+/** Over fused projections, with numbers in all of its matrices. */
+function fusedAdapter(targets = projectionNames.slice()): LoraAdapter {
+  const adapter = createLoraAdapter(fused, { rank: 3, alpha: 5, targets, seed: 4 });
+  const random = seededRandom("an adapter over fused projections");
+  for (const matrix of adapter.matrices.values())
+    matrix.forEach((_, at) => (matrix[at] = random.uniform() - 0.5));
+  return adapter;
+}
+
+function writtenFused(adapter: LoraAdapter): string {
+  const folder = mkdtempSync(join(scratch, "fused-"));
+  writeLoraAdapter(folder, adapter, { config: fused, baseModelName: "phi3" });
+  return folder;
+}
+
+test("parts of a fused projection have the rows of its B that are theirs, and its whole A", () => {
+  const adapter = readLoraAdapter(fusedReference, fused);
+  assert.deepEqual([adapter.rank, adapter.scale, adapter.targets], [4, 1.5, projectionNames]);
+  const tensors = readSafetensorsHeader(join(fusedReference, "adapter_model.safetensors")).tensors;
+  const stored = (name: string): Float32Array =>
+    readFloats(present(tensors.get(`base_model.model.model.layers.1.${name}`), name));
+  const own = (name: string): Float32Array => present(adapter.matrices.get(`model.layers.1.${name}`), name);
+  const [q, k] = [fused.headCount * fused.headSize, fused.kvHeadCount * fused.headSize];
+  const b = stored("self_attn.qkv_proj.lora_B.weight");
+  for (const [name, from, to] of [
+    ["q_proj", 0, q],
+    ["k_proj", q, q + k],
+    ["v_proj", q + k, q + 2 * k],
+  ] as const) {
+    assert.deepEqual(own(`self_attn.${name}.lora_B.weight`), b.slice(4 * from, 4 * to), name);
+    assert.deepEqual(
+      own(`self_attn.${name}.lora_A.weight`),
+      stored("self_attn.qkv_proj.lora_A.weight"),
+      name,
+    );
+  }
+});
+
+test("an adapter over fused projections is written as one of these, whose products are those of its parts", () => {
+  const adapter = fusedAdapter();
+  const folder = writtenFused(adapter);
+  const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  const { r, lora_alpha: alpha, target_modules: targets } = settings;
+  assert.deepEqual([r, alpha, targets], [9, 15, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]]);
+  const tensors = readSafetensorsHeader(join(folder, "adapter_model.safetensors")).tensors;
+  // Two matrices for each of four modules.
+  assert.equal(tensors.size, 8 * fused.layers.length);
+  for (const { path, inputSize, outputSize, parts } of storedProjections(fused)) {
+    const names = loraNames(path);
+    const [a, b] = [names.a, names.b].map((name) => readFloats(tensors.get(`base_model.model.${name}`)!));
+    const whole = product(b, a, { outputSize, inputSize, rank: 9 });
+    for (const { projection, from } of parts) {
+      const own = loraNames(projection.path);
+      const [ownA, ownB] = [adapter.matrices.get(own.a)!, adapter.matrices.get(own.b)!];
+      const sizes = { outputSize: projection.outputSize, inputSize, rank: 3 };
+      const rows = whole.slice(from * inputSize, (from + projection.outputSize) * inputSize);
+      assert.deepEqual(rows, product(ownB, ownA, sizes), projection.path);
+    }
+  }
+});
+
+/** B A, in double precision. */
+function product(
+  b: Float32Array,
+  a: Float32Array,
+  { outputSize, inputSize, rank }: { outputSize: number; inputSize: number; rank: number },
+): number[] {
+  return Array.from({ length: outputSize * inputSize }, (_, at) => {
+    const [row, column] = [Math.floor(at / inputSize), at % inputSize];
+    let sum = 0;
+    for (let index = 0; index < rank; index++) sum += b[row * rank + index] * a[index * inputSize + column];
+    return sum;
+  });
+}
+
+for (const [what, adapter] of [
+  ["on all projections", fusedAdapter()],
+  ["on some parts of fused ones", fusedAdapter(["q_proj", "v_proj", "down_proj"])],
+  ["on a fused pair alone", fusedAdapter(["gate_proj", "up_proj"])],
+  ["on none that is fused", fusedAdapter(["o_proj"])],
+  ["with rank stabilisation", { ...fusedAdapter(), scale: 5 / Math.sqrt(3) }],
+  ["that nothing was learned in", createLoraAdapter(fused, { rank: 2, seed: 1 })],
+] as const) {
+  test(`an adapter ${what} is read back from fused modules as it was`, () => {
+    assert.deepEqual(readLoraAdapter(writtenFused(adapter), fused), adapter);
+  });
+}
+
+test("an adapter that says of what parts it is made, and is not, is refused by the place", () => {
+  const changed = (changes: Readonly<Record<string, unknown>>): string => {
+    const folder = writtenFused(fusedAdapter());
+    const file = join(folder, "adapter_config.json");
+    const settings = JSON.parse(readFileSync(file, "utf8")) as Record<string, object>;
+    const parts = { ...settings["unfused_adapter"], ...changes };
+    writeFileSync(file, JSON.stringify({ ...settings, unfused_adapter: parts }));
+    return folder;
+  };
+  const read = (changes: Readonly<Record<string, unknown>>) => () => readLoraAdapter(changed(changes), fused);
+  assert.throws(read({ r: 2, lora_alpha: 10 / 3 }), {
+    code: "invalid",
+    message: /rows of .*qkv_proj.* hold numbers beside the 2 columns from 0 on.* Leave that field out/,
+  });
+  assert.throws(read({ r: 4 }), {
+    code: "invalid",
+    message: /qkv_proj has rank 9 and scale .*, its parts 4/,
+  });
+  assert.throws(read({ lora_alpha: 7 }), { code: "invalid", message: /unfused_adapter/ });
+  assert.throws(read({ target_modules: [] }), { code: "unsupported", message: /target_modules is \[\]/ });
+});
+
+test("modules of other families are refused over fused projections by name", () => {
+  assert.throws(() => readLoraAdapter(reference, fused), {
+    code: "unsupported",
+    message: /only qkv_proj, o_proj, gate_up_proj, down_proj are adapted here/,
+  });
+});

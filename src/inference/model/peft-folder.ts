@@ -1,0 +1,331 @@
+// LoRA adapters as folders in the PEFT layout: adapter_config.json and adapter_model.safetensors, which PEFT and vLLM load.
+// What is not applied here is refused by name, so that an adapter never runs as another one.
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { orderedProjections } from "../../base/domain/model.ts";
+import { present } from "../../base/domain/assert.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { ModelConfig } from "./config.ts";
+import { adaptedModules, loraScale, type AdaptedModule } from "./config/adapted-modules.ts";
+import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
+import { tensorFaults } from "./check-tensors.ts";
+import type { LoraAdapter } from "./lora.ts";
+import { loraNames, loraProjections } from "./parameters.ts";
+import {
+  blockOf,
+  blockStarts,
+  moduleNamesOf,
+  readUnfused,
+  stackedAdapter,
+  unfusedField,
+  type StackedAdapter,
+  type UnfusedAdapter,
+} from "./stacked-adapter.ts";
+import { storedProjections, type StoredProjection } from "./stored-projections.ts";
+import { readSafetensorsHeader } from "../../lib/model-files/safetensors.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
+
+const namePrefix = "base_model.model.";
+
+/**
+ * Reads an adapter for the given model. Modules of other ranks and scales are brought to those of the adapter: rows and
+ * columns of zeros are added, and B is multiplied. What is not adapted is zeros.
+ *
+ * @throws ServiceError `not_found` when a file is missing, `unsupported` naming every option that is not applied here,
+ * `invalid` naming every missing, unexpected or misshapen matrix
+ */
+export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapter {
+  const opened = openLoraAdapter(folder, config);
+  const { rank, alpha, scale, targets, stored, modules, unfused } = opened;
+  const starts = unfused === null ? null : blockStarts(config, unfused);
+  const matrices = new Map<string, Float32Array>();
+  for (const { path, inputSize, outputSize } of loraProjections(config, targets)) {
+    const { a, b } = loraNames(path);
+    const module = modules.get(path);
+    if (module === undefined) {
+      matrices.set(a, new Float32Array(rank * inputSize));
+      matrices.set(b, new Float32Array(outputSize * rank));
+      continue;
+    }
+    const [storedA, storedB] = [present(stored.get(a), a), present(stored.get(b), b)];
+    if (starts !== null) {
+      const start = present(starts.get(path), path);
+      matrices.set(a, readFloats(rowsOf(storedA, start, rank)));
+      matrices.set(b, readBlock(storedB, { start, rank }));
+      continue;
+    }
+    const [rows, columns] = [readFloats(storedA), readFloats(storedB)];
+    matrices.set(a, module.rank === rank ? rows : withZeros(rows, rank * inputSize));
+    const isAlike = module.rank === rank && module.scale === scale;
+    matrices.set(b, isAlike ? columns : widened(columns, module, { rank, scale }));
+  }
+  return { rank, alpha, scale, targets, matrices };
+}
+
+/**
+ * A part's columns of its rows of a stacked B.
+ *
+ * @throws ServiceError `invalid` where other columns of these rows hold anything
+ */
+export function readBlock(
+  b: StoredTensor,
+  { start, rank }: { readonly start: number; readonly rank: number },
+): Float32Array {
+  const block = blockOf(readFloats(b), { stackedRank: b.shape[1], start, rank });
+  if (block !== null) return block;
+  throw unlikeParts(`rows of ${b.name} hold numbers beside the ${rank} columns from ${start} on, their own`);
+}
+
+/** An adapter whose matrices lie in their file. */
+export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
+  /**
+   * By the names of {@link LoraAdapter.matrices}; those that are not adapted are not there. The parts of a fused module
+   * have one A, and each its own rows of B.
+   */
+  readonly stored: ReadonlyMap<string, StoredTensor>;
+  /** By the path of each projection that has matrices, the rank and scale of these. */
+  readonly modules: ReadonlyMap<string, AdaptedModule>;
+  /** Last names of the modules that the file has matrices for. */
+  readonly moduleNames: readonly string[];
+  /** What the adapter was before its parts were stacked; null where that was not said. */
+  readonly unfused: UnfusedAdapter | null;
+};
+
+/** As {@link readLoraAdapter}, without reading the matrices. */
+export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
+  const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
+  refuseWhatIsNotApplied(reader);
+  const stored = readMatrices(folder);
+  const { alpha, isStabilised, modules } = adaptedModules(reader, config, new Set(stored.keys()));
+  const unfused = readUnfused(reader, config);
+  if (reader.hasFaults) throw reader.error(`The adapter in ${folder} cannot be applied.`);
+
+  const adapted = storedProjections(config).filter(({ path }) => modules.has(path));
+  const wanted = adapted.flatMap(({ path, inputSize, outputSize }) => {
+    const { rank } = present(modules.get(path), path);
+    const { a, b } = loraNames(path);
+    return [
+      { name: a, shape: [rank, inputSize] },
+      { name: b, shape: [outputSize, rank] },
+    ];
+  });
+  const faults =
+    stored.size === 0 ? "it has no matrices" : tensorFaults(stored, wanted, { isRedundant: () => false });
+  if (faults !== null) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `The adapter in ${folder} does not fit the model: ${faults}.`,
+    });
+  }
+  const parts = partsOf(adapted, { stored, modules });
+  const moduleNames = moduleNamesOf([...modules.keys()]);
+  if (unfused !== null) {
+    requireStacked(adapted, modules, unfused);
+    return { ...unfused, ...parts, moduleNames, unfused };
+  }
+  const rank = Math.max(...[...modules.values()].map((module) => module.rank));
+  const found = new Set(adapted.flatMap((module) => module.parts.map(({ name }) => name)));
+  const targets = orderedProjections([...found]);
+  return {
+    rank,
+    alpha,
+    scale: loraScale(alpha, rank, isStabilised),
+    targets,
+    ...parts,
+    moduleNames,
+    unfused,
+  };
+}
+
+/** The matrices by the projections of the decoder. */
+function partsOf(
+  adapted: readonly StoredProjection[],
+  { stored, modules }: Pick<StoredLoraAdapter, "stored" | "modules">,
+): Pick<StoredLoraAdapter, "stored" | "modules"> {
+  const matrices = new Map<string, StoredTensor>();
+  const ownModules = new Map<string, AdaptedModule>();
+  for (const { path, parts } of adapted) {
+    const whole = loraNames(path);
+    const [a, b] = [present(stored.get(whole.a), whole.a), present(stored.get(whole.b), whole.b)];
+    for (const { projection, from } of parts) {
+      const own = loraNames(projection.path);
+      matrices.set(own.a, a);
+      matrices.set(own.b, parts.length === 1 ? b : rowsOf(b, from, projection.outputSize));
+      ownModules.set(projection.path, present(modules.get(path), path));
+    }
+  }
+  return { stored: matrices, modules: ownModules };
+}
+
+/** Ranks and scales have to be those of a stack. */
+function requireStacked(
+  adapted: readonly StoredProjection[],
+  modules: ReadonlyMap<string, AdaptedModule>,
+  { rank, scale }: UnfusedAdapter,
+): void {
+  for (const { path, parts } of adapted) {
+    const module = present(modules.get(path), path);
+    const isStack = module.rank >= parts.length * rank;
+    if (!isStack || Math.abs(module.scale / scale - 1) > 1e-9) {
+      throw unlikeParts(
+        `${path} has rank ${module.rank} and scale ${module.scale}, its parts ${rank} and ${scale}`,
+      );
+    }
+  }
+}
+
+function unlikeParts(fault: string): ServiceError {
+  return new ServiceError({
+    code: "invalid",
+    message: `The adapter is not made of the parts that ${unfusedField} of its adapter_config.json tells: ${fault}. Leave that field out to have it as it is.`,
+  });
+}
+
+/** The values, and zeros behind them. */
+function withZeros(values: Float32Array, length: number): Float32Array {
+  const filled = new Float32Array(length);
+  filled.set(values);
+  return filled;
+}
+
+/** The matrix B of a module, such that with the adapter's rank and scale it does what it did with its own. */
+function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedModule): Float32Array {
+  const factor = module.scale / adapter.scale;
+  const wide = new Float32Array((values.length / module.rank) * adapter.rank);
+  values.forEach((value, index) => {
+    wide[Math.floor(index / module.rank) * adapter.rank + (index % module.rank)] = value * factor;
+  });
+  return wide;
+}
+
+/** Writes an adapter; the configuration comes last, so that a folder which has one is whole. */
+export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
+  const { config } = options;
+  mkdirSync(folder, { recursive: true });
+  const stacked = stackedAdapter(config, adapter);
+  const tensors = stacked.tensors.map((tensor) => ({ ...tensor, name: namePrefix + tensor.name }));
+  writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+  const file = join(folder, "adapter_config.json");
+  const isStabilised = adapter.scale !== adapter.alpha / adapter.rank;
+  writeFileSync(
+    `${file}.partial`,
+    `${JSON.stringify(adapterConfig(stacked, { ...options, isStabilised }), null, 2)}\n`,
+  );
+  renameSync(`${file}.partial`, file);
+}
+
+export interface WriteLoraOptions {
+  readonly config: ModelConfig;
+  /** What `base_model_name_or_path` says. */
+  readonly baseModelName: string;
+  /** Hex SHA-256 of the base's weights, which PEFT has no field for. */
+  readonly baseWeights?: string;
+}
+
+/** In adapter_config.json, the weights that the adapter was trained over. Programs that do not know it leave it aside. */
+const baseWeightsField = "base_model_sha256";
+
+/**
+ * The weights that an adapter says it was trained over.
+ *
+ * @returns null where it does not say
+ * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or no JSON
+ */
+export function baseWeightsOf(folder: string): string | null {
+  const said = readAdapterConfig(folder)[baseWeightsField];
+  return typeof said === "string" ? said : null;
+}
+
+function refuseWhatIsNotApplied(reader: ConfigReader): void {
+  const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
+    const value = reader.get(field) ?? null;
+    const isEmpty = value !== null && typeof value === "object" && Object.keys(value).length === 0;
+    if (value !== null && !isEmpty && !harmless.includes(value)) reader.refuse(field, cure);
+  };
+  if (reader.get("peft_type") !== "LORA") reader.refuse("peft_type", "only LORA is applied");
+  unless("bias", ["none"], "trained biases are not applied; train with bias none");
+  unless("lora_bias", [false], "biases of the matrices are not applied; train without");
+  unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
+  unless("task_type", ["CAUSAL_LM"], "only language models are served");
+  // PiSSA, OLoRA, CorDA, LoftQ and their like start from other base weights, which the folder does not hold.
+  unless(
+    "init_lora_weights",
+    [true, false, "gaussian", "orthogonal", "eva"],
+    "it changes the base model's weights, and the adapter alone is another model; save it with path_initial_model_for_weight_conversion, or merge it",
+  );
+  for (const field of ["use_dora", "use_qalora", "use_bdlora"])
+    unless(field, [false], "only plain LoRA is applied");
+  for (const field of [
+    "alora_invocation_tokens",
+    "arrow_config",
+    "kasa_config",
+    "velora_config",
+    "monteclora_config",
+  ]) {
+    unless(field, [], "only plain LoRA is applied");
+  }
+  unless("modules_to_save", [], "whole trained modules are not applied; train the projections only");
+  unless("trainable_token_indices", [], "trained embeddings are not applied; train the projections only");
+  unless("target_parameters", [], "only the seven projections are adapted");
+  unless("layer_replication", [], "layers are as the base model has them; train without");
+}
+
+function readAdapterConfig(folder: string): JsonObject {
+  const file = join(folder, "adapter_config.json");
+  if (!existsSync(file)) throw missing(file);
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as JsonObject;
+  } catch (cause) {
+    throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
+  }
+}
+
+/** The matrices by their names without PEFT's prefix. */
+function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
+  const file = join(folder, "adapter_model.safetensors");
+  if (!existsSync(file)) throw missing(file);
+  const matrices = new Map<string, StoredTensor>();
+  for (const [name, tensor] of readSafetensorsHeader(file).tensors) {
+    matrices.set(name.startsWith(namePrefix) ? name.slice(namePrefix.length) : name, tensor);
+  }
+  return matrices;
+}
+
+function adapterConfig(
+  { rank, alpha, moduleNames, unfused }: StackedAdapter,
+  options: Omit<WriteLoraOptions, "config"> & { readonly isStabilised: boolean },
+): JsonObject {
+  const { baseModelName, baseWeights, isStabilised } = options;
+  return {
+    alpha_pattern: {},
+    auto_mapping: null,
+    base_model_name_or_path: baseModelName,
+    ...(baseWeights === undefined ? {} : { [baseWeightsField]: baseWeights }),
+    bias: "none",
+    fan_in_fan_out: false,
+    inference_mode: true,
+    init_lora_weights: true,
+    layers_pattern: null,
+    layers_to_transform: null,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    modules_to_save: null,
+    peft_type: "LORA",
+    r: rank,
+    rank_pattern: {},
+    revision: null,
+    target_modules: moduleNames,
+    task_type: "CAUSAL_LM",
+    use_dora: false,
+    use_rslora: isStabilised,
+    ...(unfused === null ? {} : { [unfusedField]: unfused }),
+  };
+}
+
+function missing(file: string): ServiceError {
+  return new ServiceError({
+    code: "not_found",
+    message: `${file} does not exist; an adapter is a folder in the PEFT layout with safetensors.`,
+  });
+}

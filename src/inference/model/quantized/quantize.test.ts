@@ -1,0 +1,88 @@
+// Rounding by its formula, and how large its errors are.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../base/domain/random.ts";
+import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
+import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
+
+function randomRows(N: number, K: number): Float32Array {
+  const random = seededRandom("rows", N, K);
+  return Float32Array.from({ length: N * K }, () => (random.uniform() - 0.5) * random.uniform());
+}
+
+test("8 bits are 127 steps up to a row's largest magnitude", () => {
+  const { rows, scales } = toInt8(Float32Array.of(1, -2, 0.5, 0, 0, 0, 3, 1, -127), [3, 3]);
+  assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);
+  assert.deepEqual([...rows], [64, -127, 32, 0, 0, 0, 3, 1, -127]);
+  assert.deepEqual([...transposed(rows, [3, 3])], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
+});
+
+test("by column, 8 bits are 127 steps up to its largest magnitude", () => {
+  const { codes, scales } = toInt8Columns(Float32Array.of(1, 0, 3, -2, 0, 1, 0.5, 0, -127), [3, 3]);
+  assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);
+  assert.deepEqual([...codes], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
+});
+
+test("transposing takes every element to its place at sizes beyond a tile", () => {
+  const [N, K] = [131, 70];
+  const rows = Int8Array.from({ length: N * K }, (_, index) => index % 251);
+  const columns = transposed(rows, [N, K]);
+  for (let row = 0; row < N; row++)
+    for (let k = 0; k < K; k++) assert.equal(columns[k * N + row], rows[row * K + k]);
+});
+
+test("4 bits are 16 steps of a block, no worse than from its least to its largest weight", () => {
+  const values = randomRows(4, 64);
+  const { codes, scales, offsets } = toInt4(values, [4, 64]);
+  for (let block = 0; block < 8; block++) {
+    const weights = values.subarray(32 * block, 32 * block + 32);
+    const step = (Math.max(...weights) - Math.min(...weights)) / 15;
+    let [error, plain] = [0, 0];
+    weights.forEach((weight, index) => {
+      const code = (codes[16 * block + (index >> 1)] >> (4 * (index & 1))) & 15;
+      error += ((code - 8) * scales[block] + offsets[block] - weight) ** 2;
+      const steps = Math.round((weight - Math.min(...weights)) / step);
+      plain += (Math.min(...weights) + steps * step - weight) ** 2;
+    });
+    assert(error <= plain * (1 + 1e-5), `block ${block}: ${error} beside ${plain}`);
+  }
+});
+
+test("a block of equal weights is exact", () => {
+  const blocks = toInt4(new Float32Array(32).fill(0.75), [1, 32]);
+  assert(blocks.codes.every((pair) => pair === 0x88));
+  assert(blockValues(blocks).every((value) => value === 0.75));
+});
+
+test("what blocks stand for is (code - 8) times the scale, and the offset where there is one", () => {
+  const codes = new Uint8Array(32);
+  codes[0] = 0x3f;
+  codes[31] = 0xb0;
+  const blocks = { codes, scales: Float32Array.of(0.5, 2) };
+  const plain = blockValues({ ...blocks, offsets: null });
+  assert.deepEqual([...plain.subarray(0, 3)], [3.5, -2.5, -4]);
+  assert.deepEqual([...plain.subarray(61)], [-16, -16, 6]);
+  const moved = blockValues({ ...blocks, offsets: Float32Array.of(1, -1) });
+  assert.deepEqual(
+    [...moved],
+    [...plain].map((value, index) => value + (index < 32 ? 1 : -1)),
+  );
+});
+
+test("a rotation is its own inverse, keeps products, and is the matrix's", () => {
+  for (const K of [576, 96, 8, 1, 7]) {
+    const [x, w] = [randomRows(1, K), randomRows(2, K).subarray(K)];
+    const [turnedX, turnedW] = [rotated(x, K), rotated(w, K)];
+    const dot = (left: Float32Array, right: Float32Array): number =>
+      left.reduce((sum, value, index) => sum + value * right[index], 0);
+    assert(Math.abs(dot(x, w) - dot(turnedX, turnedW)) < 1e-5, `K ${K}`);
+    rotated(turnedX, K).forEach((value, index) => assert(Math.abs(value - x[index]) < 1e-6, `K ${K}`));
+    const size = rotationSize(K);
+    const matrix = rotationMatrix(size);
+    turnedX.forEach((value, index) => {
+      const block = index - (index % size);
+      const row = Array.from({ length: size }, (_, k) => x[block + k] * matrix[k * size + (index % size)]);
+      assert(Math.abs(row.reduce((sum, one) => sum + one, 0) - value) < 1e-6, `K ${K}`);
+    });
+  }
+});

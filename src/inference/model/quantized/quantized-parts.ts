@@ -1,0 +1,86 @@
+// The tensors of one quantized weight, of what a file holds: blocks of four bits as they are where they can be, else rounded
+// from what the weight stands for.
+import { assert, present } from "../../../base/domain/assert.ts";
+import type { DataType } from "../../../lib/graph/graph.ts";
+import type { DataArrays } from "../../../lib/graph/tensor.ts";
+import { hasFourBitBlocks, readFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
+import { readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
+import { rotated } from "./rotation.ts";
+import {
+  blockSize,
+  isCodes,
+  promptCodes,
+  type CodeType,
+  type WeightForm,
+  type WeightUse,
+} from "./weight-forms.ts";
+
+interface CodeOptions {
+  readonly form: CodeType;
+  readonly use: WeightUse;
+}
+
+/** The data of what `keptParts` names, in its order. */
+export function quantizedParts(
+  tensor: StoredTensor,
+  form: Exclude<WeightForm, "float32">,
+  use: WeightUse,
+): readonly DataArrays[DataType][] {
+  if (isCodes(form)) return codeParts(readFloats(tensor), tensor, { form, use });
+  const { shape } = tensor;
+  const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
+  const { codes, scales, offsets } = blocks;
+  // Of the numbers that the codes stand for: prompts and decoded tokens are of one model.
+  const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
+  if (form === "int4") {
+    assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
+    return [scales, codes, ...inPrompts];
+  }
+  const byColumn = byBlock(present(offsets, `offsets of ${tensor.name}`), shape[0], shape[1] / blockSize);
+  return [scales, codes, byColumn, ...inPrompts];
+}
+
+/** @param values the weight's, [N, K] */
+function codeParts(
+  values: Float32Array,
+  { shape }: Pick<StoredTensor, "shape">,
+  { form, use }: CodeOptions,
+): readonly DataArrays[DataType][] {
+  const { rows, scales } = toInt8(rotated(values, shape[1]), shape);
+  return [
+    scales,
+    ...(use.isLookedUp ? [storedAs(form, rows)] : []),
+    ...(use.isMultiplied ? [storedAs(form, transposed(rows, shape))] : []),
+  ];
+}
+
+/** The data of what `gradientParts` names for a weight of 8 bits, in its order. */
+export function codeGradientParts(
+  tensor: StoredTensor,
+  { form, use }: CodeOptions,
+): readonly DataArrays[DataType][] {
+  if (use.isLookedUp) return [];
+  if (use.isOutput) {
+    const { rows } = toInt8(rotated(readFloats(tensor), tensor.shape[1]), tensor.shape);
+    return [storedAs(form, rows)];
+  }
+  const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
+  return [scales, storedAs(form, codes)];
+}
+
+/** The codes in the type of their form; unsigned ones count from 128. */
+function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
+  return form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128);
+}
+
+/** [N, blocks] to [blocks, N]. */
+function byBlock(offsets: Float32Array, N: number, blockCount: number): Float32Array {
+  const result = new Float32Array(offsets.length);
+  for (let row = 0; row < N; row++) {
+    for (let block = 0; block < blockCount; block++) {
+      result[block * N + row] = offsets[row * blockCount + block];
+    }
+  }
+  return result;
+}

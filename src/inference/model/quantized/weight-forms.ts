@@ -1,0 +1,185 @@
+// How the weights of a model are stored for computing: which in float32, which in 8 and which in 4 bits, and of which tensors
+// each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
+import { assert, unreachable } from "../../../base/domain/assert.ts";
+import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
+import type { DataType } from "../../../lib/graph/graph.ts";
+import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
+import type { ModelConfig } from "../config.ts";
+import { embeddingName, modelParameters, outputProjection, type ParameterSpec } from "../parameters.ts";
+
+/** How many bits most weights of products are computed with. */
+export type Precision = "float32" | "int8" | "int4";
+
+/**
+ * How one weight is computed with: `int8` in signed codes with a scale for each row, `uint8` in the same codes counted from 128,
+ * `int4` in blocks of 32 of a row with a scale each, `int4-offset` with a number besides that all weights of a block share.
+ */
+export type WeightForm = "float32" | CodeType | "int4" | "int4-offset";
+
+/** How 8-bit codes are stored; see `IntegerKernels`. */
+export type CodeType = NonNullable<IntegerKernels["codes"]>;
+
+/** By the names of parameters; those that are absent are float32. */
+export type WeightForms = ReadonlyMap<string, WeightForm>;
+
+/** A tensor that a graph takes for a weight or a part of it. */
+export interface WeightPart extends ParameterSpec {
+  readonly dtype: DataType;
+}
+
+/** Weights in a block of 4-bit codes. */
+export const blockSize = 32;
+
+/** The names of what a weight [N, K] consists of that is not float32. */
+export function partNames(weight: string): {
+  /** 8-bit codes [N, K]: for looking rows up. */
+  readonly rows: string;
+  /** 8-bit codes [K, N]: for products. */
+  readonly columns: string;
+  /** float32 [N], of rows and columns. */
+  readonly scales: string;
+  /** float32 [N, K/32], of codes. */
+  readonly blockScales: string;
+  /** uint8 [N, K/32, 16]. */
+  readonly codes: string;
+  /** float32 [K/32, N]. */
+  readonly offsets: string;
+  /** 8-bit codes [N, K], with a scale for each column: for the gradient of what is multiplied with the weight. */
+  readonly back: string;
+  /** float32 [K]. */
+  readonly backScales: string;
+} {
+  return {
+    rows: `${weight}.rows`,
+    columns: `${weight}.columns`,
+    scales: `${weight}.scales`,
+    blockScales: `${weight}.block_scales`,
+    codes: `${weight}.codes`,
+    offsets: `${weight}.offsets`,
+    back: `${weight}.back`,
+    backScales: `${weight}.back.scales`,
+  };
+}
+
+/** What a weight is used for: rows of an embedding are looked up, others are multiplied with, and tied ones both. */
+export interface WeightUse {
+  readonly isLookedUp: boolean;
+  readonly isMultiplied: boolean;
+  /** Whether the scores over the vocabulary are products with it. */
+  readonly isOutput: boolean;
+}
+
+/** What a weight of a model is used for. */
+export function useOf(name: string, config: ModelConfig): WeightUse {
+  const isOutput = name === `${outputProjection(config).path}.weight`;
+  return { isLookedUp: name === embeddingName, isMultiplied: name !== embeddingName || isOutput, isOutput };
+}
+
+/**
+ * The forms in which prompts are computed where decoded tokens have these. The products of 4 bits are made for a few rows; of a
+ * prompt's many, those of 8 bits are about three times as fast.
+ */
+export function promptForms(forms: WeightForms): WeightForms {
+  return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
+}
+
+/** True for weights in codes of 8 bits. */
+export function isCodes(form: WeightForm): form is CodeType {
+  return form === "int8" || form === "uint8";
+}
+
+/** Codes in which prompts over weights of 4 bits are computed. */
+export const promptCodes = "int8" satisfies CodeType;
+
+/** As {@link promptForms}, for one weight. */
+export function promptForm(form: WeightForm): WeightForm {
+  return form === "int4" || form === "int4-offset" ? promptCodes : form;
+}
+
+/** What a parameter in some form consists of. */
+export function partsOf(
+  { name, shape }: ParameterSpec,
+  form: WeightForm,
+  use: WeightUse,
+): readonly WeightPart[] {
+  const [N, K] = shape;
+  const names = partNames(name);
+  const blocks = K / blockSize;
+  switch (form) {
+    case "float32":
+      return [{ name, dtype: "float32", shape }];
+    case "int8":
+    case "uint8":
+      return [
+        { name: names.scales, dtype: "float32", shape: [N] },
+        ...(use.isLookedUp ? [{ name: names.rows, dtype: form, shape: [N, K] }] : []),
+        ...(use.isMultiplied ? [{ name: names.columns, dtype: form, shape: [K, N] }] : []),
+      ];
+    case "int4":
+    case "int4-offset":
+      return [
+        { name: names.blockScales, dtype: "float32", shape: [N, blocks] },
+        { name: names.codes, dtype: "uint8", shape: [N, blocks, blockSize / 2] },
+        ...(form === "int4" ? [] : [{ name: names.offsets, dtype: "float32" as const, shape: [blocks, N] }]),
+      ];
+    default:
+      return unreachable(form);
+  }
+}
+
+/**
+ * What the gradient of what is multiplied with a parameter takes beside {@link partsOf}. That of scores takes rows of the output
+ * projection, which an embedding has anyway; others take the weight rounded the other way.
+ */
+export function gradientParts(
+  { name, shape }: ParameterSpec,
+  form: WeightForm,
+  use: WeightUse,
+): readonly WeightPart[] {
+  assert(form === "float32" || isCodes(form), "no gradient goes through weights of 4 bits");
+  if (form === "float32" || use.isLookedUp) return [];
+  const names = partNames(name);
+  if (use.isOutput) return [{ name: names.rows, dtype: form, shape }];
+  return [
+    { name: names.backScales, dtype: "float32", shape: shape.slice(1) },
+    { name: names.back, dtype: form, shape },
+  ];
+}
+
+/** All tensors of a model whose weights have these forms, in the order of its parameters. */
+export function weightParts(
+  config: ModelConfig,
+  forms: WeightForms,
+  { hasGradients = false }: { readonly hasGradients?: boolean } = {},
+): readonly WeightPart[] {
+  return modelParameters(config).flatMap((parameter) => {
+    const form = forms.get(parameter.name) ?? "float32";
+    const use = useOf(parameter.name, config);
+    const parts = partsOf(parameter, form, use);
+    return hasGradients ? [...parts, ...gradientParts(parameter, form, use)] : parts;
+  });
+}
+
+/** What is kept of a parameter: what decoded tokens are computed with, and what else prompts are. */
+export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {
+  const inPrompts = promptForm(form);
+  return [
+    ...partsOf(parameter, form, use),
+    ...(inPrompts === form ? [] : partsOf(parameter, inPrompts, use)),
+  ];
+}
+
+/** The bytes of all that is kept of weights in these forms. */
+export function keptBytes(config: ModelConfig, forms: WeightForms): number {
+  return modelParameters(config)
+    .flatMap((parameter) =>
+      keptParts(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
+    )
+    .reduce((sum, part) => sum + byteLengthOf(part), 0);
+}
+
+/** The bytes of all weights in these forms, and of what gradients take. */
+export function trainedBytes(config: ModelConfig, forms: WeightForms): number {
+  const parts = weightParts(config, forms, { hasGradients: true });
+  return parts.reduce((sum, part) => sum + byteLengthOf(part), 0);
+}

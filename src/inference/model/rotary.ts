@@ -1,0 +1,130 @@
+// Rotary position embedding (RoFormer, arXiv:2104.09864): the angles, the same for serving and training.
+
+import { unreachable } from "../../base/domain/assert.ts";
+
+export interface RotaryConfig {
+  /** The base of the wavelengths. */
+  readonly theta: number;
+  readonly scaling: RotaryScaling;
+  /** Factors for queries by their position, as Llama 4 and Ministral 3 have them; absent: none. */
+  readonly growth?: QueryGrowth;
+}
+
+/** Queries at position p are multiplied by 1 + beta · ln(1 + ⌊p / period⌋). */
+export interface QueryGrowth {
+  readonly beta: number;
+  readonly period: number;
+}
+
+/**
+ * How a longer context was fitted in; `llama3` leaves the short wavelengths as they are, `yarn` (arXiv:2309.00071) those that
+ * turn often in the original context, and `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
+ * The last two have one for all cosines and sines.
+ */
+export type RotaryScaling =
+  | { readonly kind: "none" }
+  | { readonly kind: "linear"; readonly factor: number }
+  | {
+      readonly kind: "llama3";
+      readonly factor: number;
+      readonly lowFrequencyFactor: number;
+      readonly highFrequencyFactor: number;
+      readonly originalContextLength: number;
+    }
+  | {
+      readonly kind: "yarn";
+      readonly factor: number;
+      readonly originalContextLength: number;
+      /** Pairs that turn at least so often in the original context stay as they are. */
+      readonly turnsMin: number;
+      /** Pairs that turn at most so often are divided by the whole factor. */
+      readonly turnsMax: number;
+      /** True if the two limits are rounded outwards to whole pairs. */
+      readonly isTruncated: boolean;
+      readonly attentionFactor: number;
+    }
+  | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
+
+/** The angle per position of each of the rotarySize / 2 pairs. */
+export function inverseFrequencies(rotary: RotaryConfig, rotarySize: number): Float64Array {
+  const frequencies = new Float64Array(rotarySize / 2);
+  for (let pair = 0; pair < frequencies.length; pair++) {
+    const frequency = rotary.theta ** ((-2 * pair) / rotarySize);
+    frequencies[pair] = scaled(frequency, rotary.scaling, { pair, theta: rotary.theta, rotarySize });
+  }
+  return frequencies;
+}
+
+/**
+ * The cosines and sines of positions 0 … positionCount - 1.
+ *
+ * @returns two arrays [positionCount, rotarySize / 2]
+ */
+export function rotaryTables(
+  rotary: RotaryConfig,
+  { rotarySize, positionCount }: { readonly rotarySize: number; readonly positionCount: number },
+): { readonly cosines: Float32Array; readonly sines: Float32Array } {
+  const frequencies = inverseFrequencies(rotary, rotarySize);
+  const scale = "attentionFactor" in rotary.scaling ? rotary.scaling.attentionFactor : 1;
+  const cosines = new Float32Array(positionCount * frequencies.length);
+  const sines = new Float32Array(positionCount * frequencies.length);
+  for (let position = 0; position < positionCount; position++) {
+    const size = scale * growthAt(rotary.growth, position);
+    for (let pair = 0; pair < frequencies.length; pair++) {
+      // The reference multiplies in float32 and takes the cosine of that; far positions differ visibly otherwise.
+      const angle = Math.fround(position * Math.fround(frequencies[pair]));
+      cosines[position * frequencies.length + pair] = Math.fround(Math.cos(angle)) * size;
+      sines[position * frequencies.length + pair] = Math.fround(Math.sin(angle)) * size;
+    }
+  }
+  return { cosines, sines };
+}
+
+function growthAt(growth: QueryGrowth | undefined, position: number): number {
+  return growth === undefined ? 1 : 1 + growth.beta * Math.log1p(Math.floor(position / growth.period));
+}
+
+interface Pair {
+  readonly pair: number;
+  readonly theta: number;
+  readonly rotarySize: number;
+}
+
+function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number {
+  switch (scaling.kind) {
+    case "none":
+      return frequency;
+    case "linear":
+      return frequency / scaling.factor;
+    case "llama3": {
+      // Between the two wavelengths the scaling sets in smoothly (Llama 3.1 reference code).
+      const turns = (scaling.originalContextLength * frequency) / (2 * Math.PI);
+      if (turns < scaling.lowFrequencyFactor) return frequency / scaling.factor;
+      if (turns > scaling.highFrequencyFactor) return frequency;
+      const blend =
+        (turns - scaling.lowFrequencyFactor) / (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
+      return (1 - blend) * (frequency / scaling.factor) + blend * frequency;
+    }
+    case "yarn": {
+      const share = yarnShare(scaling, place);
+      return (share * frequency) / scaling.factor + (1 - share) * frequency;
+    }
+    case "longrope":
+      return frequency / scaling.factors[place.pair];
+    default:
+      return unreachable(scaling);
+  }
+}
+
+/** How much of a pair's frequency is divided by YaRN's factor, from 0 to 1. */
+function yarnShare(
+  { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },
+  { pair, theta, rotarySize }: Pair,
+): number {
+  const pairThatTurns = (times: number): number =>
+    (rotarySize * Math.log(originalContextLength / (times * 2 * Math.PI))) / (2 * Math.log(theta));
+  const [first, last] = [pairThatTurns(turnsMin), pairThatTurns(turnsMax)];
+  const low = Math.max(isTruncated ? Math.floor(first) : first, 0);
+  const high = Math.min(isTruncated ? Math.ceil(last) : last, rotarySize - 1);
+  return Math.min(Math.max((pair - low) / (high === low ? 0.001 : high - low), 0), 1);
+}

@@ -1,0 +1,281 @@
+// The four graphs that serve a model: whole prompts, later parts of prompts, one token a row over a cache, and several a row.
+// Those of prompts say beside the scores what these are computed of, which is an embedding of the prompt so far.
+// Caches are read only; new keys and values come out, and whoever runs the graph writes them into its cache.
+import { present } from "../../base/domain/assert.ts";
+import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
+import { GraphBuilder } from "../../lib/graph/builder.ts";
+import { dimensionProduct } from "../../lib/graph/dimension.ts";
+import type { Graph, Value } from "../../lib/graph/graph.ts";
+import type { ModelConfig } from "./config.ts";
+import { addDecoder, addDecoderLayers, addLogits, addRotaryTables, declareWeights } from "./decoder.ts";
+import type { DecoderParts } from "./decoder.ts";
+import { embeddingRows, storedLinear } from "./linear.ts";
+import { servingLoraParameters, type LoraForm } from "./lora.ts";
+import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
+
+export interface ServingOptions {
+  /** In which form the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
+  readonly lora: LoraForm | null;
+  /** How decoded tokens are computed with the weights, and so, by `promptForms`, prompts; absent means in float32. */
+  readonly forms?: WeightForms;
+}
+
+/** The names of one layer's cache inputs and outputs. */
+export function cacheNames(layer: number): {
+  readonly keys: string;
+  readonly values: string;
+  readonly newKeys: string;
+  readonly newValues: string;
+} {
+  return {
+    keys: `keys.${layer}`,
+    values: `values.${layer}`,
+    newKeys: `new_keys.${layer}`,
+    newValues: `new_values.${layer}`,
+  };
+}
+
+/**
+ * The graph of whole prompts.
+ *
+ * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t of the
+ * tokens after which logits are wanted; LoRA matrices. Outputs: `logits` [N, V]; `hidden` [N, D], what the output projection
+ * takes; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
+ */
+export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
+  const builder = new GraphBuilder();
+  const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
+  const places_N = builder.input("places", "int64", ["N"]);
+  const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
+  const outputs: Record<string, Value> = {};
+  const scored = addScores(builder, config, {
+    ...weightParts(builder, config, ofPrompts(options)),
+    tokens_BT,
+    positions_BT,
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const result = builder.causalAttention(q, k, v, {
+        queryHeads: config.headCount,
+        kvHeads: config.kvHeadCount,
+        scale: config.attentionScale,
+        window: layerConfig.slidingWindow ?? 0,
+      });
+      return keepNewCache(outputs, layer, result);
+    },
+    selectRows: (x) => selectPlaces(builder, x, places_N),
+  });
+  return builder.build({ ...scored, ...outputs });
+}
+
+/** How many parts a call of the graph of several later parts has room for. */
+export const laterPartCount = 4;
+
+/** The names of the inputs of one of the parts of {@link buildContinuationGraph}. */
+export function laterPartNames(part: number): {
+  readonly rows: string;
+  readonly pastLength: string;
+  readonly keys: (layer: number) => string;
+  readonly values: (layer: number) => string;
+} {
+  return {
+    rows: `rows.${part}`,
+    pastLength: `past_length.${part}`,
+    keys: (layer) => `keys.${layer}.${part}`,
+    values: (layer) => `values.${layer}.${part}`,
+  };
+}
+
+/**
+ * The graph of later parts of prompts: sequences go on, each from a cache of its own. Room that no part takes costs the start
+ * of some ten operations a layer.
+ *
+ * Products are computed over all tokens together and attention by part, since the fused kernel takes one sequence with a
+ * past at a time. A part's rows may repeat a token, which is then computed once.
+ *
+ * Inputs: `tokens` and `positions` int64 [N], of all parts; `places` int64 [P], the tokens after which logits are wanted;
+ * per part p `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, `past_length.p` int64 [1], and per layer
+ * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [1, N], where each token first stands among the rows of part
+ * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; `hidden` [P, D]; per layer `new_keys.i` and `new_values.i`
+ * [1, Hkv, N, K].
+ */
+export function buildContinuationGraph(
+  config: ModelConfig,
+  options: ServingOptions,
+  partCount = laterPartCount,
+): Graph {
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const builder = new GraphBuilder();
+  const tokens_N = builder.input("tokens", "int64", ["N"]);
+  const positions_N = builder.input("positions", "int64", ["N"]);
+  const places_P = builder.input("places", "int64", ["P"]);
+  const order_N = builder.input("order", "int64", [1, "N"]);
+  const parts = Array.from({ length: partCount }, (_, part) => {
+    const names = laterPartNames(part);
+    return {
+      names,
+      rows: builder.input(names.rows, "int64", [1, `T${part}`]),
+      length: builder.input(names.pastLength, "int64", [1]),
+      cacheShape: [1, kvHeads, `C${part}`, headSize],
+    };
+  });
+  const rowsOf = (x: Value, rows: Value): Value => {
+    const [, count, width] = x.shape;
+    return builder.gatherRows(builder.reshape(x, [count, width]), rows);
+  };
+  const byHead = (x: Value): Value =>
+    builder.transpose(builder.reshape(x, [1, "N", kvHeads, headSize]), [0, 2, 1, 3]);
+  const outputs: Record<string, Value> = {};
+  const scored = addScores(builder, config, {
+    ...weightParts(builder, config, ofPrompts(options)),
+    tokens_BT: builder.reshape(tokens_N, [1, "N"]),
+    positions_BT: builder.reshape(positions_N, [1, "N"]),
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const attended = parts.map(({ names, rows, length, cacheShape }) =>
+        builder.continuedAttention(
+          { q: rowsOf(q, rows), k: rowsOf(k, rows), v: rowsOf(v, rows) },
+          {
+            keys: builder.input(names.keys(layer), "float32", cacheShape),
+            values: builder.input(names.values(layer), "float32", cacheShape),
+            length,
+          },
+          { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 },
+        ),
+      );
+      const attention = rowsOf(builder.concat(attended, 1), order_N);
+      return keepNewCache(outputs, layer, { attention, keys: byHead(k), values: byHead(v) });
+    },
+    selectRows: (x) => selectPlaces(builder, x, places_P),
+  });
+  return builder.build({ ...scored, ...outputs });
+}
+
+/**
+ * The graph of one new token a row over a cache.
+ *
+ * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], how much of each row's cache is filled, and so the position of
+ * its token; per layer `keys.i` and `values.i` [B, Hkv, 1, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be
+ * finite and is not seen. Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K].
+ */
+export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const builder = new GraphBuilder();
+  const tokens_BT = builder.input("tokens", "int64", ["B", 1]);
+  const pastLengths_B = builder.input("past_lengths", "int64", ["B"]);
+  const outputs: Record<string, Value> = {};
+  const logits = addDecoder(builder, config, {
+    ...weightParts(builder, config, options),
+    tokens_BT,
+    positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const names = cacheNames(layer);
+      const shape = ["B", kvHeads, 1, "C", headSize];
+      const cacheKeys = builder.input(names.keys, "float32", shape);
+      const cacheValues = builder.input(names.values, "float32", shape);
+      const window = layerConfig.slidingWindow ?? undefined;
+      const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity: "C", window });
+      const inputs = { q, k, v, cacheKeys, cacheValues };
+      const result = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+      return keepNewCache(outputs, layer, result);
+    },
+    selectRows: (x) => builder.reshape(x, ["B", x.shape[2]]),
+  });
+  return builder.build({ logits, ...outputs });
+}
+
+/**
+ * The graph of several new tokens a row over a cache, of which each token has the numbers that the decode graph would give it
+ * after the ones before it, to the last bit.
+ *
+ * A token sees those before it where the decode graph would find them: their keys and values are put into a copy of the
+ * cache. A row that has fewer tokens repeats its last one.
+ *
+ * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's position
+ * among the cache's [B, Hkv, C]; the caches as in the decode graph, C above every position; LoRA matrices. Outputs:
+ * `logits` [B*T, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K].
+ */
+export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const builder = new GraphBuilder();
+  const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
+  const positions_BT = builder.input("positions", "int64", ["B", "T"]);
+  const places = builder.input("places", "int64", ["B", kvHeads, "T"]);
+  const ids = builder.reshape(places, [dimensionProduct(places.shape)]);
+  const rows = dimensionProduct(["B", "T"]);
+  const pastLengths = builder.reshape(positions_BT, [rows]);
+  const byHead = (x: Value): Value =>
+    builder.transpose(builder.reshape(x, ["B", "T", kvHeads, headSize]), [0, 2, 1, 3]);
+  /** The cache with the new tokens' keys or values, [B, Hkv, T, K], in it. */
+  const placed = (cache: Value, x: Value): Value => {
+    const table = builder.reshape(cache, [dimensionProduct(["B", kvHeads, "C"]), headSize]);
+    const filled = builder.placeRows(table, builder.reshape(x, [...ids.shape, headSize]), ids);
+    return builder.reshape(filled, cache.shape);
+  };
+  const outputs: Record<string, Value> = {};
+  const logits = addDecoder(builder, config, {
+    ...weightParts(builder, config, options),
+    tokens_BT,
+    positions_BT,
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const names = cacheNames(layer);
+      const shape = ["B", kvHeads, 1, "C", headSize];
+      const [keys, values] = [byHead(k), byHead(v)];
+      const cacheKeys = placed(builder.input(names.keys, "float32", shape), keys);
+      const cacheValues = placed(builder.input(names.values, "float32", shape), values);
+      const window = layerConfig.slidingWindow ?? undefined;
+      const mask = cacheMask(builder, { pastLengths, capacity: "C", window });
+      const inputs = { q, k, v, cacheKeys, cacheValues };
+      const { attention } = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+      return keepNewCache(outputs, layer, { attention, keys, values });
+    },
+    selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
+  });
+  return builder.build({ logits, ...outputs });
+}
+
+/** The decoder's scores of the selected rows, with what they are computed of. */
+function addScores(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  parts: DecoderParts,
+): Readonly<Record<"logits" | "hidden", Value>> {
+  const hidden = addDecoderLayers(builder, config, parts);
+  return { logits: addLogits(builder, config, parts, hidden), hidden };
+}
+
+function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {
+  return { lora, ...(forms && { forms: promptForms(forms) }) };
+}
+
+/** How a decoder applies the weights of a graph, and its adapter where it takes one. */
+export function weightParts(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  { lora, forms }: ServingOptions,
+): Pick<DecoderParts, "weight" | "embed" | "linear" | "rotaryTables"> {
+  const weights = declareWeights(builder, config, "parameters", forms && { forms });
+  const tables = addRotaryTables(builder, config);
+  const inputs = lora === null ? [] : servingLoraParameters(config, lora);
+  const matrices = new Map(inputs.map(({ name, shape }) => [name, builder.input(name, "float32", shape)]));
+  return {
+    weight: (name) => present(weights.values.get(name), name),
+    embed: (tokens) => embeddingRows(builder, weights, tokens),
+    linear: storedLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
+    rotaryTables: (index) => tables[index],
+  };
+}
+
+function keepNewCache(
+  outputs: Record<string, Value>,
+  layer: number,
+  result: { readonly attention: Value; readonly keys: Value; readonly values: Value },
+): Value {
+  const names = cacheNames(layer);
+  outputs[names.newKeys] = result.keys;
+  outputs[names.newValues] = result.values;
+  return result.attention;
+}
+
+/** From x [B, T, D] the rows at flat places, [N, D]. */
+function selectPlaces(builder: GraphBuilder, x: Value, places_N: Value): Value {
+  const [rows, length, width] = x.shape;
+  return builder.gatherRows(builder.reshape(x, [dimensionProduct([rows, length]), width]), places_N);
+}

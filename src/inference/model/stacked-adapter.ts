@@ -1,0 +1,135 @@
+// An adapter of separate projections as the one that files of a model with fused projections hold, exactly, and back: the
+// matrices A of the parts stand one below the other, those of B on a diagonal of blocks. Every module has the rank of the
+// largest, filled up with zeros, since programs that load adapters know one rank and one scale for all of them.
+import { present } from "../../base/domain/assert.ts";
+import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
+import type { NamedTensor } from "../../lib/model-files/write-safetensors.ts";
+import { loraScale } from "./config/adapted-modules.ts";
+import type { ConfigReader, JsonObject } from "./config/config-reader.ts";
+import type { ModelConfig } from "./config.ts";
+import type { LoraAdapter } from "./lora.ts";
+import { loraNames } from "./parameters.ts";
+import { storedProjections, type StoredProjection } from "./stored-projections.ts";
+
+/** What an adapter was before it was stacked. */
+export interface UnfusedAdapter {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly scale: number;
+  readonly targets: readonly ProjectionName[];
+}
+
+/** In adapter_config.json, what the adapter was before. Programs that do not know it leave it aside. */
+export const unfusedField = "unfused_adapter";
+
+export interface StackedAdapter {
+  readonly rank: number;
+  readonly alpha: number;
+  /** Last names of the modules, such as `qkv_proj`. */
+  readonly moduleNames: readonly string[];
+  /** By `loraNames` of the modules' paths, A before B. */
+  readonly tensors: readonly NamedTensor[];
+  /** What {@link unfusedField} says; null where nothing was stacked. */
+  readonly unfused: JsonObject | null;
+}
+
+/** The adapter as files of the model hold it. */
+export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): StackedAdapter {
+  const { targets, alpha } = adapter;
+  const modules = storedProjections(config).filter(({ parts }) =>
+    parts.some(({ name }) => targets.includes(name)),
+  );
+  const partCount = partCountOf(modules);
+  const isStabilised = adapter.scale !== alpha / adapter.rank;
+  return {
+    rank: partCount * adapter.rank,
+    alpha: alpha * (isStabilised ? Math.sqrt(partCount) : partCount),
+    moduleNames: moduleNamesOf(modules.map(({ path }) => path)),
+    tensors: modules.flatMap((module) => stackedMatrices(module, adapter, partCount * adapter.rank)),
+    unfused:
+      partCount === 1
+        ? null
+        : { r: adapter.rank, lora_alpha: alpha, use_rslora: isStabilised, target_modules: targets },
+  };
+}
+
+/** The last names in paths, once each. */
+export function moduleNamesOf(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths.map((path) => path.slice(path.lastIndexOf(".") + 1)))];
+}
+
+function partCountOf(modules: readonly StoredProjection[]): number {
+  return Math.max(...modules.map(({ parts }) => parts.length));
+}
+
+function stackedMatrices(
+  { path, inputSize, outputSize, parts }: StoredProjection,
+  { rank, matrices }: LoraAdapter,
+  stackedRank: number,
+): readonly NamedTensor[] {
+  const a = new Float32Array(stackedRank * inputSize);
+  const b = new Float32Array(outputSize * stackedRank);
+  for (const [index, { projection, from }] of parts.entries()) {
+    const names = loraNames(projection.path);
+    const [own_RD, own_OR] = [matrices.get(names.a), matrices.get(names.b)];
+    if (own_RD === undefined) continue;
+    a.set(own_RD, index * rank * inputSize);
+    const columns = present(own_OR, names.b);
+    for (let row = 0; row < projection.outputSize; row++) {
+      const place = (from + row) * stackedRank + index * rank;
+      b.set(columns.subarray(row * rank, (row + 1) * rank), place);
+    }
+  }
+  const names = loraNames(path);
+  return [
+    { name: names.a, shape: [stackedRank, inputSize], data: a },
+    { name: names.b, shape: [outputSize, stackedRank], data: b },
+  ];
+}
+
+/** Reads {@link unfusedField} of adapter_config.json; faults are noted in `reader`. Null without it. */
+export function readUnfused(reader: ConfigReader, config: ModelConfig): UnfusedAdapter | null {
+  const fields = config.hasFusedProjections ? reader.object(unfusedField) : null;
+  if (fields === null) return null;
+  const named = fields.get("target_modules");
+  const targets = projectionNames.filter((name) => Array.isArray(named) && named.includes(name));
+  if (targets.length === 0)
+    fields.refuse("target_modules", `names of ${projectionNames.join(", ")} are needed`);
+  const [rank, alpha] = [fields.count("r"), fields.number("lora_alpha")];
+  const scale = loraScale(alpha, rank, fields.flag("use_rslora", false));
+  return { rank, alpha, scale, targets: orderedProjections(targets) };
+}
+
+/** Where the block of a part lies in the matrices of its module: the first row of A, and the first column of B. */
+export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): ReadonlyMap<string, number> {
+  return new Map(
+    storedProjections(config).flatMap(({ parts }) =>
+      parts.map(({ projection }, index) => [projection.path, index * rank] as const),
+    ),
+  );
+}
+
+/**
+ * A part's columns out of rows of its module's B.
+ *
+ * @returns null where other columns hold anything, so that the part is not alone in its rows
+ */
+export function blockOf(
+  rows: Float32Array,
+  {
+    stackedRank,
+    start,
+    rank,
+  }: { readonly stackedRank: number; readonly start: number; readonly rank: number },
+): Float32Array | null {
+  const rowCount = rows.length / stackedRank;
+  const block = new Float32Array(rowCount * rank);
+  for (let row = 0; row < rowCount; row++) {
+    const whole = rows.subarray(row * stackedRank, (row + 1) * stackedRank);
+    const isOutside = (value: number, column: number): boolean =>
+      value !== 0 && (column < start || column >= start + rank);
+    if (whole.some(isOutside)) return null;
+    block.set(whole.subarray(start, start + rank), row * rank);
+  }
+  return block;
+}

@@ -1,0 +1,106 @@
+// What the files of a model and of its adapters hold for the projections of the decoder: one matrix for each, or, in families
+// that fuse them, one for queries, keys and values, and one for gate and up, each part's rows behind those of the one before.
+import { present } from "../../base/domain/assert.ts";
+import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
+import { rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import type { ModelConfig } from "./config.ts";
+import { modelParameters, projection, type ParameterSpec, type Projection } from "./parameters.ts";
+
+/** A matrix of a file, and the projections whose rows it has, in their order. */
+export interface StoredProjection {
+  /** Such as `model.layers.0.self_attn.qkv_proj`. */
+  readonly path: string;
+  readonly inputSize: number;
+  /** Of all parts together. */
+  readonly outputSize: number;
+  readonly parts: readonly StoredPart[];
+}
+
+export interface StoredPart {
+  readonly name: ProjectionName;
+  readonly projection: Projection;
+  /** Index of its first row. */
+  readonly from: number;
+}
+
+const fusedParts: Readonly<Record<string, readonly ProjectionName[]>> = {
+  qkv_proj: ["q_proj", "k_proj", "v_proj"],
+  o_proj: ["o_proj"],
+  gate_up_proj: ["gate_proj", "up_proj"],
+  down_proj: ["down_proj"],
+};
+
+const ownParts: Readonly<Record<string, readonly ProjectionName[]>> = Object.fromEntries(
+  projectionNames.map((name) => [name, [name]]),
+);
+
+/** By the names that files of the model have, such as `qkv_proj`, the projections that each holds. */
+export function storedParts({
+  hasFusedProjections,
+}: Pick<ModelConfig, "hasFusedProjections">): Readonly<Record<string, readonly ProjectionName[]>> {
+  return hasFusedProjections ? fusedParts : ownParts;
+}
+
+/** What files hold for the projections of every layer, in a fixed order. */
+export function storedProjections(config: ModelConfig): readonly StoredProjection[] {
+  const groups = Object.entries(storedParts(config));
+  return config.layers.flatMap((_, layer) =>
+    groups.map(([name, members]) => storedProjection(name, members, { config, layer })),
+  );
+}
+
+function storedProjection(
+  name: string,
+  members: readonly ProjectionName[],
+  { config, layer }: { readonly config: ModelConfig; readonly layer: number },
+): StoredProjection {
+  let outputSize = 0;
+  const parts = members.map((member): StoredPart => {
+    const part = projection(config, layer, member);
+    const from = outputSize;
+    outputSize += part.outputSize;
+    return { name: member, projection: part, from };
+  });
+  const { path, inputSize } = present(parts[0], "a matrix has parts").projection;
+  return { path: path.replace(/[^.]+$/, name), inputSize, outputSize, parts };
+}
+
+/** The tensors that a model's files hold, in the order of {@link modelParameters}. */
+export function storedParameters(config: ModelConfig): readonly ParameterSpec[] {
+  const parameters = modelParameters(config);
+  if (!config.hasFusedProjections) return parameters;
+  const whole = new Map<string, ParameterSpec | null>();
+  for (const { path, inputSize, outputSize, parts } of storedProjections(config)) {
+    for (const part of parts) whole.set(`${part.projection.path}.weight`, null);
+    whole.set(`${parts[0].projection.path}.weight`, {
+      name: `${path}.weight`,
+      shape: [outputSize, inputSize],
+    });
+  }
+  return parameters.flatMap((parameter) => {
+    const stored = whole.get(parameter.name);
+    return stored === undefined ? [parameter] : stored === null ? [] : [stored];
+  });
+}
+
+/**
+ * The tensors of {@link storedParameters} under the names of {@link modelParameters}: parts of a matrix are views of its rows.
+ * Others stay as they are.
+ */
+export function parameterTensors(
+  stored: ReadonlyMap<string, StoredTensor>,
+  config: ModelConfig,
+): ReadonlyMap<string, StoredTensor> {
+  if (!config.hasFusedProjections) return stored;
+  const tensors = new Map(stored);
+  for (const { path, parts } of storedProjections(config)) {
+    const name = `${path}.weight`;
+    const whole = present(stored.get(name), name);
+    tensors.delete(name);
+    for (const { projection: part, from } of parts) {
+      const own = `${part.path}.weight`;
+      tensors.set(own, { ...rowsOf(whole, from, part.outputSize), name: own });
+    }
+  }
+  return tensors;
+}

@@ -1,0 +1,18 @@
+// For tests: an adapter as training leaves it, whose every matrix changes what the model says.
+import { seededRandom } from "../../../base/domain/random.ts";
+import type { ModelConfig } from "../config.ts";
+import { createLoraAdapter, type LoraAdapter, type LoraOptions } from "../lora.ts";
+
+/** As `createLoraAdapter`, with matrices B uniform within `bound` of 0. */
+export function createRandomAdapter(
+  config: ModelConfig,
+  { bound = 0.5, ...options }: LoraOptions & { readonly bound?: number },
+): LoraAdapter {
+  const adapter = createLoraAdapter(config, options);
+  const random = seededRandom("adapter", options.seed);
+  for (const [name, matrix] of adapter.matrices) {
+    if (name.endsWith("lora_B.weight"))
+      matrix.forEach((_, index) => (matrix[index] = bound * (2 * random.uniform() - 1)));
+  }
+  return adapter;
+}

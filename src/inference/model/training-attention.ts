@@ -1,0 +1,195 @@
+// How the tokens of a training program lie, and how they attend. The decoder's norms and projections see a list of tokens;
+// rows are made of it for attention alone, so that padding costs attention only, and nothing sees another sequence.
+import { continuationMask, selfAttention } from "../../lib/graph/attention.ts";
+import type { GraphBuilder } from "../../lib/graph/builder.ts";
+import { dimensionProduct, dimensionSum } from "../../lib/graph/dimension.ts";
+import type { Value } from "../../lib/graph/graph.ts";
+import { recomputed } from "../../lib/graph/recompute.ts";
+import { dimensionAt } from "../../lib/graph/shape-rules.ts";
+import type { ModelConfig } from "./config.ts";
+import type { AttentionInputs, DecoderParts } from "./decoder.ts";
+
+/**
+ * Where the tokens of a program are.
+ *
+ * - `rows`: whole sequences, padded on the right with any id.
+ * - `list`: whole sequences, one behind another without padding.
+ * - `prefixed`: prefixes without padding, then rows that go on where one of them ends.
+ */
+export type TokenLayout =
+  | { readonly kind: "rows"; readonly tokens_BT: Value }
+  | ({ readonly kind: "list" } & TokenList)
+  | ({ readonly kind: "prefixed" } & TokenList & Prefixes);
+
+/** L tokens without padding, and R rows of at most T that are made of them. */
+interface TokenList {
+  /** int64 [L] */
+  readonly tokens_L: Value;
+  /** int64 [L]: from 0 at the start of a sequence. */
+  readonly positions_L: Value;
+  /** int64 [R, T]: which token of the list stands there; padding on the right names any. */
+  readonly rows_RT: Value;
+  /** int64 [L]: where in the flat rows each token stands; with prefixes, in these and then the rows. */
+  readonly places_L: Value;
+}
+
+/** G prefixes of at most P tokens. */
+interface Prefixes {
+  /** int64 [G, P]: as `rows_RT`. */
+  readonly prefixes_GP: Value;
+  /** float32 [R, G]: 1 where the row goes on from the prefix, else 0. */
+  readonly prefixOfRow_RG: Value;
+  /** int64 [R]: the length of each row's prefix. */
+  readonly prefixLengths_R: Value;
+}
+
+/** What the decoder knows of the tokens. */
+export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend">;
+
+/** Arranges the tokens of a layout for the decoder. */
+export function arrangeTokens(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  layout: TokenLayout,
+): TokenArrangement {
+  const attention = new RowAttention(builder, config);
+  if (layout.kind === "rows") {
+    const { tokens_BT } = layout;
+    const [rows, length] = tokens_BT.shape;
+    return {
+      tokens_BT,
+      positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
+      attend: (inputs) => attention.causal(inputs),
+    };
+  }
+  // Rows of one token: no row may be longer than the context.
+  const alone = (list: Value): Value => builder.reshape(list, [...list.shape, 1]);
+  return {
+    tokens_BT: alone(layout.tokens_L),
+    positions_BT: alone(layout.positions_L),
+    attend: (inputs) =>
+      layout.kind === "list"
+        ? attendList(attention, layout, inputs)
+        : attendPrefixed(attention, layout, inputs),
+  };
+}
+
+/** The list's rows, each causal by itself. */
+function attendList(
+  attention: RowAttention,
+  { rows_RT, places_L }: TokenList,
+  inputs: AttentionInputs,
+): Value {
+  const { builder } = attention;
+  const toRows = (x: Value): Value => builder.moveRows(flatRows(builder, x), rows_RT, places_L);
+  const { q, k, v } = inputs;
+  const attended_RTW = attention.causal({ ...inputs, q: toRows(q), k: toRows(k), v: toRows(v) });
+  return toList(builder, flatRows(builder, attended_RTW), { ids_M: flatIds(builder, rows_RT), places_L });
+}
+
+/** Prefixes causal by themselves; rows to their prefix and to themselves. */
+function attendPrefixed(
+  attention: RowAttention,
+  layout: TokenList & Prefixes,
+  inputs: AttentionInputs,
+): Value {
+  const { builder } = attention;
+  const { rows_RT, prefixes_GP, places_L } = layout;
+  const ids_M = builder.concat([flatIds(builder, prefixes_GP), flatIds(builder, rows_RT)], 0);
+  const prefixCount = dimensionProduct(prefixes_GP.shape);
+  const split = (x: Value): { readonly prefix: Value; readonly row: Value } => {
+    const moved_MW = builder.moveRows(flatRows(builder, x), ids_M, places_L);
+    const width = dimensionAt(x.shape, 2);
+    const prefix = builder.slice(moved_MW, 0, 0, prefixCount);
+    const row = builder.slice(moved_MW, 0, prefixCount);
+    return {
+      prefix: builder.reshape(prefix, [...prefixes_GP.shape, width]),
+      row: builder.reshape(row, [...rows_RT.shape, width]),
+    };
+  };
+  const [q, k, v] = [split(inputs.q), split(inputs.k), split(inputs.v)];
+  const ofPrefixes = attention.causal({ ...inputs, q: q.prefix, k: k.prefix, v: v.prefix });
+  const withPrefix = (x: { readonly prefix: Value; readonly row: Value }): Value =>
+    builder.concat([prefixOfEachRow(builder, x.prefix, layout), x.row], 1);
+  const ofRows = attention.continued({ ...inputs, q: q.row, k: withPrefix(k), v: withPrefix(v) }, layout);
+  const attended_MW = builder.concat([flatRows(builder, ofPrefixes), flatRows(builder, ofRows)], 0);
+  return toList(builder, attended_MW, { ids_M, places_L });
+}
+
+/** [G, P, W] to [R, P, W]. A product, since its gradient sums over the rows of a prefix many times faster than a scatter. */
+function prefixOfEachRow(builder: GraphBuilder, x_GPW: Value, { prefixOfRow_RG }: Prefixes): Value {
+  const [count, capacity, width] = x_GPW.shape;
+  const flat = builder.reshape(x_GPW, [count, dimensionProduct([capacity, width])]);
+  const rows = dimensionAt(prefixOfRow_RG.shape, 0);
+  return builder.reshape(builder.matMul(prefixOfRow_RG, flat), [rows, capacity, width]);
+}
+
+/** Attention within padded rows. */
+class RowAttention {
+  readonly builder: GraphBuilder;
+  readonly #config: ModelConfig;
+
+  constructor(builder: GraphBuilder, config: ModelConfig) {
+    this.builder = builder;
+    this.#config = config;
+  }
+
+  /** Rows [B, T, W] that begin at their first token, each to itself. Padding is on the right, where no token looks. */
+  causal({ layerConfig, q, k, v }: AttentionInputs): Value {
+    const { headCount: queryHeads, kvHeadCount: kvHeads, attentionScale: scale } = this.#config;
+    const options = { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 };
+    return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
+  }
+
+  /** Rows q [R, T, W] that go on where their prefix ends; k and v [R, P+T, W] begin with it. */
+  continued({ layerConfig, q, k, v }: AttentionInputs, { prefixLengths_R, prefixes_GP }: Prefixes): Value {
+    const mask = continuationMask(this.builder, {
+      prefixLengths: prefixLengths_R,
+      prefixCapacity: dimensionAt(prefixes_GP.shape, 1),
+      length: dimensionAt(q.shape, 1),
+      window: layerConfig.slidingWindow ?? undefined,
+    });
+    return this.#attend({ q, k, v }, mask);
+  }
+
+  #attend(inputs: { readonly q: Value; readonly k: Value; readonly v: Value }, mask: Value): Value {
+    const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = this.#config;
+    const options = { queryHeads, kvHeads, headSize, scale, mask };
+    const attended = recomputed(this.builder, [inputs.q, inputs.k, inputs.v], (q, k, v) =>
+      selfAttention(this.builder, { q, k, v }, options),
+    );
+    return this.builder.kept(attended);
+  }
+}
+
+/**
+ * Padded rows back to the list, [M, W] to [L, 1, W].
+ *
+ * @param ids_M which token of the list stands at each place of the flat rows
+ */
+function toList(
+  builder: GraphBuilder,
+  x_MW: Value,
+  { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
+): Value {
+  const [length] = places_L.shape;
+  // A token stands where its place says, and padding elsewhere, whose results are not used.
+  const isToken_M = builder.equal(
+    builder.gatherRows(places_L, ids_M),
+    builder.iota(dimensionAt(ids_M.shape, 0)),
+  );
+  const nowhere_1 = builder.slice(builder.iota(dimensionSum([length, 1])), 0, length);
+  const tokens_M = builder.where(isToken_M, ids_M, nowhere_1);
+  const list_LW = builder.moveRows(x_MW, places_L, tokens_M, { isPartial: true });
+  return builder.reshape(list_LW, [length, 1, dimensionAt(x_MW.shape, 1)]);
+}
+
+/** [B, T, W] to [B*T, W]. */
+function flatRows(builder: GraphBuilder, x: Value): Value {
+  const [rows, length, width] = x.shape;
+  return builder.reshape(x, [dimensionProduct([rows, length]), width]);
+}
+
+function flatIds(builder: GraphBuilder, ids: Value): Value {
+  return builder.reshape(ids, [dimensionProduct(ids.shape)]);
+}

@@ -1,0 +1,105 @@
+// The decoder for training: log-probabilities of given tokens at given places of whole sequences, with a gradient.
+// The loss, the gradient and the optimiser belong to whoever trains.
+import type { ProjectionName } from "../../base/domain/model.ts";
+import { present } from "../../base/domain/assert.ts";
+import type { GraphBuilder } from "../../lib/graph/builder.ts";
+import { dimensionProduct, type Dimension } from "../../lib/graph/dimension.ts";
+import type { Value } from "../../lib/graph/graph.ts";
+import type { ModelConfig } from "./config.ts";
+import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
+import { embeddingRows, outputLogprobs, storedLinear, type DecoderLora } from "./linear.ts";
+import { loraParameters, outputProjection } from "./parameters.ts";
+import type { WeightForms } from "./quantized/weight-forms.ts";
+import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
+
+export interface TrainingInputs {
+  /** No position may reach the context length. */
+  readonly layout: TokenLayout;
+  /** int64 [N]: the tokens whose next token is wanted, as indices of the flat layout (b·T + t in rows); never padding. */
+  readonly places_N: Value;
+  /**
+   * int64, one for each place of the flat layout: which of the N is wanted of it, or N where none is. Without it a place may
+   * be wanted more than once, and the gradient takes longer.
+   */
+  readonly wantedOfPlace?: Value;
+  /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */
+  readonly targets_N: Value;
+}
+
+export interface TrainingForwardOptions {
+  /** What learns: LoRA matrices over frozen weights, all weights, or nothing. Whatever learns is a graph input. */
+  readonly learns:
+    | {
+        readonly kind: "lora";
+        readonly targets: readonly ProjectionName[];
+        readonly rank: Dimension;
+        readonly scale: number;
+      }
+    | { readonly kind: "weights" }
+    | { readonly kind: "nothing" };
+  /** Whether the entropy is computed. */
+  readonly hasEntropy: boolean;
+  /** How the frozen weights are stored, in float32 or 8 bits; absent, all are float32. Weights that learn are. */
+  readonly forms?: WeightForms;
+}
+
+export interface TrainingForward {
+  /** Natural-log probabilities of the targets, [N]. */
+  readonly logprobs_N: Value;
+  /** Entropy in nats of the distributions that the targets were drawn from, [N]; no gradient flows through it. */
+  readonly entropy_N: Value | null;
+  /** What learns, by name, in the order of `loraParameters` or `modelParameters`. */
+  readonly learned: ReadonlyMap<string, Value>;
+}
+
+/** Adds the training computation to a graph. */
+export function addTrainingForward(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  inputs: TrainingInputs,
+  { learns, hasEntropy, forms = new Map() }: TrainingForwardOptions,
+): TrainingForward {
+  const { layout, places_N, wantedOfPlace, targets_N } = inputs;
+  const weights =
+    learns.kind === "weights"
+      ? declareWeights(builder, config, "inputs")
+      : declareWeights(builder, config, "parameters", { forms, hasGradients: true });
+  const tables = addRotaryTables(builder, config);
+  const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
+  const hidden_ND = addDecoderLayers(builder, config, {
+    weight: (name) => present(weights.values.get(name), name),
+    embed: (tokens) => embeddingRows(builder, weights, tokens),
+    linear: storedLinear(builder, weights, lora),
+    rotaryTables: (index) => tables[index],
+    ...arrangeTokens(builder, config, layout),
+    recomputesLayers: true,
+    selectRows: (x) => {
+      const [rows, length, width] = x.shape;
+      const flat = builder.reshape(x, [dimensionProduct([rows, length]), width]);
+      return wantedOfPlace === undefined
+        ? builder.gatherRows(flat, places_N)
+        : builder.moveRows(flat, places_N, wantedOfPlace, { isPartial: true });
+    },
+  });
+  const { logprobs, entropies } = outputLogprobs(builder, weights, outputProjection(config), {
+    x: hidden_ND,
+    targets: targets_N,
+    cap: config.logitCap,
+  });
+  return {
+    logprobs_N: logprobs,
+    entropy_N: hasEntropy ? entropies : null,
+    learned: learns.kind === "weights" ? weights.values : (lora?.matrices ?? new Map()),
+  };
+}
+
+function addLora(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  options: { readonly targets: readonly ProjectionName[]; readonly rank: Dimension; readonly scale: number },
+): DecoderLora {
+  const matrices = loraParameters(config, options).map(
+    ({ name, shape }) => [name, builder.input(name, "float32", shape)] as const,
+  );
+  return { matrices: new Map(matrices), scale: options.scale };
+}

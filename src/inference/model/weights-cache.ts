@@ -1,0 +1,148 @@
+// Files of weights that were made of a model's own once, beside which they lie: laid out for mapping, one for each model and
+// kind. Where they are wanted, and what is in them, is not known here.
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { byteLengthOf, bytesOf } from "../../lib/graph/weight-source.ts";
+import type { DataType } from "../../lib/graph/graph.ts";
+import type { DataArrays } from "../../lib/graph/tensor.ts";
+import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
+
+/** Tensors that are made together, and in which order they lie. */
+export interface CachedPart {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+}
+
+export interface CacheEntry {
+  readonly parts: readonly CachedPart[];
+  /** The data of each part; called when they are written alone. */
+  readonly make: () => readonly DataArrays[DataType][];
+}
+
+/** Which file of a model it is. */
+export interface CachePlace {
+  readonly modelFolder: string;
+  readonly cacheFolder: string;
+  /** Refuses to write a file that is missing. */
+  readonly isReadOnly?: boolean;
+  /** The end of the file's name; another kind of file of the same model has another. */
+  readonly ending: string;
+  /** Changes whenever files would hold other bytes or another order. */
+  readonly format: string;
+}
+
+/** Mapped tensors begin on such a boundary. */
+const alignment = 4096;
+
+/**
+ * Writes the entries into a file unless that was done before.
+ *
+ * @param stored what the entries are made of
+ * @returns where each part lies, by its name
+ */
+export function ensureCached(
+  place: CachePlace,
+  stored: readonly StoredTensor[],
+  entries: readonly CacheEntry[],
+): ReadonlyMap<string, { readonly file: string; readonly offset: number }> {
+  const file = ensureFile(place, stored, entries);
+  const sourceOf = new Map<string, { readonly file: string; readonly offset: number }>();
+  let offset = 0;
+  for (const part of entries.flatMap(({ parts }) => parts)) {
+    sourceOf.set(part.name, { file, offset });
+    offset += padded(byteLengthOf(part));
+  }
+  return sourceOf;
+}
+
+function ensureFile(
+  { modelFolder, cacheFolder, isReadOnly = false, ending, format }: CachePlace,
+  stored: readonly StoredTensor[],
+  entries: readonly CacheEntry[],
+): string {
+  const modelKey = hash(realpathSync(modelFolder));
+  const name = `${modelKey}-${contentKey(format, stored)}${ending}`;
+  const file = join(cacheFolder, name);
+  if (existsSync(file)) return file;
+  if (isReadOnly) throw new Error(`${file} is missing`);
+  mkdirSync(cacheFolder, { recursive: true });
+  write(file, entries);
+  // One model keeps one file of a kind: what was made of its earlier weights is of no more use.
+  for (const other of readdirSync(cacheFolder)) {
+    const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
+    if (isEarlier) removeUnlessMapped(join(cacheFolder, other));
+  }
+  return file;
+}
+
+/** Changes with any of the model's files. */
+function contentKey(format: string, stored: readonly StoredTensor[]): string {
+  const files = [...new Set(stored.map(({ file }) => file))].sort().map((file) => {
+    const { size, mtimeMs } = statSync(file);
+    return [file, size, mtimeMs];
+  });
+  const tensors = stored.map(({ name, offset, shape }) => [name, offset, shape]);
+  return hash([format, files, tensors]);
+}
+
+function hash(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
+}
+
+function write(file: string, entries: readonly CacheEntry[]): void {
+  // Two processes may convert at once; each has a file of its own, and the last rename wins with the same bytes.
+  const partial = `${file}.${process.pid}.partial`;
+  const descriptor = openSync(partial, "w");
+  try {
+    for (const { make } of entries) {
+      for (const data of make()) {
+        writeWhole(descriptor, bytesOf(data));
+        writeWhole(descriptor, new Uint8Array(padded(data.byteLength) - data.byteLength));
+      }
+    }
+    fsyncSync(descriptor);
+    putInPlace(partial, file);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Windows keeps the name of a file that a process has mapped for it: whoever was first has written the same bytes. */
+function putInPlace(partial: string, file: string): void {
+  try {
+    renameSync(partial, file);
+  } catch (error) {
+    if (process.platform !== "win32" || !existsSync(file)) throw error;
+    rmSync(partial, { force: true });
+  }
+}
+
+/** On Windows a process may still have it mapped; the next change of the model's files then takes it along. */
+function removeUnlessMapped(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    if (process.platform !== "win32") throw error;
+  }
+}
+
+function padded(byteLength: number): number {
+  return Math.ceil(byteLength / alignment) * alignment;
+}

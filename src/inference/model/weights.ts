@@ -1,0 +1,248 @@
+// A model's weights as sources for a session: buffers, or places in files that can be mapped.
+// Float32 files are used where they lie; large models in other types are converted once, into a cache file.
+import { present } from "../../base/domain/assert.ts";
+import type { Quantization } from "../../base/domain/model.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { WeightSource } from "../../lib/graph/weight-source.ts";
+import { tensorFaults } from "./check-tensors.ts";
+import type { ModelConfig } from "./config.ts";
+import { rotaryTableNames } from "./decoder.ts";
+import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
+import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
+import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
+import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
+import { codeGradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
+import { gradientParts, isCodes, keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
+import { rotaryTables } from "./rotary.ts";
+import { parameterTensors, storedParameters } from "./stored-projections.ts";
+import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
+
+/** A weight that is computed with in float32. */
+type FloatSource = WeightSource<"float32">;
+
+export interface ReadWeightsOptions {
+  /** Where converted weights of large models are kept; null converts into memory each time. */
+  readonly cacheFolder: string | null;
+  /** Refuses where a cache file would have to be written. */
+  readonly isReadOnly?: boolean;
+  /** Above this many bytes of float32 the cache file is used. */
+  readonly memoryBytesMax?: number;
+}
+
+/** A model's weights, where each lies and how it is stored. */
+export interface ModelWeights {
+  readonly sources: ReadonlyMap<string, WeightSource>;
+  readonly forms: WeightForms;
+}
+
+/** What is larger in float32 is kept in a file. */
+const defaultMemoryBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Reads the weights of a model folder in the forms that `chooseForms` gives them, with the rotary tables beside them.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function readQuantizedWeights(
+  folder: string,
+  config: ModelConfig,
+  options: ReadWeightsOptions & FormChoice,
+): ModelWeights {
+  const stored = checkedTensors(folder, config);
+  const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
+  const forms = chooseForms(config, byName, options);
+  if (forms.size === 0) return { sources: readModelWeights(folder, config, options), forms };
+  const entries = modelParameters(config).map((parameter): CacheEntry => {
+    const tensor = present(byName.get(parameter.name), parameter.name);
+    const form = forms.get(parameter.name) ?? "float32";
+    const use = useOf(parameter.name, config);
+    const make =
+      form === "float32" ? () => [converted(tensor, config)] : () => quantizedParts(tensor, form, use);
+    return { parts: keptParts(parameter, form, use), make };
+  });
+  const sources = kept(quantizedPlace(folder, forms), stored, entries, { config, ...options });
+  return { sources: new Map<string, WeightSource>([...rotarySources(config), ...sources]), forms };
+}
+
+/**
+ * Reads the weights of a model folder all in 8 bits, with what gradients take that go through them. The first part is that of
+ * {@link readQuantizedWeights}, and the same file where the model is served in 8 bits too. On a machine without an exact
+ * kernel for 8 bits, all are in float32.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function readInt8TrainingWeights(
+  folder: string,
+  config: ModelConfig,
+  options: ReadWeightsOptions & Pick<FormChoice, "kernels">,
+): ModelWeights {
+  const { sources, forms } = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
+  const stored = checkedTensors(folder, config);
+  const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
+  const entries = modelParameters(config).flatMap((parameter): readonly CacheEntry[] => {
+    const use = useOf(parameter.name, config);
+    const form = forms.get(parameter.name) ?? "float32";
+    const parts = gradientParts(parameter, form, use);
+    if (parts.length === 0 || !isCodes(form)) return [];
+    const tensor = present(byName.get(parameter.name), parameter.name);
+    return [{ parts, make: () => codeGradientParts(tensor, { form, use }) }];
+  });
+  const format = `hone-int8-back-1 ${options.kernels.codes}`;
+  const place = { modelFolder: folder, ending: ".int8-back", format };
+  return { sources: new Map([...sources, ...kept(place, stored, entries, { config, ...options })]), forms };
+}
+
+/**
+ * In which precision {@link readQuantizedWeights} has a model computed, as `precisionLabel` names it; reads no weights.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function readPrecision(folder: string, config: ModelConfig, choice: FormChoice): string | undefined {
+  if (!mayBeRounded(folder, choice.quantization)) return undefined;
+  return precisionLabel(config, readForms(folder, config, choice), choice.quantization);
+}
+
+/** False if a model is computed in float32 on every machine: only GGUF files hold quantized types. */
+export function mayBeRounded(folder: string, quantization: Quantization): boolean {
+  return quantization !== "off" && (quantization !== "as-stored" || ggufFilesOf(folder) !== null);
+}
+
+/** The forms of {@link readQuantizedWeights}; reads no weights, and throws as that does. */
+export function readForms(folder: string, config: ModelConfig, choice: FormChoice): WeightForms {
+  const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
+  return chooseForms(config, stored, choice);
+}
+
+/** How often what the files hold has changed. */
+const quantizedFormat = "hone-quantized-2";
+
+/** Weights that are all in 8 bits have a file of their own: training may want it beside what is served. */
+function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
+  const isInt8 = [...forms.values()].every(isCodes);
+  const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;
+  return { modelFolder: folder, ending: isInt8 ? ".int8" : ".quantized", format };
+}
+
+/** Where the parts of a large model lie, made in a file; of a small one they are in memory. */
+function kept(
+  place: Omit<CachePlace, "cacheFolder">,
+  stored: readonly StoredTensor[],
+  entries: readonly CacheEntry[],
+  {
+    config,
+    cacheFolder,
+    isReadOnly,
+    memoryBytesMax = defaultMemoryBytesMax,
+  }: ReadWeightsOptions & { readonly config: ModelConfig },
+): ReadonlyMap<string, WeightSource> {
+  const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
+  return cacheFolder !== null && isLarge
+    ? ensureCached({ ...place, cacheFolder, isReadOnly }, stored, entries)
+    : madeInMemory(entries);
+}
+
+function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, WeightSource> {
+  return new Map(
+    entries.flatMap(({ parts, make }) => {
+      const made = make();
+      return parts.map(({ name }, index) => [name, { data: present(made[index], name) }] as const);
+    }),
+  );
+}
+
+/**
+ * Reads the weights of a model folder, with the rotary tables that the graphs want beside them.
+ *
+ * @throws ServiceError `invalid` naming missing, unexpected and misshapen tensors; else as `readStoredTensors`
+ */
+export function readModelWeights(
+  folder: string,
+  config: ModelConfig,
+  { cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax }: ReadWeightsOptions,
+): ReadonlyMap<string, FloatSource> {
+  const stored = checkedTensors(folder, config);
+  const isMappable = stored.every((tensor) => isUsableInPlace(tensor, config));
+  const isLarge = stored.reduce((sum, tensor) => sum + floatBytes(tensor), 0) > memoryBytesMax;
+  const sourceOf = new Map<string, FloatSource>(rotarySources(config));
+  if (isMappable) {
+    for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
+  } else if (cacheFolder !== null && isLarge) {
+    const place = { modelFolder: folder, cacheFolder, isReadOnly, ending: ".f32", format: "hone-f32-1" };
+    const entries = stored.map((tensor): CacheEntry => {
+      const { name, shape } = tensor;
+      return { parts: [{ name, dtype: "float32", shape }], make: () => [converted(tensor, config)] };
+    });
+    for (const [name, source] of ensureCached(place, stored, entries)) sourceOf.set(name, source);
+  } else {
+    for (const tensor of stored) sourceOf.set(tensor.name, { data: converted(tensor, config) });
+  }
+  return sourceOf;
+}
+
+/**
+ * Checks that the weights of a folder are those of its configuration, and lie whole in their files; computes nothing.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function checkWeights(folder: string, config: ModelConfig): void {
+  checkedTensors(folder, config);
+}
+
+/** The rotary tables alone, for graphs whose weights are inputs. */
+export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readonly data: Float32Array }> {
+  return new Map(
+    config.rotaries.flatMap((rotary, index) => {
+      const names = rotaryTableNames(index);
+      const size = { rotarySize: config.rotarySize, positionCount: config.contextLength };
+      const { cosines, sines } = rotaryTables(rotary, size);
+      return [
+        [names.cos, { data: cosines }],
+        [names.sin, { data: sines }],
+      ] as const;
+    }),
+  );
+}
+
+/** The tensors in the order of the parameters, after checking that they are those of the model. */
+function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
+  const stored = readStoredTensors(folder);
+  const names = ggufNamesOf(folder);
+  const faults = tensorFaults(stored, storedParameters(config), {
+    isRedundant: (name) => isRedundant(name, config),
+    shownAs: names?.tensor,
+  });
+  if (faults === null) {
+    const tensors = parameterTensors(stored, config);
+    return modelParameters(config).map(({ name }) => present(tensors.get(name), name));
+  }
+  throw new ServiceError({
+    code: "invalid",
+    message:
+      names === null
+        ? `The weights in ${folder} are not those of its config.json: ${faults}.`
+        : `The tensors of ${names.file} are not those of its metadata: ${faults}.`,
+  });
+}
+
+/** Older files store what follows from the rest: rotary frequencies, and tied output projections. */
+function isRedundant(name: string, config: ModelConfig): boolean {
+  return name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight");
+}
+
+/** True if the file's own bytes are the values that {@link converted} returns. */
+function isUsableInPlace({ name, type, offset, rearranged }: StoredTensor, config: ModelConfig): boolean {
+  const isWidened = type !== "F32";
+  const isChanged = rearranged !== undefined || (config.isNormOffset && isNormWeight(name));
+  return !isWidened && !isChanged && offset % 4 === 0;
+}
+
+function converted(tensor: StoredTensor, config: ModelConfig): Float32Array {
+  const values = readFloats(tensor);
+  if (!config.isNormOffset || !isNormWeight(tensor.name)) return values;
+  return values.map((value) => value + 1);
+}
+
+function floatBytes({ shape }: StoredTensor): number {
+  return shape.reduce((product, size) => product * size, 4);
+}

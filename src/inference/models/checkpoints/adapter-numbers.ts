@@ -1,0 +1,129 @@
+// Whether an adapter's numbers can be computed with: finite, and small enough that its products stay within float32, in
+// which engines and trainers compute. Bounds the adapter itself; what a model makes of its outputs is not looked at.
+import { present } from "../../../base/domain/assert.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { loraNames } from "../../model/parameters.ts";
+import type { StoredLoraAdapter } from "../../model/peft-folder.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+
+/** Values that are read together. */
+const valuesAtOnce = 1 << 20;
+const float32Max = (2 - 2 ** -23) * 2 ** 127;
+/**
+ * Magnitude of an input that every adapter has to bear. Norms keep most inputs within a few hundred; the largest known
+ * activations of language models are a few thousand (arXiv:2402.17762).
+ */
+const inputMax = 1e4;
+/** Largest magnitude of an output: products of two outputs, summed over a head of 256, are still below {@link float32Max}. */
+const outputMax = 1e18;
+const cure = "Divide the matrices or lora_alpha until they fit, or train again with a lower learning rate.";
+
+/** @throws ServiceError `invalid` naming the first matrix, or the scale, that cannot be computed with */
+export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdapter): void {
+  refuseScale("The adapter", scale);
+  // The parts of a fused module share one A.
+  const sumsOf = new Map<StoredTensor, Float64Array>();
+  for (const [path, module] of modules) {
+    const names = loraNames(path);
+    const [a, b] = [present(stored.get(names.a), names.a), present(stored.get(names.b), names.b)];
+    refuseScale(path, module.scale);
+    const sums_R = sumsOf.get(a) ?? rowSums(a);
+    sumsOf.set(a, sums_R);
+    // A matrix of another scale is brought to the adapter's before anything is multiplied.
+    const factor = Math.max(1, module.scale, module.scale / scale);
+    refuseLargeRows(a, sums_R, Math.max(1, module.scale));
+    refuseLargeOutputs(b, { sums_R, factor, scale: module.scale });
+  }
+}
+
+function refuseScale(what: string, scale: number): void {
+  if (Number.isFinite(Math.fround(scale))) return;
+  throw invalid(
+    `${what} has the scale ${scale} (lora_alpha / r, or / √r with use_rslora); float32 ends at ${shown(float32Max)}. Lower lora_alpha.`,
+  );
+}
+
+/** The sum of the magnitudes in each row: the largest output of the row for inputs of magnitude 1. */
+function rowSums(a: StoredTensor): Float64Array {
+  const sums_R: number[] = [];
+  for (const { values, width } of finiteRows(a))
+    for (let from = 0; from < values.length; from += width) {
+      let sum = 0;
+      for (let index = from; index < from + width; index++) sum += Math.abs(values[index]);
+      sums_R.push(sum);
+    }
+  return Float64Array.from(sums_R);
+}
+
+/** @param factor what trainers multiply the product with A by, before that with B */
+function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: number): void {
+  const limit = float32Max / inputMax / factor;
+  const row = sums_R.findIndex((sum) => sum > limit);
+  if (row < 0) return;
+  throw invalid(
+    `${name} is too large for float32: the magnitudes in row ${row} add up to ${shown(sums_R[row])}, and at most ${shown(limit)} is taken, so that inputs of magnitude ${inputMax} can be multiplied by it. ${cure}`,
+  );
+}
+
+function refuseLargeOutputs(
+  b: StoredTensor,
+  {
+    sums_R,
+    factor,
+    scale,
+  }: { readonly sums_R: Float64Array; readonly factor: number; readonly scale: number },
+): void {
+  const limit = outputMax / inputMax;
+  let row = 0;
+  for (const { values, width } of finiteRows(b))
+    for (let from = 0; from < values.length; from += width, row++) {
+      let greatest = 0;
+      let sum = 0;
+      for (let column = 0; column < width; column++) {
+        const magnitude = Math.abs(values[from + column]);
+        greatest = Math.max(greatest, magnitude);
+        sum += magnitude * sums_R[column];
+      }
+      // Written so that 0 times infinity is refused, too.
+      if (!(greatest * factor <= float32Max))
+        throw invalid(
+          `${b.name} is too large for float32: row ${row} holds ${shown(greatest)}, which is multiplied by ${shown(factor)}; float32 ends at ${shown(float32Max)}. ${cure}`,
+        );
+      if (sum * scale > limit)
+        throw invalid(
+          `${b.name} is too large for float32: scale × B × A reaches ${shown(sum * scale)} in row ${row}, and at most ${shown(limit)} is taken, so that what inputs of magnitude ${inputMax} give can be computed with. ${cure}`,
+        );
+    }
+}
+
+interface Rows {
+  readonly values: Float32Array;
+  readonly width: number;
+}
+
+function* finiteRows(matrix: StoredTensor): Generator<Rows, void> {
+  const { name, type } = matrix;
+  if (type === "I64") throw invalid(`${name} holds integers (I64); F32, F16 or BF16 is needed.`);
+  for (const rows of rowsInTurn(matrix)) {
+    const values = readFloats(rows);
+    if (!values.every(Number.isFinite))
+      throw invalid(`${name} holds a number that is not finite; such an adapter answers nothing.`);
+    yield { values, width: matrix.shape[1] };
+  }
+}
+
+/** The rows of a matrix in portions that are read at once. */
+export function* rowsInTurn(matrix: StoredTensor): Generator<StoredTensor, void> {
+  const [rowCount, width] = matrix.shape;
+  const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));
+  for (let from = 0; from < rowCount; from += rowsAtOnce)
+    yield rowsOf(matrix, from, Math.min(rowsAtOnce, rowCount - from));
+}
+
+function shown(value: number): string {
+  return value.toPrecision(3);
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

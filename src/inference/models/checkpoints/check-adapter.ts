@@ -1,0 +1,120 @@
+// Whether a PEFT folder that somebody made can be served over a base model: its options, its shapes, its numbers. What is
+// not applied here is refused by name, so that an adapter never runs as another one.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { present } from "../../../base/domain/assert.ts";
+import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
+import { loraNames } from "../../model/parameters.ts";
+import {
+  baseWeightsOf,
+  openLoraAdapter,
+  readBlock,
+  type StoredLoraAdapter,
+} from "../../model/peft-folder.ts";
+import { blockStarts } from "../../model/stacked-adapter.ts";
+import { refuseUnusableNumbers, rowsInTurn } from "./adapter-numbers.ts";
+
+/** An adapter that can be served. */
+export interface CheckedAdapter {
+  /** Hex SHA-256 of its files. */
+  readonly hash: string;
+  /** The base's weights that it was trained over, where its configuration says so. */
+  readonly baseWeights: string | null;
+}
+
+export interface AdapterCheckRequest {
+  readonly folder: string;
+  readonly baseFolder: string;
+  /** The greatest rank that is taken. */
+  readonly rankMax: number;
+}
+
+export const configBytesMax = 1 << 20;
+
+/**
+ * Checks an adapter.
+ *
+ * @throws ServiceError `invalid` for files that lack or cannot be read, matrices that do not fit the base, numbers that are
+ *   not finite or overflow float32 and a rank that is too great; `unsupported` naming every option that is not applied
+ */
+export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
+  try {
+    refuseMissing(folder);
+    const config = readModelConfig(baseFolder);
+    const adapter = openLoraAdapter(folder, config);
+    if (adapter.rank > rankMax) {
+      throw invalid(
+        `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken. Train one of a lower rank.`,
+      );
+    }
+    refuseMissingTargets(folder, adapter.moduleNames);
+    refuseUnusableNumbers(adapter);
+    refuseStrayParts(adapter, config);
+    return { hash: adapterHash(folder), baseWeights: baseWeightsOf(folder) };
+  } catch (error) {
+    throw withoutFolder(error, folder);
+  }
+}
+
+function refuseMissing(folder: string): void {
+  for (const name of Object.values(adapterFiles)) {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (found === undefined)
+      throw invalid(
+        `${name} is missing; a PEFT folder has it and ${Object.values(adapterFiles).join(" or ")}.`,
+      );
+    requirePlainFile(join(folder, name), found);
+  }
+  const { size } = statSync(join(folder, adapterFiles.config));
+  if (size > configBytesMax)
+    throw invalid(`${adapterFiles.config} has ${size} bytes; at most ${configBytesMax} are read.`);
+}
+
+/** A module that is named and has no matrices would be trained in its maker's eyes alone. */
+function refuseMissingTargets(folder: string, moduleNames: readonly string[]): void {
+  const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
+    readonly target_modules?: unknown;
+  };
+  const named = config.target_modules;
+  // A pattern, which the matrices are the result of.
+  if (!Array.isArray(named)) return;
+  const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
+  const without = [...names].filter((name) => !moduleNames.includes(name));
+  if (without.length > 0)
+    throw invalid(
+      `target_modules names ${without.join(", ")}, of which the file has no matrices; save the adapter again.`,
+    );
+}
+
+/** What an adapter says that its parts are has to be all that its matrices do. */
+function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
+  if (unfused === null) return;
+  const starts = blockStarts(config, unfused);
+  for (const path of modules.keys()) {
+    const isTarget = unfused.targets.some((name) => path.endsWith(`.${name}`));
+    const start = present(starts.get(path), path);
+    const b = present(stored.get(loraNames(path).b), path);
+    for (const rows of rowsInTurn(b)) readBlock(rows, { start, rank: isTarget ? unfused.rank : 0 });
+  }
+}
+
+/** Where the server keeps the files says nothing to whoever sent them. */
+function withoutFolder(error: unknown, folder: string): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const shown = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, "the archive");
+  const { code, faults, message, cause } = error;
+  return new ServiceError({
+    code,
+    message: shown(message),
+    faults: faults.map((fault) => ({ ...fault, message: shown(fault.message) })),
+    cause,
+  });
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

@@ -1,0 +1,292 @@
+// The versions of trained models as files that other programs read. What takes long is done in a worker, a part at a time:
+// no more of a model than a part is in memory, and nothing is read before somebody takes it.
+import { open } from "node:fs/promises";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import {
+  adapterId,
+  type BaseHashes,
+  type ModelStore,
+  type ModelVersion,
+  shownBase,
+  type TrainedModel,
+  type VersionKey,
+} from "../../../base/domain/model.ts";
+import { present } from "../../../base/domain/assert.ts";
+import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { otherWeights } from "../../../base/domain/obstacles/missing-base.ts";
+import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import { baseHashes } from "../../model/hashes/base-hashes.ts";
+import { AdaptersInUse } from "../registry/adapters-in-use.ts";
+import type { CopiedAdapter } from "../registry/register-model.ts";
+import { copyAdapter } from "./copy-adapter.ts";
+import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
+import { WorkerPool } from "../../../base/processes/worker-pool.ts";
+import type { UnpackRequest } from "./unpack-adapter.ts";
+import type { CheckpointTasks } from "./checkpoint-tasks.ts";
+import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
+
+/** What bounds an import. */
+export const importLimits = {
+  /** Greatest rank of an adapter, as of one that is trained here: every row of a model computes with it. */
+  rankMax: 256,
+  /** Of an archive, and of all that is in it, which lies on the disk as it comes. Twice what such a rank takes over 1 B. */
+  bytesMax: 2 * 1024 ** 3,
+  /** Imports at the same time; more are answered 429. */
+  countMax: 4,
+};
+
+/** Which request imports, for what is logged of it. */
+export interface ImportRequest {
+  readonly requestId: string;
+}
+
+/** What importing needs beside the files. */
+export interface CheckpointFilesOptions {
+  readonly store: Pick<ModelStore, "addVersion">;
+  readonly clock: Clock;
+  /** In place of {@link importLimits}. */
+  readonly limits?: Partial<typeof importLimits>;
+  /** Has the engine of the base load a version that was imported, so that nobody waits for that; never rejects. */
+  readonly prepareVersion: (version: ModelVersion, baseModel: string, by: ImportRequest) => Promise<void>;
+  /** Called when a model has a new version; never rejects. */
+  readonly onNewVersion: (modelId: string, by: ImportRequest) => Promise<void>;
+  /** By the name of the base model. */
+  readonly baseFolders: ReadonlyMap<string, string>;
+  readonly artifacts: ArtifactStore;
+  /** Keeps a version that is about to be read from being deleted by other servers; false where it was just now. */
+  readonly useVersion: (version: VersionKey) => Promise<boolean>;
+  readonly folder: ServerFolder;
+}
+
+/** A file that is read as it is taken. */
+export interface ExportedFile {
+  readonly name: string;
+  readonly byteCount: number;
+  /** Together so many bytes; a failure is thrown, never an early end. */
+  readonly pieces: () => AsyncGenerator<Uint8Array, void>;
+}
+
+/** Parts of a file that are copied come in pieces of at most so many bytes. */
+const pieceBytesMax = 1 << 20;
+
+export class CheckpointFiles {
+  readonly #options: CheckpointFilesOptions;
+  readonly #adapters = new AdaptersInUse();
+  #importCount = 0;
+  readonly #pool = newPool();
+  /** Apart: what is sent may take long to unpack, and exports are not to wait for that. */
+  readonly #unpackers = newPool();
+
+  constructor(options: CheckpointFilesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The files of a version, as a PEFT folder or as a model of its own.
+   *
+   * @throws ServiceError `unsupported` for the PEFT folder of version 0, which has no adapter, and for a base that is not
+   *   served; `conflict` when the files cannot be read or are not what was stored, and for a model of its own over other
+   *   weights than those the version was trained over
+   */
+  async export(
+    model: TrainedModel,
+    version: ModelVersion,
+    format: ExportFormat,
+  ): Promise<readonly ExportedFile[]> {
+    const { step, adapterFolder, adapterHash } = version;
+    if (adapterFolder === null && format === "peft") throw noAdapter();
+    const baseFolder = this.#baseFolderOf(model);
+    if (format === "merged") await this.#requireBase(version, baseFolder);
+    await this.#use(version);
+    const { artifacts } = this.#options;
+    const folder = adapterFolder === null ? null : await artifacts.path(adapterFolder, null);
+    const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
+    const plan = await this.#pool.run("plan", wanted).catch((cause: unknown) => {
+      throw cannotBe("exported", step, cause);
+    });
+    const id = adapterFolder === null ? null : adapterId(model.id, step);
+    return plan.map((file) => this.#exported(file, id));
+  }
+
+  /**
+   * Imports a PEFT folder, sent as a tar archive, as the model's next version.
+   *
+   * @throws ServiceError as `importAdapter`; `unsupported` for a base that is not served, `overloaded` where as many are
+   *   imported already as may be
+   */
+  async import(
+    model: TrainedModel,
+    archive: AsyncIterable<Uint8Array>,
+    by: ImportRequest,
+  ): Promise<ImportedVersion> {
+    const { store, artifacts, folder, clock, limits } = this.#options;
+    const { rankMax, bytesMax, countMax } = { ...importLimits, ...limits };
+    const baseFolder = this.#baseFolderOf(model);
+    if (this.#importCount >= countMax) throw tooManyImports(countMax);
+    this.#importCount += 1;
+    try {
+      const { weights: base } = await this.#hashesOf(baseFolder);
+      const check = async (unpacked: string) => {
+        const checked = await this.#pool.run("check", { folder: unpacked, baseFolder, rankMax });
+        refuseOtherBase(model, checked.baseWeights, base);
+        return checked;
+      };
+      const unpack = (task: UnpackRequest) => this.#unpackers.run("unpack", task);
+      const dependencies = { store, artifacts, folder, unpack, check, base, bytesMax };
+      const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
+      await this.#options.prepareVersion(imported.version, model.baseModel, by);
+      await this.#options.onNewVersion(model.id, by);
+      return imported;
+    } finally {
+      this.#importCount -= 1;
+    }
+  }
+
+  /**
+   * Copies a version's adapter, with what training goes on from, for a model that is to be registered.
+   *
+   * @throws ServiceError `conflict` for one that cannot be read or is not what was stored
+   */
+  async copy(version: ModelVersion, modelId: string): Promise<CopiedAdapter> {
+    const { step, adapterFolder } = version;
+    const leave = this.#adapters.enter(adapterId(version.modelId, step));
+    try {
+      await this.#use(version);
+      const { artifacts } = this.#options;
+      const hashOf = (folder: string) => this.#pool.run("hash", { folder });
+      const source = { ...version, adapterFolder: present(adapterFolder, "the adapter of a copied version") };
+      return await copyAdapter({ artifacts, hashOf }, source, modelId);
+    } catch (cause) {
+      throw fullDiskError(cause) ?? cannotBe("copied", step, cause);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Hex SHA-256 of the files of an adapter. */
+  async hashOf(adapterFolder: string): Promise<string> {
+    return this.#pool.run("hash", { folder: await this.#options.artifacts.path(adapterFolder, null) });
+  }
+
+  /** The adapters that are read at this moment. */
+  adaptersInUse(): Iterable<string> {
+    return this.#adapters.ids();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.close(), this.#unpackers.close()]);
+  }
+
+  /** @throws ServiceError `not_found` where it was deleted just now */
+  async #use({ modelId, step, adapterFolder }: ModelVersion): Promise<void> {
+    if (adapterFolder === null || (await this.#options.useVersion({ modelId, step }))) return;
+    throw notFound("version", String(step));
+  }
+
+  #baseFolderOf(model: TrainedModel): string {
+    const folder = this.#options.baseFolders.get(model.baseModel);
+    if (folder === undefined) throw noBase(model);
+    return folder;
+  }
+
+  #hashesOf(baseFolder: string): Promise<BaseHashes> {
+    return baseHashes(baseFolder, this.#options.folder.cacheOf(baseFolder));
+  }
+
+  async #requireBase({ step, base }: ModelVersion, baseFolder: string): Promise<void> {
+    if (base === null) return;
+    const { weights } = await this.#hashesOf(baseFolder);
+    if (base === weights) return;
+    throw new ServiceError({ code: "conflict", message: `Version ${step} ${otherWeights(base, weights)}` });
+  }
+
+  #exported({ name, byteCount, parts }: PlannedFile, adapter: string | null): ExportedFile {
+    const adapters = this.#adapters;
+    const piecesOf = (part: FilePart) => this.#piecesOf(part);
+    const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
+      const leave = adapters.enter(adapter);
+      try {
+        for (const part of parts) yield* piecesOf(part);
+      } finally {
+        leave();
+      }
+    };
+    return { name, byteCount, pieces };
+  }
+
+  async *#piecesOf(part: FilePart): AsyncGenerator<Uint8Array, void> {
+    if (part.kind === "made") yield part.bytes;
+    else if (part.kind === "merged") yield await this.#pool.run("merge", part.rows);
+    else yield* bytesOf(part.file, part.start, part.end);
+  }
+}
+
+function newPool(): WorkerPool<CheckpointTasks> {
+  return new WorkerPool({
+    module: new URL("./checkpoint-tasks.js", import.meta.url),
+    workerCount: 1,
+    stageMs: [120_000],
+    memoryMebibytes: 1024,
+  });
+}
+
+async function* bytesOf(file: string, start: number, end: number): AsyncGenerator<Uint8Array, void> {
+  const handle = await open(file);
+  try {
+    for (let position = start; position < end;) {
+      const wanted = new Uint8Array(Math.min(pieceBytesMax, end - position));
+      const { bytesRead } = await handle.read(wanted, 0, wanted.length, position);
+      if (bytesRead === 0) throw new Error(`${file} ends ${end - position} bytes early.`);
+      yield wanted.subarray(0, bytesRead);
+      position += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function tooManyImports(countMax: number): ServiceError {
+  const message = `${countMax} adapters are being imported, the most at once; try again later.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
+}
+
+function noAdapter(): ServiceError {
+  return new ServiceError({
+    code: "unsupported",
+    message:
+      "Version 0 is the base model itself, which has no adapter; export it as merged, or another version.",
+  });
+}
+
+function noBase({ baseModel }: TrainedModel): ServiceError {
+  return new ServiceError({
+    code: "unsupported",
+    message: `The model is trained over ${JSON.stringify(baseModel)}, which this server does not serve; start it with that base model.`,
+  });
+}
+
+function cannotBe(done: "copied" | "exported", step: number, cause: unknown): ServiceError {
+  // Only what is said of an adapter that changed since is for callers.
+  const why =
+    cause instanceof ServiceError && cause.code === "conflict"
+      ? cause.message
+      : "Its files cannot be read; the server's log says why.";
+  return new ServiceError({
+    code: "conflict",
+    message: `Version ${step} cannot be ${done}. ${why}`,
+    cause,
+  });
+}
+
+function refuseOtherBase({ baseModel }: TrainedModel, said: string | null, weights: string): void {
+  if (said === null || said === weights) return;
+  throw new ServiceError({
+    code: "conflict",
+    message:
+      `adapter_config.json says that the adapter was trained over ${shownBase(said)} (base_model_sha256); the base model ` +
+      `${JSON.stringify(baseModel)} has ${shownBase(weights)} here, over which it would answer otherwise. Import it over ` +
+      "the weights that it was trained on, or leave the field out to have it as it is.",
+  });
+}

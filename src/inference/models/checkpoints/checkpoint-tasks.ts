@@ -1,0 +1,27 @@
+// What a worker does with the files of versions, by kind: each a function of files.
+import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
+import { adapterHash } from "../../model/hashes/adapter-hash.ts";
+import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
+import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
+import type { TaskHandlers } from "../../../base/processes/tasks.ts";
+import { unpackAdapter, type UnpackRequest } from "./unpack-adapter.ts";
+import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
+
+/** What each kind of task takes and gives. */
+export interface CheckpointTasks {
+  readonly plan: { readonly task: ExportPlanRequest; readonly result: readonly PlannedFile[] };
+  readonly check: { readonly task: AdapterCheckRequest; readonly result: CheckedAdapter };
+  readonly hash: { readonly task: { readonly folder: string }; readonly result: string };
+  readonly unpack: { readonly task: UnpackRequest; readonly result: UnpackedFiles };
+  readonly merge: { readonly task: RowsToMerge; readonly result: Uint8Array };
+}
+
+export function openTasks(): TaskHandlers<CheckpointTasks> {
+  return {
+    plan: planExport,
+    check: checkAdapter,
+    hash: ({ folder }) => adapterHash(folder),
+    unpack: unpackAdapter,
+    merge: mergeRows,
+  };
+}

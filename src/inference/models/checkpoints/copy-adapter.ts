@@ -1,0 +1,72 @@
+// A version's adapter copied to be the first version of a model that is about to be registered. Until that is stored the copy
+// is held, so that it is swept where the server dies in between.
+import { constants } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import { adapterFolderOf, adaptersOf, type ModelVersion } from "../../../base/domain/model.ts";
+import { stateOf, storedState } from "../../../base/domain/trainer/state.ts";
+import { adapterFiles, unreadableAdapter } from "../../model/hashes/adapter-hash.ts";
+import type { CopiedAdapter } from "../registry/register-model.ts";
+
+export interface CopyDependencies {
+  readonly artifacts: ArtifactStore;
+  /** Hex SHA-256 of the files of an adapter. */
+  readonly hashOf: (folder: string) => Promise<string>;
+}
+
+/**
+ * Copies the adapter and what training goes on from.
+ *
+ * @param source a version that has an adapter
+ * @param modelId of the model that is to have it
+ * @throws ServiceError `conflict` when the adapter is not the one that was stored; nothing is left of it then
+ */
+export async function copyAdapter(
+  { artifacts, hashOf }: CopyDependencies,
+  source: ModelVersion & { readonly adapterFolder: string },
+  modelId: string,
+): Promise<CopiedAdapter> {
+  const key = adaptersOf(modelId);
+  const adapterFolder = adapterFolderOf(modelId, 1);
+  const keep = (): Promise<void> => artifacts.release(key);
+  const discard = async (): Promise<void> => {
+    await artifacts.remove(key);
+    await keep();
+  };
+  await artifacts.hold(key);
+  try {
+    const from = await artifacts.path(source.adapterFolder, null);
+    const adapterHash = await artifacts.put(adapterFolder, async (folder) => {
+      for (const name of Object.values(adapterFiles)) await copy(join(from, name), join(folder, name));
+      const hash = await hashOf(folder);
+      if (source.adapterHash !== null && source.adapterHash !== hash)
+        throw unreadableAdapter("its files are others by now");
+      return hash;
+    });
+    const trainerState = await copyState(artifacts, source, adapterFolder);
+    return { adapterFolder, adapterHash, trainerState, keep, discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+/** A state that lies with its adapter goes along; one that a trainer keeps elsewhere is that version's alone. */
+async function copyState(
+  artifacts: ArtifactStore,
+  { adapterFolder, trainerState }: ModelVersion,
+  toFolder: string,
+): Promise<string | null> {
+  if (trainerState === null) return null;
+  const { trainer, state } = stateOf(trainerState);
+  if (!state.startsWith(`${adapterFolder}/`) || !(await artifacts.has(state))) return null;
+  const copied = `${toFolder}/${basename(state)}`;
+  const from = await artifacts.path(state, null);
+  await artifacts.putFile(copied, (file) => copy(from, file));
+  return storedState(trainer, copied);
+}
+
+function copy(from: string, to: string): Promise<void> {
+  return copyFile(from, to, constants.COPYFILE_FICLONE);
+}

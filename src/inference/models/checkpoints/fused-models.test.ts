@@ -1,0 +1,128 @@
+// Versions over a base whose files fuse projections (test/fixtures/goldens/models/phi3), with an adapter that PEFT made: what
+// leaves as a model of its own, and what is taken as an adapter.
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { unreachable } from "../../../base/domain/assert.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { loraNames } from "../../model/parameters.ts";
+import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
+import { storedProjections } from "../../model/stored-projections.ts";
+import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { readSafetensorsFolder, readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
+import { readFloats } from "../../../lib/model-files/stored-tensor.ts";
+import { storedBytes, writeSafetensors } from "../../../lib/model-files/write-safetensors.ts";
+import { checkAdapter } from "./check-adapter.ts";
+import { mergeRows } from "./merge-rows.ts";
+import { planExport, type FilePart } from "./plan-export.ts";
+
+const base = "test/fixtures/goldens/models/phi3";
+const reference = "test/fixtures/goldens/phi3-adapter";
+const config = readModelConfig(base);
+const scratch = mkdtempSync(join(tmpdir(), "hone-fused-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+/** The exported folder. */
+function merged(baseFolder: string, adapterFolder: string): string {
+  const folder = mkdtempSync(join(scratch, "merged-"));
+  const plan = planExport({ format: "merged", baseFolder, adapterFolder, adapterHash: null });
+  for (const { name, byteCount, parts } of plan) {
+    const bytes = Buffer.concat(parts.map(bytesOf));
+    assert.equal(bytes.length, byteCount, name);
+    writeFileSync(join(folder, name), bytes);
+  }
+  return folder;
+}
+
+function bytesOf(part: FilePart): Uint8Array {
+  switch (part.kind) {
+    case "made":
+      return part.bytes;
+    case "merged":
+      return mergeRows(part.rows);
+    case "copied":
+      return readFileSync(part.file).subarray(part.start, part.end);
+    default:
+      return unreachable(part);
+  }
+}
+
+/** The adapter as this program writes it: its parts stacked. */
+function stacked(targets = readLoraAdapter(reference, config).targets): string {
+  const folder = mkdtempSync(join(scratch, "stacked-"));
+  const adapter = { ...readLoraAdapter(reference, config), targets };
+  writeLoraAdapter(folder, adapter, { config, baseModelName: "phi3" });
+  return folder;
+}
+
+for (const [what, baseFolder] of [
+  ["a folder", base],
+  ["a GGUF file", ensureGgufFolder("test/fixtures/gguf/phi3.gguf", join(scratch, "gguf"))],
+] as const) {
+  test(`over ${what} fused weights leave as W + scale · B A, however the adapter is written`, () => {
+    const before = readSafetensorsFolder(base);
+    const adapter = readSafetensorsHeader(join(reference, "adapter_model.safetensors")).tensors;
+    const matrix = (name: string): Float32Array => readFloats(adapter.get(`base_model.model.${name}`)!);
+    const folders = [reference, stacked()].map((adapterFolder) => merged(baseFolder, adapterFolder));
+    for (const folder of folders) {
+      const found = readSafetensorsFolder(folder);
+      assert.deepEqual([...found.keys()].sort(), [...before.keys()].sort());
+      for (const { path, inputSize } of storedProjections(config)) {
+        const [a, b] = [matrix(loraNames(path).a), matrix(loraNames(path).b)];
+        const expected = readFloats(before.get(`${path}.weight`)!).map((value, at) => {
+          const [row, column] = [Math.floor(at / inputSize), at % inputSize];
+          let sum = 0;
+          for (let rank = 0; rank < 4; rank++) sum += b[row * 4 + rank] * a[rank * inputSize + column];
+          return value + 1.5 * sum;
+        });
+        const bytes = storedBytes(expected, "BF16");
+        assert.deepEqual(storedBytes(readFloats(found.get(`${path}.weight`)!), "BF16"), bytes, path);
+      }
+      assert.deepEqual(
+        readFloats(found.get("model.norm.weight")!),
+        readFloats(before.get("model.norm.weight")!),
+      );
+    }
+  });
+
+  test(`over ${what} parts without an adapter leave as they are`, () => {
+    const before = readSafetensorsFolder(base);
+    const found = readSafetensorsFolder(merged(baseFolder, stacked(["k_proj"])));
+    const { path, inputSize, parts } = storedProjections(config)[0];
+    const [own, theirs] = [found, before].map((tensors) => readFloats(tensors.get(`${path}.weight`)!));
+    const changed = new Set<string>();
+    for (const { name, from, projection } of parts) {
+      const rows = [from * inputSize, (from + projection.outputSize) * inputSize] as const;
+      if (own.slice(...rows).join() !== theirs.slice(...rows).join()) changed.add(name);
+    }
+    assert.deepEqual([...changed], ["k_proj"]);
+  });
+}
+
+test("an adapter over fused modules is taken as its maker wrote it, and as this program does, at the rank of its parts", () => {
+  const check = (folder: string, rankMax: number) => () =>
+    checkAdapter({ folder, baseFolder: base, rankMax });
+  check(reference, 4)();
+  check(stacked(), 4)();
+  assert.throws(check(stacked(), 3), { code: "invalid", message: /rank r is 4; at most 3/ });
+});
+
+test("a stack that holds more than the parts it tells of is refused", () => {
+  const folder = mkdtempSync(join(scratch, "stray-"));
+  cpSync(stacked(), folder, { recursive: true });
+  const file = join(folder, "adapter_model.safetensors");
+  const tensors = [...readSafetensorsHeader(file).tensors.values()].map((tensor) => ({
+    name: tensor.name,
+    shape: tensor.shape,
+    data: readFloats(tensor),
+  }));
+  // In the rows of gate, the last column, which is up's at most.
+  tensors.find(({ name }) => name.includes("gate_up_proj.lora_B"))!.data[11] = 1;
+  writeSafetensors(file, tensors, { type: "F32" });
+  assert.throws(() => checkAdapter({ folder, baseFolder: base, rankMax: 64 }), {
+    code: "invalid",
+    message: /gate_up_proj\.lora_B\.weight hold numbers beside the 4 columns from 0 on/,
+  });
+});

@@ -1,0 +1,107 @@
+// An adapter that somebody sends becomes a version: kept as it comes, unpacked aside, checked whole, put in its place and
+// only then stored. What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next
+// start.
+import { copyFile, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
+import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
+import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
+import {
+  adapterFolderOf,
+  type ModelStore,
+  type ModelVersion,
+  type TrainedModel,
+} from "../../../base/domain/model.ts";
+import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { UnpackRequest } from "./unpack-adapter.ts";
+
+export interface ImportDependencies {
+  readonly store: Pick<ModelStore, "addVersion">;
+  readonly artifacts: Pick<ArtifactStore, "put">;
+  readonly folder: Pick<ServerFolder, "withScratch">;
+  /** Takes the files out of the archive, into the folder. */
+  readonly unpack: (request: UnpackRequest) => Promise<UnpackedFiles>;
+  /** Throws what is wrong with the PEFT folder; tells its hash otherwise. */
+  readonly check: (folder: string) => Promise<{ readonly hash: string }>;
+  /** Hex SHA-256 of the weights that the adapter is imported over. */
+  readonly base: string;
+  /** Most bytes of the archive, and of all that is in it. */
+  readonly bytesMax: number;
+}
+
+export interface ImportedVersion {
+  readonly version: ModelVersion;
+  /** Files of the archive that nothing reads. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Imports the PEFT folder of an archive as the next version of a model.
+ *
+ * @throws ServiceError `too_large`; as `unpack`, `check` and `addVersion`; `unavailable` when the disk is full
+ */
+export async function importAdapter(
+  { store, artifacts, folder, unpack, check, base, bytesMax }: ImportDependencies,
+  { id: modelId }: Pick<TrainedModel, "id">,
+  { archive, createdAt }: { readonly archive: AsyncIterable<Uint8Array>; readonly createdAt: Date },
+): Promise<ImportedVersion> {
+  const importIn = async (scratch: string): Promise<ImportedVersion> => {
+    const sent = join(scratch, "sent.tar");
+    await keep(archive, sent, bytesMax);
+    const { left: ignored } = await unpack({ folder: scratch, archive: sent, bytesMax });
+    await rm(sent);
+    const { hash: adapterHash } = await check(scratch);
+    const draft = { id: newUuid(), modelId, metrics: {}, base, adapterHash, createdAt };
+    const place = async (step: number, mayPut: () => Promise<void>): Promise<string> => {
+      const adapterFolder = adapterFolderOf(modelId, step);
+      const write = async (target: string): Promise<void> => {
+        for (const name of Object.values(adapterFiles)) await move(join(scratch, name), join(target, name));
+      };
+      await artifacts.put(adapterFolder, write, { mayPut });
+      return adapterFolder;
+    };
+    return { version: await store.addVersion(draft, place), ignored };
+  };
+  try {
+    return await folder.withScratch(importIn);
+  } catch (error) {
+    throw fullDiskError(error) ?? error;
+  }
+}
+
+/** Headers and padding of an archive, beside what is in it. */
+const archiveBytesMore = 1 << 20;
+
+/** Writes what is sent to a file. */
+async function keep(sent: AsyncIterable<Uint8Array>, file: string, bytesMax: number): Promise<void> {
+  const handle = await open(file, "wx");
+  let byteCount = 0;
+  try {
+    for await (const piece of sent) {
+      byteCount += piece.length;
+      if (byteCount > bytesMax + archiveBytesMore) throw tooLarge(bytesMax);
+      await handle.writeFile(piece);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function tooLarge(bytesMax: number): ServiceError {
+  return new ServiceError({
+    code: "too_large",
+    message: `The archive has more than ${bytesMax} bytes, the most that are taken. Train an adapter of a lower rank, or send it in fewer bits.`,
+  });
+}
+
+/** Artifacts may lie on another disk. */
+async function move(from: string, to: string): Promise<void> {
+  await rename(from, to).catch((error: unknown) => {
+    const isElsewhere = error instanceof Error && "code" in error && error.code === "EXDEV";
+    if (!isElsewhere) throw error;
+    return copyFile(from, to);
+  });
+}

@@ -1,0 +1,63 @@
+// Rows of a base model's weight as an exported model has them, in a type that holds what the base's own says exactly: with an
+// adapter in them, W + scale · B A, summed in double precision, or as they are. Reads no more of the files than the rows need.
+import { assert } from "../../../base/domain/assert.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { storedBytes, type WrittenType } from "../../../lib/model-files/write-safetensors.ts";
+
+export interface RowsToMerge {
+  /** W [outputSize, inputSize]; a vector is one row. */
+  readonly weight: StoredTensor;
+  /** What is added to it; null for nothing. */
+  readonly adapter: MatricesToMerge | null;
+  /** Index of the first row of W. */
+  readonly from: number;
+  readonly count: number;
+}
+
+export interface MatricesToMerge {
+  /** A [rank, inputSize]. */
+  readonly a: StoredTensor;
+  /** B [outputSize, rank]. */
+  readonly b: StoredTensor;
+  readonly scale: number;
+}
+
+/** The type that an exported model has a weight in: its own, or one that holds whatever quantized numbers say. */
+export function exportedType({ name, type }: StoredTensor): WrittenType {
+  assert(type !== "I64", `${name} are floating-point numbers`);
+  return type === "F16" || type === "BF16" ? type : "F32";
+}
+
+/**
+ * Reads rows, and merges what there is to merge.
+ *
+ * @returns their bytes in {@link exportedType} of W
+ * @throws ServiceError `invalid` when a file is not what its header says
+ */
+export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8Array {
+  const rows = readFloats(weight.shape.length === 1 ? weight : rowsOf(weight, from, count));
+  if (adapter !== null) addProduct(rows, adapter, { from, count });
+  return storedBytes(rows, exportedType(weight));
+}
+
+/** Changes `rows` [count, inputSize]. */
+function addProduct(
+  rows: Float32Array,
+  { a, b, scale }: MatricesToMerge,
+  { from, count }: Pick<RowsToMerge, "from" | "count">,
+): void {
+  const [rank, inputSize] = a.shape;
+  const a_RD = readFloats(a);
+  const b_OR = readFloats(rowsOf(b, from, count));
+  const sums = new Float64Array(inputSize);
+  for (let row = 0; row < count; row++) {
+    sums.fill(0);
+    for (let index = 0; index < rank; index++) {
+      const factor = b_OR[row * rank + index];
+      const start = index * inputSize;
+      for (let column = 0; column < inputSize; column++) sums[column] += factor * a_RD[start + column];
+    }
+    const start = row * inputSize;
+    for (let column = 0; column < inputSize; column++) rows[start + column] += scale * sums[column];
+  }
+}

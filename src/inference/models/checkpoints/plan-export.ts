@@ -1,0 +1,188 @@
+// What a version is made of as files: its PEFT folder as it lies, or its base model's folder with the adapter in the weights.
+// A plan names places in files; the bytes are read as they are sent. Weights in a GGUF file leave as safetensors.
+import { readdirSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { present } from "../../../base/domain/assert.ts";
+import { requireAdapter } from "../../model/hashes/adapter-hash.ts";
+import type { AdaptedModule } from "../../model/config/adapted-modules.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { loraNames, loraProjections } from "../../model/parameters.ts";
+import { openLoraAdapter, type StoredLoraAdapter } from "../../model/peft-folder.ts";
+import { parameterTensors } from "../../model/stored-projections.ts";
+import { isDerivedFromGguf } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { rowsOf, rowsReadTogether, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { readStoredTensors, weightFilesOf } from "../../../lib/model-files/weight-files.ts";
+import { safetensorsHeader, writtenBytes } from "../../../lib/model-files/write-safetensors.ts";
+import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-rows.ts";
+
+/** `peft` for libraries that load adapters, `merged` for those that load models. */
+export type ExportFormat = "peft" | "merged";
+
+/** Bytes of a file in order: some that the plan holds, some as they lie in a file, or rows that are merged. */
+export type FilePart =
+  | { readonly kind: "made"; readonly bytes: Uint8Array }
+  | { readonly kind: "copied"; readonly file: string; readonly start: number; readonly end: number }
+  | { readonly kind: "merged"; readonly rows: RowsToMerge };
+
+export interface PlannedFile {
+  readonly name: string;
+  readonly byteCount: number;
+  readonly parts: readonly FilePart[];
+}
+
+export interface ExportPlanRequest {
+  readonly format: ExportFormat;
+  readonly baseFolder: string;
+  /** Null for the base itself, which has no PEFT folder. */
+  readonly adapterFolder: string | null;
+  /** Hex SHA-256 of its files; null where that was not recorded. */
+  readonly adapterHash: string | null;
+}
+
+/**
+ * Plans the files of a version.
+ *
+ * @throws ServiceError as `requireAdapter`, `openLoraAdapter` and `readStoredTensors`
+ */
+export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
+  const { format, baseFolder, adapterFolder } = request;
+  if (adapterFolder !== null) requireAdapter(adapterFolder, request.adapterHash);
+  if (format === "merged") return planMerged(baseFolder, adapterFolder);
+  const folder = present(adapterFolder, "a PEFT folder");
+  return ["adapter_config.json", "adapter_model.safetensors"].map((name) => copied(join(folder, name)));
+}
+
+/** Of rows that are merged at once, unless a single one has more. */
+const partBytesMax = 1 << 22;
+
+function planMerged(baseFolder: string, adapterFolder: string | null): readonly PlannedFile[] {
+  const tensors = readStoredTensors(baseFolder);
+  const merges = adapterFolder === null ? [] : mergesOf({ baseFolder, adapterFolder, tensors });
+  const weightFiles = isDerivedFromGguf(baseFolder)
+    ? [convertedFile([...tensors.values()], merges)]
+    : weightFilesOf(baseFolder).map((file) => mergedFile(file, merges));
+  const others = filesBeside(
+    baseFolder,
+    weightFiles.map(({ name }) => name),
+  );
+  return [...others.map(copied), ...weightFiles];
+}
+
+/** Rows of a weight that changes, and what is added to them. */
+interface Merge {
+  readonly weight: StoredTensor;
+  readonly adapter: MatricesToMerge;
+}
+
+function mergesOf({
+  baseFolder,
+  adapterFolder,
+  tensors,
+}: {
+  readonly baseFolder: string;
+  readonly adapterFolder: string;
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+}): readonly Merge[] {
+  const config = readModelConfig(baseFolder);
+  const adapter = openLoraAdapter(adapterFolder, config);
+  const weights = parameterTensors(tensors, config);
+  return loraProjections(config, adapter.targets).flatMap(({ path }) => {
+    const module = adapter.modules.get(path);
+    if (module === undefined) return [];
+    const name = `${path}.weight`;
+    return [{ weight: present(weights.get(name), name), adapter: matricesOf(adapter, path, module) }];
+  });
+}
+
+function matricesOf({ stored }: StoredLoraAdapter, path: string, { scale }: AdaptedModule): MatricesToMerge {
+  const names = loraNames(path);
+  return { a: present(stored.get(names.a), names.a), b: present(stored.get(names.b), names.b), scale };
+}
+
+/** A file of weights: as it lies, header included, but for the weights that change. */
+function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
+  const { name, byteCount } = copied(file);
+  const parts: FilePart[] = [];
+  let end = 0;
+  const copyUntil = (offset: number): void => {
+    if (offset > end) parts.push({ kind: "copied", file, start: end, end: offset });
+  };
+  for (const { weight, adapter } of inOrder(merges.filter(({ weight }) => weight.file === file))) {
+    copyUntil(weight.offset);
+    parts.push(...inParts(weight, adapter));
+    end = weight.offset + weight.byteLength;
+  }
+  copyUntil(byteCount);
+  return { name, byteCount, parts };
+}
+
+/** One file of all weights, each in the type that holds its numbers. */
+function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[]): PlannedFile {
+  const written = tensors.map((tensor) => ({
+    name: tensor.name,
+    shape: tensor.shape,
+    type: exportedType(tensor),
+  }));
+  const header = safetensorsHeader(written);
+  return {
+    name: "model.safetensors",
+    byteCount: written.reduce((bytes, tensor) => bytes + writtenBytes(tensor), header.length),
+    parts: [{ kind: "made", bytes: header }, ...tensors.flatMap((tensor) => convertedParts(tensor, merges))],
+  };
+}
+
+/** Rows with an adapter may be some of a tensor's. */
+function convertedParts(tensor: StoredTensor, merges: readonly Merge[]): readonly FilePart[] {
+  const { file, offset, byteLength, shape } = tensor;
+  const isWithin = ({ weight }: Merge): boolean =>
+    weight.file === file && weight.offset >= offset && weight.offset < offset + byteLength;
+  const within = inOrder(merges.filter(isWithin));
+  if (within.length === 0) return inParts(tensor, null);
+  const parts: FilePart[] = [];
+  let row = 0;
+  for (const { weight, adapter } of within) {
+    const from = (weight.offset - offset) / (byteLength / shape[0]);
+    if (from > row) parts.push(...inParts(rowsOf(tensor, row, from - row), null));
+    parts.push(...inParts(weight, adapter));
+    row = from + weight.shape[0];
+  }
+  if (row < shape[0]) parts.push(...inParts(rowsOf(tensor, row, shape[0] - row), null));
+  return parts;
+}
+
+function inOrder(merges: readonly Merge[]): readonly Merge[] {
+  return merges.toSorted((one, other) => one.weight.offset - other.weight.offset);
+}
+
+function inParts(weight: StoredTensor, adapter: MatricesToMerge | null): readonly FilePart[] {
+  const { shape } = weight;
+  const rowCount = shape.length === 1 ? 1 : shape[0];
+  const together = shape.length === 1 ? 1 : rowsReadTogether(weight);
+  const bytes = writtenBytes({ shape, type: exportedType(weight) });
+  const rowsAtOnce = Math.max(1, Math.floor(partBytesMax / ((bytes / rowCount) * together))) * together;
+  return Array.from({ length: Math.ceil(rowCount / rowsAtOnce) }, (_, index) => {
+    const from = index * rowsAtOnce;
+    return {
+      kind: "merged",
+      rows: { weight, adapter, from, count: Math.min(rowsAtOnce, rowCount - from) },
+    };
+  });
+}
+
+/** Configuration, tokenizer, templates and licences: what belongs to the model, whatever its weights are. */
+const belongs =
+  /^(?!\.|adapter_config\.json$|.*\.gguf\.json$).*\.(json|jinja|txt|model|tiktoken)$|^(LICENSE|NOTICE)/;
+
+function filesBeside(folder: string, weightFiles: readonly string[]): readonly string[] {
+  const isSharded = !weightFiles.includes("model.safetensors");
+  return readdirSync(folder)
+    .filter((name) => belongs.test(name))
+    .filter((name) => !name.endsWith(".index.json") || (isSharded && name === "model.safetensors.index.json"))
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file).isFile());
+}
+
+function copied(file: string): PlannedFile {
+  const byteCount = statSync(file).size;
+  return { name: basename(file), byteCount, parts: [{ kind: "copied", file, start: 0, end: byteCount }] };
+}

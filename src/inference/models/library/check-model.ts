@@ -1,0 +1,43 @@
+// Whether a model's files can be served, before anything else relies on them: configuration and family, tokenizer, chat
+// template, and every tensor's type, shape and place in its file. Computes nothing.
+import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { writeGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { checkWeights } from "../../model/weights.ts";
+import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+
+/**
+ * Checks everything but the weights of a folder in the Hugging Face layout.
+ *
+ * @throws ServiceError naming what of it cannot be served
+ */
+export async function checkDescriptions(folder: string): Promise<void> {
+  readModelConfig(folder);
+  await loadTokenizer(folder);
+  await loadChatTemplate(folder, { clock: systemClock });
+}
+
+/** Checks all of a folder in the Hugging Face layout; throws as {@link checkDescriptions}. */
+export async function checkFolder(folder: string): Promise<void> {
+  await checkDescriptions(folder);
+  checkWeights(folder, readModelConfig(folder));
+}
+
+/**
+ * Checks the model of a GGUF file, all parts of it.
+ *
+ * @param scratch a folder that may be written to
+ * @throws ServiceError as {@link checkDescriptions}
+ */
+export async function checkGguf(file: string, scratch: string): Promise<void> {
+  const folder = join(scratch, ".checked");
+  try {
+    writeGgufFolder(file, folder);
+    await checkFolder(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,187 @@
+// Which files of a repository make a model: configuration, tokenizer, chat template, and safetensors or one GGUF model.
+// Nothing else is taken: nothing that runs code when it is read, and no path beyond the repository's own folder.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { isPlainName } from "./added-model.ts";
+
+/** A file as the hub lists it. */
+export interface RepositoryFile {
+  /** With forward slashes. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly checksum: Checksum;
+}
+
+/** What a file's content has to be: hex SHA-256 of it, or the SHA-1 that git gives a blob of it. */
+export interface Checksum {
+  readonly kind: "sha256" | "git-blob";
+  readonly digest: string;
+}
+
+export interface ChosenFiles {
+  /** Read before the weights are fetched. */
+  readonly descriptions: readonly RepositoryFile[];
+  readonly weights: readonly RepositoryFile[];
+  /** Which GGUF model it is; null for safetensors, and where the file's name does not say it. */
+  readonly quantization: string | null;
+}
+
+const descriptionNames =
+  /^(config|generation_config|tokenizer\w*|special_tokens_map)\.json$|^chat_template\.(jinja|json)$/;
+/** Whether a file says what a model is, and holds none of its weights. */
+export function isDescription(name: string): boolean {
+  return descriptionNames.test(name);
+}
+
+const indexName = "model.safetensors.index.json";
+/** The largest vocabularies take some 35 MB. */
+const descriptionBytesMax = 256 * 1024 * 1024;
+const weightFilesMax = 1000;
+const weightBytesMax = 2 ** 41;
+
+/**
+ * Chooses the files of the model; without `wanted` its safetensors, or its only GGUF model.
+ *
+ * @param repository for messages
+ * @throws ServiceError `unsupported` where there is no model that can be served, with the choices or the cure
+ */
+export function chooseFiles(
+  repository: string,
+  files: readonly RepositoryFile[],
+  wanted: string | null,
+): ChosenFiles {
+  const ownFiles = files.filter(({ path }) => isPlainName(path));
+  const names = new Set(ownFiles.map(({ path }) => path));
+  if (wanted === null && names.has("adapter_config.json") && !names.has("config.json"))
+    throw refused(
+      repository,
+      "holds an adapter and no model; add its base model, and bring the adapter in with `hone models import`",
+    );
+  const safetensors = ownFiles.filter(({ path }) => isSafetensors(path, names));
+  if (wanted === null && safetensors.length > 0) {
+    const descriptions = ownFiles.filter(({ path }) => isDescription(path) || isIndex(path, names));
+    return withinLimits(repository, { descriptions, weights: safetensors, quantization: null });
+  }
+  const models = ggufModels(files);
+  if (models.size === 0) throw withoutWeights(repository, names, wanted);
+  const { kind, isNamed, files: weights } = chooseGguf(repository, models, wanted);
+  return withinLimits(repository, { descriptions: [], weights, quantization: isNamed ? kind : null });
+}
+
+/**
+ * Chooses what describes the model, for one whose weights others have.
+ *
+ * @throws ServiceError `unsupported` where it is described by a GGUF file alone
+ */
+export function chooseDescriptions(
+  repository: string,
+  files: readonly RepositoryFile[],
+  wanted: string | null,
+): ChosenFiles {
+  const descriptions = files.filter(({ path }) => isPlainName(path) && isDescription(path));
+  if (wanted !== null || !descriptions.some(({ path }) => path === "config.json"))
+    throw refused(repository, `${onlyWithWeights}; name the repository that it was made from`);
+  return withinLimits(repository, { descriptions, weights: [], quantization: null });
+}
+
+/** A clause about a model of one GGUF file. */
+export const onlyWithWeights =
+  "has no config.json and tokenizer.json of its own beside a GGUF file, so that it cannot be added without its weights";
+
+/** One file, or the parts that its index names. */
+function isSafetensors(path: string, names: ReadonlySet<string>): boolean {
+  if (names.has("model.safetensors")) return path === "model.safetensors";
+  return isIndex(indexName, names) && /^model-\d{5}-of-\d{5}\.safetensors$/.test(path);
+}
+
+function isIndex(path: string, names: ReadonlySet<string>): boolean {
+  return path === indexName && names.has(indexName) && !names.has("model.safetensors");
+}
+
+interface GgufModel {
+  /** As the name of the file spells it, in capitals; the whole name where it says nothing. */
+  readonly kind: string;
+  readonly isNamed: boolean;
+  readonly files: readonly RepositoryFile[];
+}
+
+/** `name-Q4_K_M-00001-of-00002.gguf`, in a folder at most. */
+const ggufName = /^(?:[\w.+-]+\/)?(?<stem>[A-Za-z0-9_][\w.+-]*?)(?<part>-\d{5}-of-(?<count>\d{5}))?\.gguf$/i;
+const kindAtEnd = /(?:^|[._-])(?<kind>(?:UD-)?(?:I?Q\d\w*|TQ\d\w*|BF16|FP?16|FP?32|MXFP4(?:_\w+)?))$/i;
+
+/** By kind; projectors of images and tables of measurements are no models. */
+function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufModel> {
+  const models = new Map<string, GgufModel>();
+  for (const file of files) {
+    const { stem } = ggufName.exec(file.path)?.groups ?? {};
+    if (stem === undefined || isNoModel(stem)) continue;
+    const named = kindAtEnd.exec(stem)?.groups?.["kind"];
+    const kind = (named ?? stem).toUpperCase();
+    const before = models.get(kind)?.files ?? [];
+    models.set(kind, { kind, isNamed: named !== undefined, files: [...before, file] });
+  }
+  return models;
+}
+
+/** True if a GGUF file's name says that it is an image projector or an importance matrix. */
+export function isNoModel(name: string): boolean {
+  return /(^|[._-])(mmproj|imatrix)([._-]|$)/i.test(name);
+}
+
+function chooseGguf(
+  repository: string,
+  models: ReadonlyMap<string, GgufModel>,
+  wanted: string | null,
+): GgufModel {
+  const choices = [...models.keys()].toSorted();
+  const chosen = models.get(wanted?.toUpperCase() ?? (choices.length === 1 ? choices[0] : ""));
+  if (chosen === undefined) {
+    const fault = wanted === null ? "has several GGUF models" : `has no GGUF model of the kind ${wanted}`;
+    throw refused(
+      repository,
+      `${fault}; name one of ${choices.join(", ")} behind a colon: ${repository}:${choices[0]}`,
+    );
+  }
+  const count = Number(ggufName.exec(chosen.files[0]?.path ?? "")?.groups?.["count"] ?? 1);
+  if (chosen.files.length !== count)
+    throw refused(
+      repository,
+      `has ${chosen.files.length} files of the kind ${chosen.kind}, and the first says that it is one of ${count}`,
+    );
+  return chosen;
+}
+
+function withoutWeights(repository: string, names: ReadonlySet<string>, wanted: string | null): ServiceError {
+  if (wanted !== null)
+    return refused(
+      repository,
+      `has no GGUF files, so there is no ${wanted} of it; those are mostly in a repository of their own, whose name ends with -GGUF`,
+    );
+  const pickled = [...names].find((name) => /\.(bin|pt|pth|ckpt)$/.test(name));
+  if (pickled !== undefined)
+    return refused(
+      repository,
+      `has its weights as ${pickled}, a format that runs code when it is read; take a repository or a revision with safetensors, or convert it (in Python: AutoModelForCausalLM.from_pretrained(...).save_pretrained(folder)) and add the folder`,
+    );
+  return refused(repository, "has neither model.safetensors, nor shards with an index, nor GGUF files");
+}
+
+function withinLimits(repository: string, chosen: ChosenFiles): ChosenFiles {
+  const { descriptions, weights } = chosen;
+  const large = descriptions.find(({ bytes }) => bytes > descriptionBytesMax);
+  if (large !== undefined)
+    throw refused(
+      repository,
+      `has a ${large.path} of ${large.bytes} bytes; it may have ${descriptionBytesMax}`,
+    );
+  if (weights.length > weightFilesMax)
+    throw refused(repository, `has its weights in ${weights.length} files; there may be ${weightFilesMax}`);
+  const bytes = weights.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes > weightBytesMax)
+    throw refused(repository, `has ${bytes} bytes of weights; there may be ${weightBytesMax}`);
+  return chosen;
+}
+
+/** @param fault a clause with the repository as its subject */
+function refused(repository: string, fault: string): ServiceError {
+  return new ServiceError({ code: "unsupported", message: `${repository} ${fault}.` });
+}

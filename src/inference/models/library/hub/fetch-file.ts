@@ -1,0 +1,91 @@
+// Fetches one file of a repository into a folder: what is there of it already stays, interruptions are gone over, and the
+// whole is compared with the hub's checksum before it gets its name.
+import { existsSync } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fullDiskError } from "../../../../base/domain/obstacles/full-disk.ts";
+import { ServiceError } from "../../../../base/domain/service-error.ts";
+import type { RepositoryFile } from "../choose-files.ts";
+import type { Hub, Repository } from "./hub.ts";
+import { Interruption } from "./interruption.ts";
+import { PartialFile } from "./partial-file.ts";
+
+/** Behind the name of what is not whole. */
+const partialEnd = ".partial";
+
+/** How many bytes of a file are in a folder already. */
+export async function fetchedBytes(folder: string, { path, bytes }: RepositoryFile): Promise<number> {
+  const file = join(folder, basename(path));
+  if (existsSync(file)) return bytes;
+  const found = await stat(`${file}${partialEnd}`).catch(() => null);
+  return found !== null && found.size <= bytes ? found.size : 0;
+}
+
+/** A file to be fetched. */
+export interface Fetching {
+  readonly repository: Repository;
+  readonly file: RepositoryFile;
+  /** Where it comes to lie, under the last part of its path. */
+  readonly folder: string;
+  /** Called with how many of its bytes are there, as they come. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** @throws ServiceError `unavailable` where its content is another than the hub says: it is removed then; else as `Hub` */
+export async function fetchFile(hub: Hub, fetching: Fetching): Promise<void> {
+  const { repository, file, folder, onBytes } = fetching;
+  const whole = join(folder, basename(file.path));
+  if (existsSync(whole)) {
+    onBytes(file.bytes);
+    return;
+  }
+  const partial = await PartialFile.open(`${whole}${partialEnd}`, file);
+  try {
+    await fetchRest(hub, fetching, partial);
+  } catch (error) {
+    throw fullDiskError(error) ?? error;
+  } finally {
+    await partial.close();
+  }
+  if (!partial.isRight()) {
+    await rm(partial.path);
+    throw new ServiceError({
+      code: "unavailable",
+      message: `${file.path} of ${repository.name} came with another content than its checksum says (${file.checksum.kind} ${file.checksum.digest}); what came was removed. Run the same command again; where that does not help, the mirror is at fault.`,
+    });
+  }
+  await rename(partial.path, whole);
+}
+
+async function fetchRest(
+  hub: Hub,
+  { repository, file, onBytes }: Fetching,
+  partial: PartialFile,
+): Promise<void> {
+  let failedCount = 0;
+  onBytes(partial.length);
+  while (partial.length < file.bytes) {
+    const before = partial.length;
+    try {
+      const { isWhole, body } = await hub.open(repository, file, before);
+      if (isWhole && before > 0) await partial.startAgain();
+      for await (const part of body) {
+        if (partial.length + part.length > file.bytes) throw tooLong(repository, file);
+        await partial.append(part);
+        onBytes(partial.length);
+      }
+      if (partial.length < file.bytes) throw new Interruption("the connection ended early");
+    } catch (error) {
+      if (partial.length > before) failedCount = 0;
+      await hub.requests.pause(error, failedCount);
+      failedCount += 1;
+    }
+  }
+}
+
+function tooLong({ name }: Repository, { path, bytes }: RepositoryFile): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: `${path} of ${name} comes with more than its ${bytes} bytes; the mirror is at fault.`,
+  });
+}

@@ -1,0 +1,180 @@
+// A hub of models as this room asks it: what a repository is, which files it has, and the bytes of one. The hub's own library
+// knows its addresses; how requests fail is in `requests`. Whatever a branch becomes meanwhile, all is asked of one commit.
+import { fileDownloadInfo, listFiles, modelInfo } from "@huggingface/hub";
+import { ServiceError } from "../../../../base/domain/service-error.ts";
+import type { RepositoryFile } from "../choose-files.ts";
+import type { RepositoryName } from "../repository-name.ts";
+import { checkAccess, type HubAccess } from "./access.ts";
+import { Interruption } from "./interruption.ts";
+import { HubRequests } from "./requests.ts";
+
+export interface Repository {
+  /** `owner/name`. */
+  readonly name: string;
+  /** Which its revision is now. */
+  readonly commit: string;
+  /** As its card names it; null where it does not. */
+  readonly license: string | null;
+  /** Its files, but for what is neither a file nor a folder. */
+  readonly files: readonly RepositoryFile[];
+}
+
+/** More are of no model. */
+const filesMax = 10_000;
+/** Pages of a list; a hub has a thousand entries on each. */
+const pagesMax = 1000;
+
+export class Hub {
+  readonly #access: HubAccess;
+  readonly requests: HubRequests;
+
+  /** @throws ServiceError as `checkAccess` */
+  constructor(access: HubAccess) {
+    checkAccess(access);
+    this.#access = access;
+    this.requests = new HubRequests(access);
+  }
+
+  /** @throws ServiceError naming what is missing, and what to do */
+  async describe({
+    repository,
+    revision,
+  }: Pick<RepositoryName, "repository" | "revision">): Promise<Repository> {
+    const what = revision === "main" ? repository : `${repository}@${revision}`;
+    const { sha, cardData, tags } = await this.#understood("what a model is", () =>
+      modelInfo({
+        ...this.#options(what),
+        name: repository,
+        revision,
+        additionalFields: ["sha", "cardData", "tags"],
+      }),
+    );
+    if (typeof sha !== "string" || !/^[0-9a-f]{7,64}$/.test(sha))
+      throw this.#misunderstood("which commit a revision is");
+    return {
+      name: repository,
+      commit: sha,
+      license: licenseOf(cardData, tags),
+      files: await this.#understood("what files a repository has", () => this.#list(repository, sha)),
+    };
+  }
+
+  async #list(repository: string, commit: string): Promise<readonly RepositoryFile[]> {
+    const files: RepositoryFile[] = [];
+    const repo = { type: "model", name: repository } as const;
+    const options = this.#options(repository);
+    let pageCount = 0;
+    for await (const entry of listFiles({
+      ...options,
+      // A page may be empty and name a next one, without end.
+      fetch: (...asked) => {
+        if (++pageCount > pagesMax) throw this.#misunderstood("what files a repository has");
+        return options.fetch(...asked);
+      },
+      repo,
+      revision: commit,
+      recursive: true,
+    })) {
+      if (entry.type !== "file") continue;
+      const { path, oid, lfs } = entry;
+      const bytes = lfs?.size ?? entry.size;
+      const digest = lfs?.oid ?? oid;
+      if (
+        typeof path !== "string" ||
+        !isSize(bytes) ||
+        digest === undefined ||
+        !/^[0-9a-f]{40,64}$/.test(digest)
+      )
+        throw this.#misunderstood("what files a repository has");
+      files.push({ path, bytes, checksum: { kind: lfs === undefined ? "git-blob" : "sha256", digest } });
+      if (files.length > filesMax)
+        throw new ServiceError({
+          code: "unsupported",
+          message: `${repository} has more than ${filesMax} files; a model has a few.`,
+        });
+    }
+    return files;
+  }
+
+  /**
+   * The bytes of a file from `offset` on, tried once; all of them where the hub gives no parts of files.
+   *
+   * @throws Interruption where another try may help
+   */
+  async open(
+    { name, commit }: Pick<Repository, "name" | "commit">,
+    file: RepositoryFile,
+    offset: number,
+  ): Promise<{ readonly isWhole: boolean; readonly body: AsyncGenerator<Uint8Array, void> }> {
+    const { endpoint, token } = this.#access;
+    const url = await this.#addressOf(name, commit, file);
+    const isOwn = new URL(url).origin === new URL(endpoint).origin;
+    const headers = {
+      ...(offset > 0 && { range: `bytes=${offset}-` }),
+      // On the way to another server `fetch` takes it out by itself.
+      ...(token !== null && isOwn && { authorization: `Bearer ${token}` }),
+    };
+    const { response, body } = await this.requests.ask(name, url, { headers });
+    const range = response.headers.get("content-range");
+    if (range === null || range.startsWith(`bytes ${offset}-`)) return { isWhole: range === null, body };
+    await response.body?.cancel();
+    throw this.#misunderstood(`which part of ${file.path} it sends`);
+  }
+
+  async #addressOf(name: string, commit: string, { path, bytes }: RepositoryFile): Promise<string> {
+    const repo = { type: "model", name } as const;
+    const info = await this.#understood("where a file is", () =>
+      fileDownloadInfo({ ...this.#options(name), repo, path, revision: commit }),
+    );
+    if (info === null || info.size !== bytes) {
+      throw new ServiceError({
+        code: "unavailable",
+        message: `${this.#access.endpoint} lists ${path} of ${name} with ${bytes} bytes, and has ${info === null ? "no such file" : info.size} behind its address. Try again later, or another mirror.`,
+      });
+    }
+    return info.url;
+  }
+
+  #options(what: string) {
+    const { endpoint, token } = this.#access;
+    return {
+      hubUrl: endpoint,
+      fetch: this.requests.fetchWhole(what),
+      ...(token !== null && { accessToken: token }),
+    };
+  }
+
+  /** The library takes for granted that a hub answers; what logs people in to a network answers in its place. */
+  async #understood<Result>(what: string, ask: () => Promise<Result>): Promise<Result> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof ServiceError || error instanceof Interruption) throw error;
+      throw this.#misunderstood(what, error);
+    }
+  }
+
+  #misunderstood(what: string, cause?: unknown): ServiceError {
+    return new ServiceError({
+      cause,
+      code: "unavailable",
+      message: `${this.#access.endpoint} does not say ${what} as the Hugging Face hub does. Is something between here and there, or does HF_ENDPOINT name another server?`,
+    });
+  }
+}
+
+/** A card may name a licence that the hub has no word for. */
+function licenseOf(card: unknown, tags: unknown): string | null {
+  const { license, license_name: name } = (card ?? {}) as {
+    readonly license?: unknown;
+    readonly license_name?: unknown;
+  };
+  const named = license === "other" && typeof name === "string" ? name : license;
+  if (typeof named === "string") return named.slice(0, 100);
+  const tag = Array.isArray(tags) ? tags.find((one) => String(one).startsWith("license:")) : undefined;
+  return tag === undefined ? null : String(tag).slice("license:".length, 108);
+}
+
+function isSize(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

@@ -1,0 +1,33 @@
+// Decides which redirects of a hub are followed: large files lie on other servers. Pure.
+import { isLoopback } from "../../../../base/domain/loopback.ts";
+import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+
+/** More than a hub and its stores need. */
+export const redirectsMax = 10;
+
+/**
+ * Returns the target of a redirect.
+ *
+ * @param from what was asked
+ * @throws ServiceError `unavailable` for a target that is no URL, leaves TLS, or is this machine or link-local (where clouds
+ *   keep credentials) while the hub itself is elsewhere
+ */
+export function redirectTarget(from: URL, location: string, endpoint: string): URL {
+  const refused = (why: string): ServiceError => {
+    const message = `${endpoint} sends a request on to ${quoted(location)}, ${why}. Does HF_ENDPOINT name the right server?`;
+    return new ServiceError({ code: "unavailable", message });
+  };
+  if (!URL.canParse(location, from.href)) throw refused("which is no address");
+  const target = new URL(location, from);
+  if (target.protocol !== "https:" && target.protocol !== "http:") throw refused("which is no web address");
+  if (from.protocol === "https:" && target.protocol === "http:") throw refused("without TLS");
+  if (isOwnMachine(target.hostname) && !isOwnMachine(new URL(endpoint).hostname))
+    throw refused("which is this machine or its link");
+  return target;
+}
+
+function isOwnMachine(hostname: string): boolean {
+  if (isLoopback(hostname) || /^(0|169\.254)\./.test(hostname)) return true;
+  // URL writes IPv4-mapped addresses as `[::ffff:7f00:1]`.
+  return /^\[(::|fe[89ab][0-9a-f]:.*|::ffff:(7f|0:|a9fe:).*)\]$/i.test(hostname);
+}

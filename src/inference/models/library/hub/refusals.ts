@@ -1,0 +1,77 @@
+// What a hub answers in place of what was asked for, in words that say what to do. The hub says in a header of its own what
+// is missing; mirrors may not, so that the status alone has to do as well.
+import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
+import { ServiceError } from "../../../../base/domain/service-error.ts";
+import type { HubAccess } from "./access.ts";
+import { Interruption } from "./interruption.ts";
+
+/**
+ * What an answer refuses.
+ *
+ * @param what `owner/name`, with a revision where there is one
+ * @returns null for an answer that is none; an {@link Interruption} where another try may help
+ */
+export function refusalOf(
+  response: Response,
+  what: string,
+  access: Pick<HubAccess, "endpoint" | "token">,
+): ServiceError | Interruption | null {
+  if (response.ok) return null;
+  const { status, headers } = response;
+  const { endpoint } = access;
+  if (status === 429)
+    return new Interruption(`${endpoint} takes no more requests for now`, { pauseMs: askedPause(headers) });
+  if (status >= 500 || status === 408)
+    return new Interruption(`${endpoint} answers with status ${status}`, { pauseMs: askedPause(headers) });
+  const word = headers.get("x-error-code");
+  if (word === "GatedRepo") {
+    return refused(
+      "forbidden",
+      `${what} has conditions. Accept them at ${endpoint}/${repositoryOf(what)}, and set HF_TOKEN to a token of that account.`,
+    );
+  }
+  if (word === "RevisionNotFound")
+    return refused(
+      "not_found",
+      `There is no ${what} at ${endpoint}; its branches and tags are listed there.`,
+    );
+  if (word === "EntryNotFound")
+    return refused(
+      "not_found",
+      `${what} lacks a file that ${endpoint} lists; try again, or name another revision.`,
+    );
+  if (status === 401 || status === 403 || status === 404) return unknownOrPrivate(status, what, access);
+  const said = headers.get("x-error-message");
+  return refused(
+    "unavailable",
+    `${endpoint} answers with status ${status}${said === null ? "" : ` (${said.slice(0, 200)})`}; is it a hub?`,
+  );
+}
+
+/** The hub does not tell a repository that is private from one that is not there. */
+function unknownOrPrivate(
+  status: number,
+  what: string,
+  { endpoint, token }: Pick<HubAccess, "endpoint" | "token">,
+): ServiceError {
+  const cure =
+    token === null
+      ? "set HF_TOKEN where it is private or has conditions"
+      : "see whether HF_TOKEN is still valid, and may read it";
+  const code = status === 404 ? "not_found" : "forbidden";
+  return refused(code, `${endpoint} shows no ${what}. Check its spelling, and ${cure}.`);
+}
+
+/** In milliseconds; null where the answer does not say, or says at once. */
+function askedPause(headers: Headers): number | null {
+  const seconds = retryAfterSeconds(headers.get("retry-after")) ?? 0;
+  return seconds > 0 ? seconds * 1000 : null;
+}
+
+function repositoryOf(what: string): string {
+  return what.split("@")[0] ?? what;
+}
+
+function refused(code: "forbidden" | "not_found" | "unavailable", message: string): ServiceError {
+  return new ServiceError({ code, message });
+}

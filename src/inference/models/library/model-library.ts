@@ -1,0 +1,257 @@
+// The base models that were added: a folder each, by their names. What has its name is whole; what is being added lies in
+// `.unfinished` until then, so that the same command goes on with it. Knows nothing of who uses a model.
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { flush, makeFolder } from "../../../store/artifacts/flush.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import {
+  ggufFileOf,
+  readRecord,
+  recordFile,
+  recordText,
+  type AddedModel,
+  type ModelSource,
+} from "./added-model.ts";
+
+/** Takes the lock of a file, which ends with this process; throws `conflict` where another has it. */
+export type TakeLock = (file: string) => { release(): void };
+
+export interface LibraryOptions {
+  readonly folder: string;
+  readonly takeLock: TakeLock;
+  readonly clock: Clock;
+}
+
+const unfinishedName = ".unfinished";
+const locksName = ".locks";
+/** Beside the files of what is being added: of what they are. */
+const sourceName = ".source";
+/** How long nobody has gone on with what is removed, in milliseconds. */
+const forgottenMs = 7 * 24 * 3600 * 1000;
+
+export class ModelLibrary {
+  readonly #options: LibraryOptions;
+
+  constructor(options: LibraryOptions) {
+    this.#options = options;
+  }
+
+  /** All that are whole, by name. */
+  list(): readonly AddedModel[] {
+    return namesIn(this.#options.folder).flatMap((name) => this.find(name) ?? []);
+  }
+
+  find(name: string): AddedModel | null {
+    if (!isModelName(name)) return null;
+    const record = readRecord(this.folderOf(name));
+    return record === null ? null : { ...record, name };
+  }
+
+  /** Of which models files are here that are not all there yet. */
+  listUnfinished(): readonly { readonly name: string; readonly source: ModelSource }[] {
+    return namesIn(join(this.#options.folder, unfinishedName)).flatMap((name) => {
+      const source = this.#unfinishedSource(name);
+      return source === null ? [] : [{ name, source }];
+    });
+  }
+
+  /** Where its files lie. */
+  folderOf(name: string): string {
+    return join(this.#options.folder, name);
+  }
+
+  /** What `--model` would name of it: its folder, or its GGUF file. */
+  pathOf({ name, files }: Pick<AddedModel, "name" | "files">): string {
+    const gguf = ggufFileOf(files);
+    return gguf === null ? this.folderOf(name) : join(this.folderOf(name), gguf);
+  }
+
+  /**
+   * Has `collect` put the files of a model into a folder, which then gets its name; what an earlier call left of the same
+   * source is still in there.
+   *
+   * @param source what is kept for whoever goes on; anything else under that name is removed
+   * @throws ServiceError `conflict` where a model has the name, or another process is adding one under it
+   */
+  async add(
+    name: string,
+    source: ModelSource,
+    collect: (folder: string) => Promise<Pick<AddedModel, "license" | "files">>,
+  ): Promise<AddedModel> {
+    const { folder, clock } = this.#options;
+    await makeFolder(join(folder, unfinishedName), dirname(folder));
+    this.#sweep();
+    return this.#locked(name, async () => {
+      if (this.find(name) !== null) throw nameTaken(name);
+      const work = this.#beginWork(name, source);
+      const collected = await collect(work).catch((error: unknown) => {
+        if (source.kind === "file" || isFinal(error)) rmSync(work, { recursive: true, force: true });
+        throw inWordsOfSource(error, work, source);
+      });
+      const model: AddedModel = { name, source, addedAt: clock.now(), ...collected };
+      await writeFile(recordFile(work), recordText(model));
+      rmSync(join(work, sourceName));
+      for (const file of [recordFile(work), ...model.files.map((one) => join(work, one.name)), work])
+        await flush(file);
+      // A folder without a record is none of ours, but nothing that is served either.
+      await rename(work, this.folderOf(name)).catch((cause: unknown) => {
+        throw nameTaken(name, cause);
+      });
+      await flush(folder);
+      return model;
+    });
+  }
+
+  /**
+   * Removes a model, or what there is of an unfinished one.
+   *
+   * @param check called first, while nobody else adds or removes it; rejects where it has to stay
+   * @throws ServiceError `not_found` where there is none
+   */
+  async remove(name: string, check: () => Promise<void>): Promise<void> {
+    const unfinished = this.#workOf(name);
+    const isThere = (): boolean =>
+      isModelName(name) && (this.find(name) !== null || this.#unfinishedSource(name) !== null);
+    if (!isThere()) throw notFound("added model", name);
+    await this.#locked(name, async () => {
+      if (!isThere()) throw notFound("added model", name);
+      await check();
+      rmSync(unfinished, { recursive: true, force: true });
+      if (this.find(name) === null) return;
+      // Without its record first: what a death leaves half removed is no model any more.
+      await makeFolder(join(this.#options.folder, unfinishedName));
+      await rename(this.folderOf(name), unfinished);
+      rmSync(unfinished, { recursive: true, force: true });
+    });
+  }
+
+  #workOf(name: string): string {
+    return join(this.#options.folder, unfinishedName, name);
+  }
+
+  /** Its folder, with what an earlier call left there of the same source. */
+  #beginWork(name: string, source: ModelSource): string {
+    const work = this.#workOf(name);
+    if (!isDeepStrictEqual(this.#unfinishedSource(name), source))
+      rmSync(work, { recursive: true, force: true });
+    mkdirSync(work, { recursive: true });
+    writeFileSync(join(work, sourceName), JSON.stringify(source));
+    return work;
+  }
+
+  #unfinishedSource(name: string): ModelSource | null {
+    try {
+      // What is not as `beginWork` writes it is not equal to any source.
+      return JSON.parse(readFileSync(join(this.#workOf(name), sourceName), "utf8")) as ModelSource;
+    } catch {
+      // Where there is none, or half of one, there is nothing to go on with.
+      return null;
+    }
+  }
+
+  /** Removes what nobody has gone on with for long, and what was being removed. */
+  #sweep(): void {
+    const { folder, clock } = this.#options;
+    for (const name of namesIn(join(folder, unfinishedName))) {
+      const work = this.#workOf(name);
+      const startedMs = statSync(join(work, sourceName), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (clock.now().getTime() - startedMs < forgottenMs) continue;
+      const lock = this.#tryLock(name);
+      if (lock === null) continue;
+      rmSync(work, { recursive: true, force: true });
+      lock.release();
+    }
+  }
+
+  async #locked<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const lock = this.#tryLock(name);
+    if (lock === null) {
+      throw new ServiceError({
+        code: "conflict",
+        message: `Another command is adding or removing ${name}; wait for it, or end it.`,
+      });
+    }
+    try {
+      return await work();
+    } finally {
+      lock.release();
+    }
+  }
+
+  #tryLock(name: string): { release(): void } | null {
+    const locks = join(this.#options.folder, locksName);
+    mkdirSync(locks, { recursive: true });
+    try {
+      return this.#options.takeLock(join(locks, name));
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "conflict") return null;
+      throw error;
+    }
+  }
+}
+
+/** Whether a text can be a base model's name and a folder's. */
+export function isModelName(text: string): boolean {
+  return /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
+}
+
+/**
+ * Refuses what cannot be a model's name.
+ *
+ * @param reserved names of what is served otherwise
+ * @throws ServiceError `invalid` for a text that is no name, `conflict` for a reserved one
+ */
+export function checkModelName(name: string, reserved: readonly string[]): void {
+  if (reserved.includes(name)) {
+    throw new ServiceError({
+      code: "conflict",
+      message: `${name} is the built-in model's name; give this one another with --name.`,
+    });
+  }
+  if (isModelName(name)) return;
+  throw new ServiceError({
+    code: "invalid",
+    message: `${JSON.stringify(name)} is no name for a model: letters, digits, "_", "-" and "." only, a letter or digit first, up to 128; give one with --name.`,
+  });
+}
+
+/** Whether what was collected can be no model, however often it is tried. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === "invalid" || error.code === "unsupported");
+}
+
+function nameTaken(name: string, cause?: unknown): ServiceError {
+  return new ServiceError({
+    code: "conflict",
+    message: `There is a model ${name} already. Remove it first (\`hone models remove ${name}\`), or give this one another name with --name.`,
+    cause,
+  });
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).filter(isModelName).toSorted();
+  } catch (error) {
+    // ENOTDIR: the data folder lies below a file. `makeFolder` and `hone doctor` report that.
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+/** Errors name the files that the caller gave, not their copies in the unfinished folder. */
+function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
+  if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
+  if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;
+  const shown =
+    source.kind === "hub"
+      ? source.repository
+      : /\.gguf$/i.test(source.path)
+        ? dirname(source.path)
+        : source.path;
+  const { code, faults, cause } = error;
+  return new ServiceError({ code, message: error.message.replaceAll(work, shown), faults, cause });
+}

@@ -1,0 +1,36 @@
+// A model of the hub as people write it: `owner/name`, with a kind of GGUF file and a revision where they want one.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+
+export interface RepositoryName {
+  /** `owner/name`. */
+  readonly repository: string;
+  /** Such as `Q4_1`; null for the repository's safetensors, or its only GGUF model. */
+  readonly quantization: string | null;
+  /** A branch, a tag or a commit. */
+  readonly revision: string;
+}
+
+const pattern =
+  /^(?:https:\/\/(?:huggingface\.co|hf\.co)\/|hf\.co\/)?(?<repository>[A-Za-z0-9][\w.-]{0,95}\/[A-Za-z0-9][\w.-]{0,95})(?::(?<quantization>[\w.-]{1,40}))?(?:@(?<revision>[A-Za-z0-9][\w./-]{0,199}))?\/?$/;
+
+/**
+ * Takes apart `owner/name[:kind][@revision]`; a page's address stands for its repository.
+ *
+ * @throws ServiceError `invalid` saying how it is written
+ */
+export function parseRepositoryName(text: string): RepositoryName {
+  const { repository, quantization = null, revision = "main" } = pattern.exec(text)?.groups ?? {};
+  if (repository === undefined || revision.includes("..")) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `${JSON.stringify(text)} is neither a file or folder here, nor a model of the hub. Write owner/name, such as HuggingFaceTB/SmolLM2-135M-Instruct, owner/name:Q4_K_M for one of its GGUF files, and @revision behind for another than main.`,
+    });
+  }
+  return { repository, quantization, revision };
+}
+
+/** What the model is called here unless somebody says otherwise. */
+export function shortNameOf({ repository }: RepositoryName, quantization: string | null): string {
+  const name = (repository.split("/")[1] ?? "").replace(/[._-]gguf$/i, "");
+  return quantization === null ? name : `${name}-${quantization}`;
+}

@@ -1,0 +1,153 @@
+// Which base models a server has: the built-in one, the folders, files and servers of vLLM that the operator named, and those
+// that were added.
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
+import type { BaseModel, Quantization } from "../../../base/domain/model.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { inFolder, type NamedBase } from "./named-base.ts";
+import { isServedElsewhere, joinedServers, readServedElsewhere } from "./served-elsewhere.ts";
+
+/** A base model that was added to the data folder. */
+export interface AddedBase {
+  readonly name: string;
+  /** Of its folder or GGUF file. */
+  readonly path: string;
+  /** Where it came from, such as `owner/name:Q4_1`: its other name for `named`. */
+  readonly source: string;
+  readonly license: string | null;
+  /** False where others compute it. */
+  readonly hasWeights: boolean;
+}
+
+/** What the operator said of base models. */
+export interface BaseModelChoice {
+  /**
+   * `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; which of `added`; or
+   * `name=vllm+url`.
+   */
+  readonly named: readonly string[];
+  /** Null takes the first that was named, else the built-in one. */
+  readonly defaultModel: string | null;
+  /** Those of the data folder: all that have their weights are served where none is named. */
+  readonly added: readonly AddedBase[];
+  /** The folder of the model in a GGUF file. */
+  readonly folderOfFile: (file: string) => string;
+  /** How the weights of all of these are computed with. */
+  readonly quantization: Quantization;
+}
+
+/**
+ * Returns the base models in the order in which they are listed, the default first. A model whose files are missing or broken
+ * is listed with its fault, so that the others can be served.
+ *
+ * @param builtIn null where it is not served
+ * @throws ServiceError `invalid` for a bad name, a name given twice, an unknown default, or no model at all
+ */
+export function listBaseModels(
+  { named, defaultModel, added, folderOfFile, quantization }: BaseModelChoice,
+  builtIn: BaseModel | null,
+): readonly [NamedBase, ...NamedBase[]] {
+  const own = (base: NamedBase): NamedBase =>
+    base.engine.kind === "embedded" ? { ...base, engine: { ...base.engine, quantization } } : base;
+  const folderOfAdded = (name: string): string | null => {
+    const found = added.find((one) => one.name === name);
+    return found === undefined ? null : folderAt(found.path, folderOfFile);
+  };
+  const models = [
+    ...joinedServers(named).map((text) => {
+      if (isServedElsewhere(text)) return readServedElsewhere(text, folderOfAdded);
+      const one = addedOf(text, added);
+      return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
+    }),
+    ...(builtIn === null ? [] : [builtIn]),
+    ...(named.length > 0 ? [] : added.filter(({ hasWeights }) => hasWeights)).map((one) =>
+      own(baseOf(one, folderOfFile)),
+    ),
+  ];
+  if (models.length === 0)
+    throw invalid(
+      "There is no base model to serve; name one with --model, add one with `hone models add`, or leave the built-in one on.",
+    );
+  const names = models.map((model) => model.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw invalid(`Two base models are called ${twice}; name one with --model name=folder.`);
+  const first = models.find((model) => model.name === (defaultModel ?? names[0]));
+  if (first === undefined)
+    throw invalid(
+      `The default model is ${defaultModel}, but the base models are ${names.join(", ")}. Name one of these with --default-model, or serve ${defaultModel} too: --model names its folder or file, \`hone models add\` adds it.`,
+    );
+  return [first, ...models.filter((model) => model !== first)];
+}
+
+/** Which of the added ones is meant; what is there under that path goes before. */
+function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
+  if (existsSync(text)) return null;
+  // The hub takes names in any case.
+  const isSource = (source: string): boolean => source.toLowerCase() === text.toLowerCase();
+  return added.find(({ name, source }) => text === name || isSource(source)) ?? null;
+}
+
+const embedded = { kind: "embedded" } as const;
+
+function baseOf(
+  { name, path, license, hasWeights }: AddedBase,
+  folderOfFile: BaseModelChoice["folderOfFile"],
+): NamedBase {
+  const base = inFolder({ name, engine: embedded }, path, () => {
+    if (!hasWeights) throw withoutWeights(name);
+    return folderAt(path, folderOfFile);
+  });
+  return { ...base, license };
+}
+
+/** What comes behind the name of a model in the name of its file: its kind, and which part of several it is. */
+const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
+
+function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): NamedBase {
+  const split = text.indexOf("=");
+  const given = text.slice(split + 1);
+  const isOfHub = hubName.test(given) && !fileEnding.test(given) && !existsSync(given);
+  const path = resolve(given);
+  const ownName = isOfHub ? basename(given.replace(/[:@].*$/, "")) : basename(path).replace(fileEnding, "");
+  const name = split < 0 ? ownName : text.slice(0, split);
+  if (!/^[\w.-]{1,128}$/.test(name))
+    throw invalid(
+      `${JSON.stringify(name)} is no name for a base model: letters, digits, "_", "-" and "." only, up to 128.`,
+    );
+  return inFolder({ name, engine: embedded }, path, () => {
+    if (isOfHub) throw notAdded(given, split < 0 ? null : name);
+    return folderAt(path, folderOfFile);
+  });
+}
+
+/** @throws ServiceError for what is no model, and as `folderOfFile` */
+function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): string {
+  const isFile = fileEnding.test(path);
+  const folder = isFile ? folderOfFile(path) : path;
+  if (!existsSync(join(folder, "config.json")))
+    throw invalid(`${folder} is not a model: it is neither a folder with a config.json nor a GGUF file.`);
+  requirePlainFiles(folder);
+  return folder;
+}
+
+/** `owner/name`, a kind of GGUF file, and a revision. */
+const hubName = /^[\w.-]*\w\/[\w.-]+(:[\w.-]+)?(@[\w./-]+)?$/;
+
+function withoutWeights(name: string): ServiceError {
+  return invalid(
+    `${name} was added without its weights, so that others have to compute it: name its vLLM servers by --model ${name}=vllm+http://host:8000. To serve it here remove it (\`hone models remove ${name}\`) and add it again.`,
+  );
+}
+
+function notAdded(text: string, name: string | null): ServiceError {
+  const command = `hone models add ${text}${name === null ? "" : ` --name ${name}`}`;
+  return invalid(
+    `There is no folder ${text} here. To serve the model of that name on the Hugging Face hub, add it first: \`${command}\`.`,
+  );
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

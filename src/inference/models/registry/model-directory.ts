@@ -1,0 +1,275 @@
+// Finds the model that a request names, and fixes the version it will run on: whatever is published later, the request
+// finishes on that one. Knows names and rights, not engines.
+import { resolve } from "node:path";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
+import type { Owned } from "../../../base/domain/keys/key-scope.ts";
+import { assert } from "../../../base/domain/assert.ts";
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import { isUuid } from "../../../base/domain/ids.ts";
+import {
+  adapterId,
+  type ModelStore,
+  type ModelVersion,
+  type TrainedModel,
+  type VersionKey,
+} from "../../../base/domain/model.ts";
+import { otherWeights } from "../../../base/domain/obstacles/missing-base.ts";
+import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
+import { closestName } from "../../../base/domain/text/closest-name.ts";
+import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
+
+export interface ResolvedModel {
+  /** The short name of the base model. */
+  readonly base: string;
+  /** The name asked for, or the default base model's. */
+  readonly name: string;
+  /** Without a version: `<entity>/<project>/<name>`, or the base model's short name. */
+  readonly fullName: string;
+  /** Names base, version and engine build. */
+  readonly fingerprint: string;
+  /** Null serves the base model itself. */
+  readonly adapter: AdapterReference | null;
+  /** Also true for step 0 of a trained model, which is the base. */
+  readonly isTrained: boolean;
+  /** Null for a base model. */
+  readonly modelId: string | null;
+  readonly step: number | null;
+  /** `<entity>/<project>`; null for a base model. */
+  readonly projectId: string | null;
+}
+
+export interface ModelDirectory {
+  /** As `resolve`, but for versions that are refused: what the name stands for, to be described or changed. */
+  find(name: string | null, caller: Caller): Promise<ResolvedModel>;
+  /**
+   * @param name as in the request; null and empty mean the default base model
+   * @throws ServiceError, at the field `model`: `not_found` for an unknown model, version or alias; `forbidden` for another
+   * entity's; `invalid` for a name that fits several models; `unsupported` for a base that is not served; `conflict` for a
+   * version that was trained over other weights of its base
+   */
+  resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
+  /**
+   * An engine's refusal of a version's adapter, as whoever asked for it has to hear it: at the field `model` and by name;
+   * `not_found` when the version was deleted since it was resolved.
+   */
+  adapterFault(model: ResolvedModel, refusal: ServiceError): Promise<ServiceError>;
+}
+
+export interface ModelDirectoryDependencies {
+  readonly store: Pick<
+    ModelStore,
+    "find" | "findByName" | "findByShortName" | "newestVersion" | "findVersion"
+  >;
+  /** Short names of the base models. */
+  readonly bases: readonly string[];
+  /** Hex SHA-256 of the weights that a base's engine computes with; null while it is not up, or cannot say. */
+  readonly weightsOf: (base: string) => string | null;
+  readonly defaultBase: string;
+  readonly artifacts: Pick<ArtifactStore, "path">;
+  /** Keeps a version that a request is to run on from being deleted by other servers; false where it was just now. */
+  readonly useVersion: (version: VersionKey) => Promise<boolean>;
+  /** Names the engine's build in fingerprints. */
+  readonly build: string;
+  /** In which precision a base's engine computes; null for float32. */
+  readonly precisionOf?: (base: string) => string | null;
+}
+
+export function createModelDirectory(dependencies: ModelDirectoryDependencies): ModelDirectory {
+  const { store, bases, defaultBase, weightsOf } = dependencies;
+  assert(bases.includes(defaultBase), "the default base model is served");
+
+  /** Names the base with the hash of its weights. */
+  const named = (base: string): string => {
+    const weights = weightsOf(base);
+    return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
+  };
+  /** Each precision gives other numbers, and so is a build of its own. */
+  const buildOf = (base: string): string => {
+    const precision = dependencies.precisionOf?.(base) ?? null;
+    return precision === null ? dependencies.build : `${dependencies.build}-${precision}`;
+  };
+  const ofBase = (base: string, name: string): ResolvedModel => {
+    const fingerprint = `${named(base)}@base+${buildOf(base)}`;
+    return { base, name, fullName: base, fingerprint, adapter: null, isTrained: false, ...ofNoModel };
+  };
+  const ofVersion = async (
+    model: TrainedModel,
+    version: ModelVersion,
+    name: string,
+  ): Promise<ResolvedModel> => ({
+    base: model.baseModel,
+    name,
+    fullName: fullName(model),
+    fingerprint: `${named(model.baseModel)}@${model.id}:step${version.step}+${buildOf(model.baseModel)}`,
+    adapter: await adapterOf(version, dependencies.artifacts),
+    isTrained: true,
+    modelId: model.id,
+    step: version.step,
+    projectId: `${model.entity}/${model.project}`,
+  });
+  const findVersion = async (
+    model: TrainedModel,
+    reference: ModelReference,
+    name: string,
+  ): Promise<ModelVersion> => {
+    const { version } = reference;
+    const newest = await store.newestVersion(model.id);
+    const found =
+      version === "newest" ? newest : version === null ? null : await store.findVersion(model.id, version);
+    if (found !== null) return found;
+    throw fault(
+      "not_found",
+      `The model ${quoted(name)} has no such version; its newest is :step${newest?.step ?? 0}. ${howToList}`,
+    );
+  };
+
+  const find: ModelDirectory["find"] = async (name, caller) => {
+    if (name === null || name === "") return ofBase(defaultBase, defaultBase);
+    if (bases.includes(name)) return ofBase(name, name);
+    const reference = parseModelName(name);
+    if (reference === null) throw unknown(name, bases);
+    const path = reference.path.join("/");
+    if (bases.includes(path)) {
+      if (reference.version === "newest" || reference.version === 0) return ofBase(path, name);
+      throw fault(
+        "not_found",
+        `${quoted(path)} is a base model, which has no version like that of ${quoted(name)}. ${howToList}`,
+      );
+    }
+    const model = await findModel({ store, bases }, reference, name, caller);
+    if (!bases.includes(model.baseModel)) {
+      throw fault(
+        "unsupported",
+        `The model ${quoted(name)} is trained over ${quoted(model.baseModel)}, which this server does not serve.`,
+      );
+    }
+    return ofVersion(model, await findVersion(model, reference, name), name);
+  };
+  const isKept = async ({ adapter, modelId, step }: ResolvedModel): Promise<boolean> =>
+    adapter === null ||
+    modelId === null ||
+    step === null ||
+    (await dependencies.useVersion({ modelId, step }));
+  return {
+    find,
+    resolve: async (name, caller) => {
+      let found = await find(name, caller);
+      while (!(await isKept(found))) found = await find(name, caller);
+      const trained = found.adapter?.base;
+      const weights = weightsOf(found.base);
+      if (trained === undefined || weights === null || trained === weights) return found;
+      throw fault("conflict", `${versionOf(found.step, found.name)} ${otherWeights(trained, weights)}`);
+    },
+    adapterFault: async ({ modelId, step, name }, refusal) => {
+      if (modelId === null || step === null) return refusal;
+      const version = await store.findVersion(modelId, step);
+      const named = versionOf(step, name);
+      return version === null
+        ? fault("not_found", `${named} was deleted just now. ${howToList}`)
+        : fault("conflict", `${named} cannot be used. ${refusal.message}`, refusal.cause);
+    },
+  };
+}
+
+const ofNoModel = { modelId: null, step: null, projectId: null } as const;
+
+async function findModel(
+  { store, bases }: Pick<ModelDirectoryDependencies, "store" | "bases">,
+  { path }: ModelReference,
+  name: string,
+  caller: Caller,
+): Promise<TrainedModel> {
+  if (path.length === 1 && isUuid(path[0])) {
+    const model = await store.find(path[0].toLowerCase());
+    if (model === null) throw unknown(name, bases);
+    refuse(caller, model, name);
+    return model;
+  }
+  if (path.length === 3) {
+    const [entity, project, modelName] = path;
+    refuse(caller, { entity, project }, name);
+    const model = await store.findByName(entity, project, modelName);
+    if (model === null) throw unknown(name, bases);
+    return model;
+  }
+  const asked = { project: path.length === 2 ? path[0] : null, name: path.at(-1) ?? "" };
+  const { entity, role } = caller;
+  if (caller.project !== null && asked.project !== null)
+    refuse(caller, { entity, project: asked.project }, name);
+  const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
+  // An administrator's own entity comes first, so that what others create never changes what a name means there.
+  const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
+  if (matches.length === 0) throw unknown(name, bases);
+  if (matches.length > 1) throw ambiguous(name, matches);
+  return matches[0];
+}
+
+/** As many as a refusal names, and one to know that there are more. */
+const matchCountMax = 6;
+
+function matching(
+  store: ModelDirectoryDependencies["store"],
+  entity: string | null,
+  { project, name }: { readonly project: string | null; readonly name: string },
+): Promise<readonly TrainedModel[]> {
+  return store.findByShortName(entity, project, name, matchCountMax);
+}
+
+/** How engines refer to a version's adapter; null for step 0, which has none. */
+export async function adapterOf(
+  version: ModelVersion,
+  artifacts: Pick<ArtifactStore, "path">,
+): Promise<AdapterReference | null> {
+  const { modelId, step, adapterFolder, base, adapterHash: hash } = version;
+  if (adapterFolder === null) return null;
+  return {
+    id: adapterId(modelId, step),
+    // The engine reads it, and looks whether it is the one that was stored.
+    folder: resolve(await artifacts.path(adapterFolder, null)),
+    ...(base === null ? {} : { base }),
+    ...(hash === null ? {} : { hash }),
+  };
+}
+
+function versionOf(step: number | null, name: string): string {
+  return `Version ${step} of the model ${quoted(name)}`;
+}
+
+const howToList = "GET /v1/models lists the models you can use.";
+
+/** Other names than those of base models are their entities' own. */
+function unknown(name: string, bases: readonly string[]): ServiceError {
+  const meant = closestName(name, bases);
+  const hint = meant === null ? "" : ` Did you mean ${meant}?`;
+  return fault("not_found", `The model ${quoted(name)} does not exist.${hint} ${howToList}`);
+}
+
+function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError {
+  const isCut = matches.length === matchCountMax;
+  const named = isCut ? matches.slice(0, -1) : matches;
+  const count = isCut ? `more than ${named.length}` : named.length;
+  const names = `${named.map(fullName).join(", ")}${isCut ? ", ..." : ""}`;
+  return fault(
+    "invalid",
+    `${quoted(name)} fits ${count} models (${names}); give entity/project/name or the id.`,
+  );
+}
+
+function refuse(caller: Caller, owned: Owned, name: string): void {
+  if (!mayReach(caller, owned))
+    throw fault("forbidden", foreignMessage(caller, owned, `The model ${quoted(name)}`));
+}
+
+function fault(code: ErrorCode, message: string, cause?: unknown): ServiceError {
+  return new ServiceError({
+    code,
+    message,
+    faults: [{ location: ["model"], message, type: "value_error" }],
+    cause,
+  });
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);
+}

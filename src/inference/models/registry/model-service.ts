@@ -1,0 +1,234 @@
+// Trained models as the rest of the server works with them: registered, found for a caller, listed, deleted with
+// everything of them. Knows nothing of HTTP; what other rooms hold of a version is removed by what they inject.
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
+import type { Owned } from "../../../base/domain/keys/key-scope.ts";
+import {
+  adapterFolderOf,
+  adaptersOf,
+  adapterId,
+  type ModelFilter,
+  type ModelStore,
+  type ModelVersion,
+  stepsAmong,
+  type TrainedModel,
+  type VersionDeletion,
+  type VersionKey,
+  type VersionMetrics,
+  type VersionTime,
+} from "../../../base/domain/model.ts";
+import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { allItems, allPages, type Page, type PageRequest } from "../../../base/domain/page.ts";
+import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import { fullName, versionName } from "./model-name.ts";
+import type { ModelDirectoryDependencies } from "./model-directory.ts";
+import { registerModel, type RegisterDependencies, type Registration } from "./register-model.ts";
+import type { ModelSettings } from "./settings.ts";
+
+export interface ModelDependencies extends RegisterDependencies {
+  readonly store: ModelStore;
+  /** Deletes what is recorded of a model, a little at a time. */
+  readonly deleteRecordings: (modelId: string) => Promise<void>;
+  /** Cancels every job of a model that has not ended. */
+  readonly cancelJobs: (modelId: string) => Promise<void>;
+  readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
+  /** Has engines forget an adapter. Requests that run on it go on: an engine reads an adapter once. */
+  readonly dropAdapter: (adapterId: string) => void;
+  /** Has the trainer give up a state of its own. */
+  readonly discardState: (state: string) => Promise<void>;
+  /** The adapters that requests run on, or are about to. */
+  readonly adaptersInUse: () => Iterable<string>;
+  readonly artifacts: ArtifactStore;
+  /** This server, as others know it that use versions. */
+  readonly server: () => string;
+  readonly settings: Pick<ModelSettings, "checkpointsKept">;
+}
+
+/** What became of versions that were trained over other weights of their base. */
+export interface AcceptedBase {
+  /** Hex SHA-256 of the base's weights now. */
+  readonly weights: string;
+  readonly steps: readonly number[];
+}
+
+/** A name that a chat request may use for a trained model. */
+export interface ServedName {
+  readonly name: string;
+  readonly model: TrainedModel;
+  /** Of the model, or of the version that the name means. */
+  readonly createdAt: Date;
+}
+
+export interface ModelService {
+  /** See {@link registerModel}. */
+  register(registration: Registration, caller: Caller): Promise<TrainedModel>;
+  /** @throws ServiceError `not_found`, or `forbidden` when the caller does not reach it */
+  find(id: string, caller: Caller): Promise<TrainedModel>;
+  /** Whom the model belongs to; null when there is no such model. */
+  ownerOf(id: string): Promise<Owned | null>;
+  /** Full names of these models, by id; a model that does not exist has none. */
+  namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** See {@link ModelStore.findMetrics}. */
+  metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
+  /**
+   * Those that the caller may reach.
+   *
+   * @throws ServiceError `invalid` at `after` for a cursor that is no such model's id
+   */
+  list(filter: ModelFilter, page: PageRequest, caller: Caller): Promise<Page<TrainedModel>>;
+  /** Each model's own name, which follows its newest version, then the names of its versions, oldest first. */
+  listServedNames(caller: Caller): Promise<readonly ServedName[]>;
+  /** @throws ServiceError `invalid` for a cursor that is no version's id */
+  listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
+  /** Deletes the model with its jobs, versions and adapters; returns how many versions there were. */
+  delete(model: TrainedModel): Promise<number>;
+  /** @throws ServiceError `not_found` when there is no such version */
+  findVersion(model: TrainedModel, step: number): Promise<ModelVersion>;
+  /**
+   * Pins a version, so that it is kept until it is unpinned, or unpins it.
+   *
+   * @throws ServiceError `not_found` when there is no such version
+   */
+  pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
+  /**
+   * Accepts the weights that the model's base has now for the versions that were trained over others.
+   *
+   * @throws ServiceError `unavailable` while the base's engine is not up
+   */
+  acceptBase(model: TrainedModel): Promise<AcceptedBase>;
+  /** See {@link ModelStore.deleteVersions}. Requests that run on a version end on it. */
+  deleteVersions(model: TrainedModel, steps: readonly number[]): Promise<VersionDeletion>;
+  /** Deletes what is older than the settings want kept; to be called when the model has a new version. */
+  deleteOlderVersions(modelId: string): Promise<void>;
+  /** The same of every model; to be called at start. */
+  deleteAllOlderVersions(): Promise<void>;
+}
+
+export function createModelService(dependencies: ModelDependencies): ModelService {
+  const { store, artifacts, cancelJobs } = dependencies;
+  const { checkpointsKept } = dependencies.settings;
+  const deleteOlderVersions = async (modelId: string): Promise<void> => {
+    if (checkpointsKept === 0) return;
+    const spared = stepsAmong(dependencies.adaptersInUse(), modelId);
+    const steps = await store.deleteOlderVersions(modelId, {
+      keptCount: checkpointsKept,
+      spared,
+      server: dependencies.server(),
+    });
+    await removeAdapters(dependencies, modelId, steps);
+  };
+  return {
+    register: (registration, caller) => registerModel(dependencies, registration, caller),
+    find: async (id, caller) => {
+      const model = await store.find(id.toLowerCase());
+      if (model === null) throw notFound("model", id.slice(0, 200));
+      refuseOtherOwner(caller, model, `The model ${id}`);
+      return model;
+    },
+    ownerOf: (id) => store.find(id),
+    namesOf: async (ids) =>
+      new Map((await store.findMany(ids)).map((model) => [model.id, fullName(model)] as const)),
+    metricsOf: (versions, names) => store.findMetrics(versions, names),
+    list: async (filter, page, caller) => {
+      const reach = reachOf(caller);
+      const entity = reach?.entity ?? filter.entity;
+      const project = reach?.project ?? filter.project;
+      // Models that the caller does not reach are not seen, and asking for them is no error.
+      const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
+      return isElsewhere
+        ? { items: [], hasMore: false }
+        : await store.list({ ...filter, entity, project }, page);
+    },
+    listServedNames: async (caller) => {
+      const names: ServedName[] = [];
+      const filter = { ...(reachOf(caller) ?? { entity: null, project: null }), name: null };
+      for await (const models of allPages((page) => store.list(filter, page), "desc")) {
+        const versions = await versionTimes(store, models);
+        for (const model of models) {
+          names.push({ name: fullName(model), model, createdAt: model.createdAt });
+          for (const { step, createdAt } of versions.get(model.id) ?? [])
+            names.push({ name: versionName(model, step), model, createdAt });
+        }
+      }
+      return names;
+    },
+    listVersions: (model, page) => store.listVersions(model.id, page),
+    delete: async ({ id }) => {
+      await cancelJobs(id);
+      const key = adaptersOf(id);
+      // What a server that dies meanwhile leaves is then known to be nobody's.
+      await artifacts.hold(key).catch((error: unknown) => {
+        // On a full disk removing is what makes room.
+        if (fullDiskError(error) === null) throw error;
+      });
+      const steps: number[] = [];
+      for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
+      const states = await store.oldTrainerStates(id, 0);
+      await dependencies.deleteRecordings(id);
+      await store.delete(id);
+      for (const state of states) await dependencies.discardState(state);
+      await removeAdapters(dependencies, id, steps);
+      await artifacts.remove(key);
+      await artifacts.release(key);
+      return steps.length;
+    },
+    findVersion: async ({ id }, step) => present(await store.findVersion(id, step), step),
+    acceptBase: async ({ id, baseModel }) => {
+      const weights = dependencies.weightsOf(baseModel);
+      if (weights === null) throw baseIsNotUp(baseModel);
+      return { weights, steps: await store.acceptBase(id, weights) };
+    },
+    pinVersion: async ({ id }, step, isPinned) => present(await store.pinVersion(id, step, isPinned), step),
+    deleteOlderVersions,
+    deleteAllOlderVersions: async () => {
+      const all = { entity: null, project: null, name: null };
+      for await (const { id } of allItems((page) => store.list(all, page))) await deleteOlderVersions(id);
+    },
+    deleteVersions: async ({ id }, steps) => {
+      const result = await store.deleteVersions(id, [...new Set(steps)]);
+      await removeAdapters(dependencies, id, result.deleted);
+      return result;
+    },
+  };
+}
+
+/** Of one statement; a row is a tenth of a kilobyte. */
+const versionTimesAtOnce = 5000;
+
+/** The versions of a page of models by their ids, those of each by step. */
+async function versionTimes(
+  store: Pick<ModelStore, "listVersionTimes">,
+  models: readonly TrainedModel[],
+): Promise<ReadonlyMap<string, readonly VersionTime[]>> {
+  const ids = models.map(({ id }) => id);
+  const byModel = new Map<string, VersionTime[]>(ids.map((id) => [id, []]));
+  for (let after: VersionTime | null = null, hasMore = true; hasMore;) {
+    const times: readonly VersionTime[] = await store.listVersionTimes(ids, after, versionTimesAtOnce);
+    for (const time of times) byModel.get(time.modelId)?.push(time);
+    after = times.at(-1) ?? null;
+    hasMore = times.length === versionTimesAtOnce;
+  }
+  return byModel;
+}
+
+function baseIsNotUp(baseModel: string): ServiceError {
+  const message = `The base model ${JSON.stringify(baseModel)} is not served or not up yet; try again when it is.`;
+  return new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
+}
+
+function present(version: ModelVersion | null, step: number): ModelVersion {
+  if (version === null) throw notFound("version", String(step));
+  return version;
+}
+
+/** What is left to do when versions are gone from the store. Step 0 has no adapter. */
+async function removeAdapters(
+  { dropAdapter, artifacts }: Pick<ModelDependencies, "dropAdapter" | "artifacts">,
+  modelId: string,
+  steps: readonly number[],
+): Promise<void> {
+  for (const step of steps.filter((each) => each !== 0)) {
+    dropAdapter(adapterId(modelId, step));
+    await artifacts.remove(adapterFolderOf(modelId, step));
+  }
+}

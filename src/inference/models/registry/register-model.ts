@@ -1,0 +1,195 @@
+// A trained model comes into being: its name is checked, and its version 0 is the base model itself.
+import { isDeepStrictEqual } from "node:util";
+import { mayReach, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
+import type { AdapterWish, ModelStore, ModelVersion, TrainedModel } from "../../../base/domain/model.ts";
+import { quoted, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
+import { findForkSource, type ForkSource } from "./fork-source.ts";
+import type { ModelDirectory } from "./model-directory.ts";
+import { isNamePart, isPlainPart } from "./model-name.ts";
+
+export interface Registration {
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly baseModel: string;
+  readonly adapter: AdapterWish;
+  /** Another model's version to start from, which is copied; null starts from the base. */
+  readonly from: ForkSource | null;
+  /** Answers with a model of this name and base that exists already; nothing is copied then. */
+  readonly returnExisting: boolean;
+}
+
+export interface RegisterDependencies {
+  readonly store: Pick<ModelStore, "find" | "findByName" | "create" | "findVersion">;
+  readonly directory: Pick<ModelDirectory, "find">;
+  /** Copies the adapter of a version that has one for a model that is to be. @throws ServiceError `conflict` for a damaged one */
+  readonly copyAdapter: (version: ModelVersion, modelId: string) => Promise<CopiedAdapter>;
+  /** What kind of job made a version; null when none did. */
+  readonly trainingKindOf: (version: ModelVersion) => Promise<ModelVersion["copiedKind"]>;
+  /** Names of the base models, the default first. */
+  readonly bases: readonly string[];
+  readonly clock: Clock;
+}
+
+/** An adapter's copy, which is nobody's until it is kept. */
+export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "adapterHash" | "trainerState"> {
+  /** To be called when its model is stored. */
+  keep(): Promise<void>;
+  /** To be called when there is to be no such model. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Registers a model; of two calls at once one finds the other's.
+ *
+ * @throws ServiceError, at the fields of {@link Registration}: `invalid` for names that no request could spell, `forbidden`
+ *   for another entity, `not_found` for an unknown base model, `conflict` where the model exists; and as `findForkSource`
+ */
+export async function registerModel(
+  dependencies: RegisterDependencies,
+  registration: Registration,
+  caller: Caller,
+): Promise<TrainedModel> {
+  const { store, bases, clock } = dependencies;
+  const { entity, project, name, baseModel, adapter, from } = registration;
+  refuseBadNames({ entity, project, name });
+  // An administrator makes entities by naming them; one that is there already is as it is.
+  if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseStrangeEntity(entity);
+  const field = caller.entity === entity ? "project" : "entity";
+  refuseOtherOwner(caller, { entity, project }, `The project ${quoted(`${entity}/${project}`)}`, field);
+  refuseUnknownBase(bases, baseModel);
+  const existing = await store.findByName(entity, project, name);
+  if (existing !== null) return reuse(existing, registration);
+  const source = from && (await findForkSource(dependencies, from, { caller, baseModel }));
+  const model = { id: newUuid(), entity, project, name, baseModel, adapter, createdAt: clock.now() };
+  const copy =
+    source === null || source.adapterFolder === null
+      ? null
+      : { source, adapter: await dependencies.copyAdapter(source, model.id) };
+  try {
+    if (copy === null) await store.create(model, versionZero(model));
+    else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
+  } catch (error) {
+    // A connection may be lost behind the commit.
+    if ((await store.find(model.id)) === null) {
+      if (!isOpen(error)) await copy?.adapter.discard();
+      if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
+      // Somebody registered the name a moment ago.
+      const other = await store.findByName(entity, project, name);
+      if (other === null) throw error;
+      return reuse(other, registration);
+    }
+  }
+  await copy?.adapter.keep();
+  return model;
+}
+
+/**
+ * Whether the model may come to be stored after all, where the database was lost on the way. Its copy then stays held: it is
+ * swept, when this server is gone, unless there is such a model.
+ */
+function isOpen(error: unknown): boolean {
+  return error instanceof ServiceError && error.obstacle === "database-away";
+}
+
+function refuseBadNames(names: Readonly<Record<string, string>>): void {
+  const faults: Fault[] = [];
+  for (const [field, text] of Object.entries(names)) {
+    if (isNamePart(text)) continue;
+    const message = `Value error, ${field} is ${JSON.stringify(text)}; it may hold no blanks, slashes or colons.`;
+    faults.push({ location: [field], message, type: "value_error" });
+  }
+  if (faults.length === 0) return;
+  const message = faults.map((fault) => `${fault.location.join(".")}: ${fault.message}`).join("; ");
+  throw new ServiceError({ code: "invalid", message, faults });
+}
+
+function refuseStrangeEntity(entity: string): void {
+  if (isPlainPart(entity)) return;
+  const message = `Value error, entity is ${quoted(entity)}; it may not be dots alone, or hold what is percent-encoded, such as "%2f".`;
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["entity"], message, type: "value_error" }],
+  });
+}
+
+function refuseUnknownBase(bases: readonly string[], baseModel: string): void {
+  if (bases.includes(baseModel)) return;
+  const message = `There is no base model ${quoted(baseModel)}; this server has ${bases.join(", ")}.`;
+  throw refusal("not_found", "baseModel", message);
+}
+
+function reuse(existing: TrainedModel, registration: Registration): TrainedModel {
+  const { name, baseModel, adapter, returnExisting } = registration;
+  if (existing.baseModel !== baseModel) {
+    const message = `The model ${JSON.stringify(name)} exists over the base model ${existing.baseModel}, not ${baseModel}; take another name.`;
+    throw refusal("conflict", "baseModel", message);
+  }
+  if (!returnExisting) {
+    const message = `The model ${JSON.stringify(name)} exists; send \`returnExisting\` to use it.`;
+    throw refusal("conflict", "name", message);
+  }
+  refuseOtherAdapter(existing, adapter);
+  return existing;
+}
+
+/** What the registration does not say is as the model has it. */
+function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
+  for (const field of ["rank", "alpha", "targets"] as const) {
+    if (asked[field] === null || isDeepStrictEqual(asked[field], own[field])) continue;
+    const kept = own[field] === null ? "leaves that to the server" : `has ${shown(own[field])}`;
+    const message = `The model ${JSON.stringify(name)} exists, and its adapters' ${field} is no ${shown(asked[field])}: it ${kept}; take another name.`;
+    throw refusal("conflict", `adapter.${field}`, message);
+  }
+}
+
+function shown(wish: AdapterWish[keyof AdapterWish]): string {
+  return typeof wish === "object" && wish !== null ? wish.join(", ") : String(wish);
+}
+
+function refusal(code: "not_found" | "conflict", field: string, message: string): ServiceError {
+  return new ServiceError({ code, message, faults: [{ location: [field], message, type: code }] });
+}
+
+function versionZero(model: TrainedModel): ModelVersion {
+  return {
+    id: newUuid(),
+    modelId: model.id,
+    step: 0,
+    adapterFolder: null,
+    trainerState: null,
+    jobId: null,
+    metrics: {},
+    isPinned: false,
+    base: null,
+    adapterHash: null,
+    copiedKind: null,
+    createdAt: model.createdAt,
+  };
+}
+
+/** The first version of a model that starts from another's: what that one is, without what it is to its own model. */
+async function copiedVersion(
+  { trainingKindOf }: Pick<RegisterDependencies, "trainingKindOf">,
+  { id: modelId, createdAt }: TrainedModel,
+  { source, adapter }: { readonly source: ModelVersion; readonly adapter: CopiedAdapter },
+): Promise<ModelVersion> {
+  const { adapterFolder, adapterHash, trainerState } = adapter;
+  const { base, metrics } = source;
+  return {
+    id: newUuid(),
+    modelId,
+    step: 1,
+    adapterFolder,
+    trainerState,
+    jobId: null,
+    metrics,
+    isPinned: false,
+    base,
+    adapterHash,
+    copiedKind: await trainingKindOf(source),
+    createdAt,
+  };
+}

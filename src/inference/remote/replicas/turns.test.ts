@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import { Turns, type Turn } from "./turns.ts";
+
+/** Turns at places, and what is told of each request by its name: who begins, in that order, and what others get. */
+function setUp(sequenceCountMax: number) {
+  const clock = new FakeClock();
+  const turns = new Turns<string>({ sequenceCountMax, waitMs: 1000, clock });
+  const begun: string[] = [];
+  const others: Record<string, string> = {};
+  const leaves = new Map<string, () => void>();
+  let arrival = 0;
+  const ask = async (
+    name: string,
+    turn: Partial<Turn<string>> = {},
+    signal = new AbortController().signal,
+  ) => {
+    const usual = { owner: name[0], priority: 0, arrival: arrival++, slotCount: 1 };
+    try {
+      const { place, leave } = await turns.take(
+        { ...usual, home: "x", mayUse: () => true, ...turn },
+        { signal },
+      );
+      begun.push(place === "x" ? name : `${name} at ${place}`);
+      leaves.set(name, () => {
+        leave();
+        turns.offer(place);
+      });
+    } catch (error) {
+      others[name] = error instanceof ServiceError ? error.code : String(error);
+    }
+  };
+  /** What was asked so far has its turn, or waits. */
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  const leave = async (name: string) => {
+    leaves.get(name)?.();
+    await settle();
+  };
+  const counts = () => {
+    const { runningCount, runningSequences, waitingCount, waitingSequences } = turns.countsAt("x");
+    return [runningCount, runningSequences, waitingCount, waitingSequences];
+  };
+  return { clock, turns, begun, others, ask, leave, settle, counts };
+}
+
+test("owners who have less begin first, and each owner's requests in their order", async () => {
+  const { turns, begun, ask, leave, settle, counts } = setUp(2);
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) void ask(name);
+  await settle();
+  assert.deepEqual(begun, ["a1", "a2"]);
+  assert.deepEqual([...counts(), turns.roomAt("x")], [2, 2, 4, 4, 0]);
+  for (const name of ["a1", "b1", "a2", "b2", "a3", "a4"]) await leave(name);
+  assert.deepEqual(begun, ["a1", "a2", "b1", "b2", "a3", "a4"]);
+  assert.deepEqual([...counts(), turns.roomAt("x")], [0, 0, 0, 0, 2]);
+});
+
+test("a better priority comes first, whoever has more", async () => {
+  const { begun, ask, leave, settle } = setUp(1);
+  void ask("a1");
+  void ask("b1", { priority: 1 });
+  void ask("a2", { priority: -1 });
+  void ask("a3", { priority: 1 });
+  await settle();
+  for (const name of ["a1", "a2", "b1", "a3"]) await leave(name);
+  assert.deepEqual(begun, ["a1", "a2", "b1", "a3"]);
+});
+
+test("counts choices, and lets a request of more than there may be begin alone", async () => {
+  const { turns, begun, ask, leave, settle } = setUp(4);
+  void ask("a1", { slotCount: 3 });
+  void ask("b1", { slotCount: 9 });
+  // It would fit, but nobody overtakes the one whose turn it is.
+  void ask("c1", { slotCount: 1, arrival: 5 });
+  await settle();
+  assert.deepEqual(begun, ["a1"]);
+  await leave("a1");
+  assert.deepEqual([begun, turns.roomAt("x")], [["a1", "b1"], 0]);
+  await leave("b1");
+  assert.deepEqual(begun, ["a1", "b1", "c1"]);
+});
+
+test("who waits for too long is refused, and who goes away waits no more", async () => {
+  const { clock, others, ask, leave, settle, counts } = setUp(1);
+  const going = new AbortController();
+  void ask("a1");
+  void ask("a2");
+  void ask("a3", {}, going.signal);
+  await settle();
+  going.abort(new ServiceError({ code: "cancelled", message: "gone" }));
+  await settle();
+  assert.deepEqual(others, { a3: "cancelled" });
+  await clock.advance(999);
+  assert.deepEqual(counts(), [1, 1, 1, 1]);
+  await clock.advance(1);
+  await settle();
+  assert.deepEqual(others, { a2: "overloaded", a3: "cancelled" });
+  await leave("a1");
+  assert.deepEqual(counts(), [0, 0, 0, 0]);
+});
+
+test("whoever has least at all places is next wherever there is room, and of an owner who is at home there", async () => {
+  const { turns, begun, ask, leave, settle } = setUp(1);
+  void ask("a1");
+  void ask("a2", { home: "y" });
+  void ask("a3");
+  void ask("a4", { home: "y" });
+  void ask("b1");
+  void ask("b2", { mayUse: (place) => place === "x" });
+  await settle();
+  assert.deepEqual(begun, ["a1", "a2 at y"]);
+  await leave("a2");
+  assert.deepEqual(begun.slice(2), ["b1 at y"]);
+  await leave("b1");
+  // The other of this owner may not go there.
+  assert.deepEqual(begun.slice(3), ["a4 at y"]);
+  await leave("a1");
+  assert.deepEqual(begun.slice(4), ["b2"]);
+  // One that comes back has room.
+  turns.offer("z");
+  await settle();
+  assert.deepEqual(begun.slice(5), ["a3 at z"]);
+});
+
+test("refuses those that may go nowhere; leaving twice leaves once", async () => {
+  const { turns, begun, others, ask, leave, settle } = setUp(1);
+  for (const name of ["a1", "a2"]) void ask(name);
+  void ask("a3", { mayUse: (place) => place === "y" });
+  await settle();
+  const gone = new ServiceError({ code: "unavailable", message: "gone" });
+  turns.refuseBut(["x"], gone);
+  await settle();
+  assert.deepEqual(others, { a3: "unavailable" });
+  turns.refuseBut([], gone);
+  await settle();
+  assert.deepEqual(others, { a2: "unavailable", a3: "unavailable" });
+  await leave("a1");
+  await leave("a1");
+  assert.equal(turns.roomAt("x"), 1);
+  void ask("a4");
+  await settle();
+  assert.deepEqual(begun, ["a1", "a4"]);
+});

@@ -1,0 +1,187 @@
+// Whose turn it is at the servers of one base, each of which computes so many sequences at once: by priority, then of the owner
+// who has least at all of them, then first come, first served, as the embedded engine has it (inference/engine/schedule). Of the
+// owner whose turn it is, who waits for the very server that has room comes first: it has computed the beginning of that prompt.
+import type { Clock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
+import { inStartOrder, Shares } from "../../engine/schedule/fair-shares.ts";
+import { compareRanks, type SlotHolder } from "../../engine/schedule/slot-holder.ts";
+
+/** A request by what its turn goes by. */
+export interface Turn<Place> extends Pick<SlotHolder, "owner" | "priority" | "arrival" | "slotCount"> {
+  /** Where it would best be. */
+  readonly home: Place;
+  readonly mayUse: (place: Place) => boolean;
+}
+
+/** A request that has its turn. */
+export interface Admission<Place> {
+  readonly place: Place;
+  /** To be called when it has ended there; idempotent. */
+  readonly leave: () => void;
+}
+
+export interface TurnsOptions {
+  /** Choices of all requests together that a server computes at once; a request of more begins alone. */
+  readonly sequenceCountMax: number;
+  /** How long a request waits at most. */
+  readonly waitMs: number;
+  readonly clock: Clock;
+}
+
+/** What a place has, and who waits for it. */
+export interface PlaceCounts {
+  readonly runningCount: number;
+  readonly runningSequences: number;
+  readonly waitingCount: number;
+  readonly waitingSequences: number;
+}
+
+type Counts = { -readonly [Name in keyof PlaceCounts]: PlaceCounts[Name] };
+
+interface Waiter<Place> extends SlotHolder, Turn<Place> {
+  readonly begin: (admission: Admission<Place>) => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+/** Lanes and memory are the servers' own matter: an owner's share is how many sequences it has. */
+const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0 };
+const unplaced = { laneId: "", positionCountMax: 0 };
+
+export class Turns<Place> {
+  readonly #options: TurnsOptions;
+  readonly #counts = new Map<Place, Counts>();
+  /** In the order of {@link compareRanks}. */
+  readonly #waiting: Waiter<Place>[] = [];
+  readonly #shares = new Shares([], sequencesAlone);
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+  }
+
+  /** How many sequences would begin at a place at once, where nobody waits. */
+  roomAt(place: Place): number {
+    return Math.max(0, this.#options.sequenceCountMax - this.#at(place).runningSequences);
+  }
+
+  countsAt(place: Place): PlaceCounts {
+    return { ...this.#at(place) };
+  }
+
+  /**
+   * Waits for a turn.
+   *
+   * @throws ServiceError `overloaded` where it did not come in time; the signal's reason
+   */
+  async take(turn: Turn<Place>, { signal }: { readonly signal: AbortSignal }): Promise<Admission<Place>> {
+    const holder = { ...turn, ...unplaced };
+    if (this.#waiting.length === 0 && this.#fits(holder, turn.home)) return this.#begin(holder, turn.home);
+    signal.throwIfAborted();
+    const { clock, waitMs } = this.#options;
+    const over = new AbortController();
+    try {
+      return await new Promise((begin, refuse) => {
+        const waiter: Waiter<Place> = { ...holder, begin, refuse };
+        this.#add(waiter);
+        const giveUp = (error: unknown): void => {
+          if (this.#remove(waiter)) refuse(error);
+        };
+        signal.addEventListener("abort", () => giveUp(signal.reason), { once: true, signal: over.signal });
+        void clock.sleep(waitMs, { signal: over.signal }).then(
+          () => giveUp(tooLate(waitMs)),
+          () => undefined,
+        );
+        this.offer(turn.home);
+      });
+    } finally {
+      over.abort(waitOver);
+    }
+  }
+
+  /** Begins whose turn it is at a place, up to the first that has no room there yet. */
+  offer(place: Place): void {
+    while (this.#waiting.length > 0 && this.#hasRoom(place)) {
+      const next = this.#nextAt(place);
+      if (next === null || !this.#fits(next, place)) return;
+      this.#remove(next);
+      next.begin(this.#begin(next, place));
+    }
+  }
+
+  /** Refuses those that may use none of these places. */
+  refuseBut(places: readonly Place[], error: ServiceError): void {
+    const lost = this.#waiting.filter(({ mayUse }) => !places.some(mayUse));
+    for (const waiter of lost) if (this.#remove(waiter)) waiter.refuse(error);
+  }
+
+  #nextAt(place: Place): Waiter<Place> | null {
+    const able = this.#waiting.filter(({ mayUse }) => mayUse(place));
+    for (const first of inStartOrder(able, this.#shares)) {
+      const isAtHome = ({ owner, priority, home }: Waiter<Place>): boolean =>
+        home === place && owner === first.owner && priority === first.priority;
+      return able.find(isAtHome) ?? first;
+    }
+    return null;
+  }
+
+  #begin(holder: SlotHolder, place: Place): Admission<Place> {
+    const counts = this.#at(place);
+    counts.runningCount += 1;
+    counts.runningSequences += holder.slotCount;
+    this.#shares.add(holder);
+    let isIn = true;
+    const leave = (): void => {
+      if (!isIn) return;
+      isIn = false;
+      counts.runningCount -= 1;
+      counts.runningSequences -= holder.slotCount;
+      this.#shares.remove(holder);
+    };
+    return { place, leave };
+  }
+
+  #fits({ slotCount }: Pick<SlotHolder, "slotCount">, place: Place): boolean {
+    const { runningCount, runningSequences } = this.#at(place);
+    return runningCount === 0 || runningSequences + slotCount <= this.#options.sequenceCountMax;
+  }
+
+  /** Whether there is a request that would fit: with none nobody needs to be looked for. */
+  #hasRoom(place: Place): boolean {
+    return this.#fits({ slotCount: 1 }, place);
+  }
+
+  #at(place: Place): Counts {
+    const known = this.#counts.get(place);
+    if (known !== undefined) return known;
+    const none = { runningCount: 0, runningSequences: 0, waitingCount: 0, waitingSequences: 0 };
+    this.#counts.set(place, none);
+    return none;
+  }
+
+  #add(waiter: Waiter<Place>): void {
+    const counts = this.#at(waiter.home);
+    counts.waitingCount += 1;
+    counts.waitingSequences += waiter.slotCount;
+    const before = this.#waiting.findLastIndex((other) => compareRanks(other, waiter) < 0);
+    this.#waiting.splice(before + 1, 0, waiter);
+  }
+
+  /** Whether it waited. */
+  #remove(waiter: Waiter<Place>): boolean {
+    const index = this.#waiting.indexOf(waiter);
+    if (index < 0) return false;
+    this.#waiting.splice(index, 1);
+    const counts = this.#at(waiter.home);
+    counts.waitingCount -= 1;
+    counts.waitingSequences -= waiter.slotCount;
+    return true;
+  }
+}
+
+function tooLate(waitMs: number): ServiceError {
+  return new ServiceError({
+    code: "overloaded",
+    message: `The request waited ${waitMs / 1000} s for its turn at a server that computes this model; try again later.`,
+    retryAfterSeconds: 2,
+  });
+}

@@ -1,0 +1,135 @@
+// Eight servers behind one engine, over HTTP: stubs as slow as vLLM is, which die, hang, fail, drain and come back while
+// requests run.
+import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
+import { seededRandom } from "../../../base/domain/random.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { createFakeEngine } from "../../engine/testing/fake-engine.ts";
+import { fakeShape } from "../../engine/testing/fake-runner.ts";
+import { requestOf } from "../../engine/testing/run-loop.ts";
+import { prefixOf } from "../replicas/choose-replica.ts";
+import { FleetIllness } from "./fleet-illness.ts";
+import { FleetShares, type FleetFigures } from "./fleet-shares.ts";
+import { recordedLatencies } from "./recorded-latencies.ts";
+import type { SentCompletion } from "./stub-completions.ts";
+import { StubVllm } from "./stub-vllm.ts";
+import { remoteEngine } from "./stubbed-engine.ts";
+
+export interface FleetLoad {
+  readonly requestCount: number;
+  /** So many run at once. */
+  readonly concurrency: number;
+  /** Among which requests draw theirs; 2,500 at most. */
+  readonly promptCount: number;
+  /** How often a server falls ill, over the whole. */
+  readonly illnessCount: number;
+  /** How long a request waits for a server that hangs. */
+  readonly firstTokenSeconds: number;
+  readonly seed: number;
+}
+
+export interface FleetReport extends FleetFigures {
+  readonly answeredCount: number;
+  /** By their error's code. */
+  readonly refusedCounts: Readonly<Record<string, number>>;
+  /** Answers that are not what one server by itself answers, token by token. */
+  readonly wrongCount: number;
+}
+
+const serverCount = 8;
+
+/** Of each answer. */
+const tokenCount = 4;
+
+/** Runs a load over a fleet that is started for it. */
+export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
+  const stubs = Array.from({ length: serverCount }, (_, server) =>
+    createStub(load.seed, server, ({ request_id: id, prompt }) =>
+      shares.asked(id, { server, prefix: prefixOf(requestOf(prompt)) }),
+    ),
+  );
+  const urls = await Promise.all(stubs.map((stub) => stub.start()));
+  const shares = new FleetShares(urls);
+  const engine = remoteEngine({
+    urls,
+    vocabularySize: fakeShape.vocabularySize,
+    waitingCountMax: load.concurrency,
+    // What is well may be slow where all runs in one process.
+    // An illness of the benchmark lasts some ten looks, as in virtual time.
+    settings: { firstTokenSeconds: load.firstTokenSeconds, connectSeconds: 30, lookSeconds: 0.04 },
+  });
+  const alone = createFakeEngine();
+  await Promise.all([engine.start(), alone.start()]);
+  try {
+    const expected = new Map<number, string>();
+    const counts = { answered: 0, wrong: 0, refused: new Map<string, number>() };
+    const random = seededRandom("fleet", load.seed);
+    const illness = new FleetIllness({ ...load, stubs, random, onDeath: (server) => shares.died(server) });
+    let begunCount = 0;
+    const client = async (): Promise<void> => {
+      while (begunCount < load.requestCount) {
+        illness.before(begunCount);
+        const index = begunCount++;
+        const prompt = random.index(load.promptCount);
+        const request = requestOf(promptOf(prompt), { id: `${index}`, maxTokens: tokenCount });
+        shares.began(request.id, illness.wellServers());
+        const answer = await answerOf(engine, request);
+        if (answer instanceof ServiceError) {
+          shares.refused(request.id);
+          counts.refused.set(answer.code, (counts.refused.get(answer.code) ?? 0) + 1);
+          continue;
+        }
+        shares.answered(request.id);
+        const right = expected.get(prompt) ?? (await answerOf(alone, request)).toString();
+        expected.set(prompt, right);
+        counts.answered += 1;
+        if (answer !== right) counts.wrong += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: load.concurrency }, client));
+    return {
+      answeredCount: counts.answered,
+      refusedCounts: Object.fromEntries(counts.refused),
+      wrongCount: counts.wrong,
+      ...shares.figures(),
+    };
+  } finally {
+    await engine.stop();
+    await alone.stop();
+    await Promise.all(stubs.map((stub) => stub.stop()));
+  }
+}
+
+/** Its token ids, joined; why there are none. */
+async function answerOf(engine: Engine, request: GenerationRequest): Promise<string | ServiceError> {
+  const ids: number[] = [];
+  try {
+    for await (const events of engine.submit(request).events)
+      for (const event of events) if (event.kind === "tokens") ids.push(...event.tokens.map(({ id }) => id));
+    return ids.join();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}
+
+function createStub(seed: number, server: number, onRequest: (body: SentCompletion) => void): StubVllm {
+  const { vocabularySize, contextLength } = fakeShape;
+  return new StubVllm({
+    behind: createFakeEngine(),
+    vocabularySize,
+    contextLength,
+    endTokenId: 2,
+    logprobCountMax: 20,
+    latencies: recordedLatencies(seededRandom("latencies", seed, server)),
+    onAsked: (path, body) => {
+      // What the stub itself takes it for.
+      if (path === "/v1/completions") onRequest(body as SentCompletion);
+    },
+  });
+}
+
+/** Of its number; no two begin alike. */
+function promptOf(prompt: number): readonly number[] {
+  const token = (digit: number): number => digit + 14;
+  return [token(prompt % 50), token(Math.floor(prompt / 50)), 5, 6];
+}

@@ -1,0 +1,150 @@
+// A generation as the body of `POST /v1/completions`: token ids in, token ids out. Whatever vLLM would else take from the
+// model's generation_config.json is said, so that nothing of it counts.
+import { createHash } from "node:crypto";
+import type { GenerationRequest } from "../../../base/domain/generation.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
+import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
+import { plainSampling } from "../../../base/domain/sampling.ts";
+import { structuredOutputs, type StructuredOutputs } from "./structured-outputs.ts";
+
+/** As vLLM spells it. */
+export interface CompletionBody {
+  readonly model: string;
+  readonly prompt: readonly number[];
+  readonly request_id: string;
+  readonly n: number;
+  readonly max_tokens: number;
+  readonly min_tokens: number;
+  readonly stop_token_ids: readonly number[];
+  readonly ignore_eos: boolean;
+  readonly seed: number;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly min_p: number;
+  readonly repetition_penalty: number;
+  readonly frequency_penalty: number;
+  readonly presence_penalty: number;
+  readonly logit_bias?: Readonly<Record<string, number>>;
+  readonly allowed_token_ids?: readonly number[];
+  readonly logprobs?: number;
+  readonly prompt_logprobs?: number;
+  readonly structured_outputs?: StructuredOutputs;
+  readonly kv_transfer_params?: PassedParameters;
+  readonly priority: number;
+  readonly cache_salt: string;
+  readonly return_token_ids: true;
+  readonly return_tokens_as_token_ids: true;
+  readonly skip_special_tokens: false;
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: boolean };
+}
+
+/**
+ * What asks for the answer to a request.
+ *
+ * @param model the name under which its model or adapter is served
+ * @param limits.vocabularySize stop tokens beyond it, which vLLM refuses, never come
+ */
+export function completionBody(
+  request: GenerationRequest,
+  model: string,
+  { vocabularySize }: { readonly vocabularySize: number },
+): CompletionBody {
+  const { sampling, stopping, outputs, constraint } = request;
+  const { logitBias, allowedTokenIds } = sampling;
+  return {
+    model,
+    prompt: request.prompt.tokenIds,
+    request_id: request.id,
+    n: sequenceCountOf(request),
+    max_tokens: stopping.maxTokens,
+    min_tokens: minTokensOf(request),
+    stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
+    // The model's own end ends an answer under a constraint, of which nothing else says that it is complete.
+    ignore_eos: constraint === null,
+    seed: seedOf(sampling.seed),
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK,
+    min_p: sampling.minP,
+    repetition_penalty: sampling.repetitionPenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    presence_penalty: sampling.presencePenalty,
+    ...(logitBias.length > 0 && { logit_bias: Object.fromEntries(logitBias) }),
+    ...(allowedTokenIds !== null && { allowed_token_ids: allowedTokenIds }),
+    ...(outputs.topLogprobCount !== null && { logprobs: outputs.topLogprobCount }),
+    ...(constraint !== null && { structured_outputs: structuredOutputs(constraint) }),
+    ...(request.prompt.passed !== undefined && { kv_transfer_params: request.prompt.passed }),
+    priority: request.priority,
+    cache_salt: cacheSaltOf(request),
+    return_token_ids: true,
+    return_tokens_as_token_ids: true,
+    skip_special_tokens: false,
+  };
+}
+
+/** How many answers vLLM computes for a request. Greedy ones are the same, and it refuses to draw several. */
+export function sequenceCountOf({ sampling, choices }: GenerationRequest): number {
+  return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;
+}
+
+/** What asks for the log-probabilities of a request's prompt, which vLLM gives in no stream; its one token is nobody's. */
+export function promptBody(
+  request: GenerationRequest,
+  model: string,
+  limits: { readonly vocabularySize: number },
+): CompletionBody {
+  const promptLogprobCount = request.outputs.promptLogprobCount ?? 0;
+  const { tokenIds, adapter } = request.prompt;
+  const alone: GenerationRequest = {
+    ...request,
+    prompt: { tokenIds, adapter },
+    sampling: { ...plainSampling, temperature: 0, seed: 0 },
+    constraint: null,
+    stopping: { maxTokens: 1, minTokens: 0, stopTokenIds: [] },
+    outputs: { topLogprobCount: null, promptLogprobCount },
+    choices: { kind: "sample", count: 1 },
+  };
+  return { ...completionBody(alone, model, limits), prompt_logprobs: promptLogprobCount };
+}
+
+/** What asks for one token of no use to anybody: a server that computes nothing may still say that it is well. */
+export function probeBody(model: string, limits: { readonly vocabularySize: number }): CompletionBody {
+  const probe: GenerationRequest = {
+    id: `probe-${newUuid()}`,
+    prompt: { tokenIds: [0], adapter: null },
+    sampling: { ...plainSampling, temperature: 0, seed: 0 },
+    constraint: null,
+    stopping: { maxTokens: 1, minTokens: 0, stopTokenIds: [] },
+    outputs: { topLogprobCount: null, promptLogprobCount: null },
+    choices: { kind: "sample", count: 1 },
+    priority: 0,
+    cacheOwner: "probe",
+    cacheSalt: null,
+  };
+  return completionBody(probe, model, limits);
+}
+
+/** Where every token that may come is a stop token, one comes before the least length too; vLLM would draw any. */
+function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequest): number {
+  const stops = new Set(stopping.stopTokenIds);
+  return allowedTokenIds?.every((id) => stops.has(id)) === true ? 0 : stopping.minTokens;
+}
+
+/** vLLM draws choice i by the seed plus i: seeds that lie side by side would share the draws of nearly all their choices. */
+function seedOf(seed: number): number {
+  const spread = createHash("sha256").update(String(seed)).digest();
+  // What JSON's readers here and there have exactly: 48 bits.
+  return spread.readUIntBE(0, 6);
+}
+
+/**
+ * Prompts share cached work where this is the same: with nobody else's, and with those of one salt. vLLM takes at most 128
+ * characters, and neither of `@/\`.
+ */
+function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
+  return createHash("sha256")
+    .update(JSON.stringify([cacheOwner, cacheSalt]))
+    .digest("hex");
+}

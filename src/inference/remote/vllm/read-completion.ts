@@ -1,0 +1,202 @@
+// What vLLM answers to `POST /v1/completions`, checked as it is read: pieces of a stream, and a whole answer with the
+// log-probabilities of its prompt. Texts in it are not looked at.
+import {
+  logprobMin,
+  type GeneratedToken,
+  type PromptLogprob,
+  type RankedToken,
+  type TokenAlternative,
+} from "../../../base/domain/generation.ts";
+import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
+import { refusalInStream, strangeAnswer } from "./vllm-errors.ts";
+
+/** An event of a stream. */
+export type CompletionChunk = ChoiceChunk | UsageChunk;
+
+/** What comes at once of one choice. */
+export interface ChoiceChunk {
+  readonly kind: "choice";
+  /** The id of its answer; null if the server gave none. */
+  readonly answerId: string | null;
+  readonly choice: number;
+  /** With their log-probabilities, NaN where none were asked for; alternatives are as many as vLLM gave, in order. */
+  readonly tokens: readonly GeneratedToken[];
+  /** Null while the choice goes on. */
+  readonly finish: string | null;
+}
+
+/** What comes behind the last choice. */
+export interface UsageChunk {
+  readonly kind: "usage";
+  readonly answerId: string | null;
+  /** Tokens of the prompt that were there; null where the server does not say (`--enable-prompt-tokens-details`). */
+  readonly cachedTokenCount: number | null;
+}
+
+/** An answer that did not come as a stream. */
+export interface WholeAnswer {
+  readonly chunks: readonly CompletionChunk[];
+  /** For the server that is to go on with the prompt; null where none is held. */
+  readonly passed: PassedParameters | null;
+}
+
+export interface Completion {
+  /** The prompt that it is about. */
+  readonly promptTokenIds: readonly number[];
+  /** One for each token of the prompt, null for the first. */
+  readonly promptLogprobs: readonly (PromptLogprob | null)[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the event of a stream; null for one that says nothing.
+ *
+ * @throws ServiceError for an error within the stream; `unavailable` for what has another form
+ */
+export function readChunk(value: unknown): CompletionChunk | null {
+  const fields = fieldsOf(value, "an event");
+  if (fields["error"] !== undefined) throw refusalInStream(fields["error"]);
+  const choices = listOf(fields["choices"], "its choices");
+  const answerId = idIn(fields);
+  if (choices.length > 1) throw strangeAnswer("one choice an event");
+  return choices.length === 0 ? readUsage(fields["usage"], answerId) : readChoice(choices[0], answerId);
+}
+
+function idIn({ id }: Fields): string | null {
+  return typeof id === "string" ? id : null;
+}
+
+function readChoice(value: unknown, answerId: string | null): ChoiceChunk {
+  const choice = fieldsOf(value, "a choice");
+  const ids = (choice["token_ids"] ?? null) === null ? [] : listOf(choice["token_ids"], "its token ids");
+  const logprobs =
+    (choice["logprobs"] ?? null) === null ? null : fieldsOf(choice["logprobs"], "log-probabilities");
+  const finish = choice["finish_reason"] ?? null;
+  return {
+    kind: "choice",
+    answerId,
+    choice: numberOf(choice["index"], "the index of a choice"),
+    tokens: ids.map((id, index) => readToken(countOf(id, "a token id"), logprobs, index)),
+    finish: typeof finish === "string" ? finish : null,
+  };
+}
+
+function readUsage(usage: unknown, answerId: string | null): UsageChunk | null {
+  if ((usage ?? null) === null) return null;
+  const details = fieldsOf(usage, "its usage")["prompt_tokens_details"] ?? null;
+  const count =
+    details === null ? null : (fieldsOf(details, "details of its usage")["cached_tokens"] ?? null);
+  return {
+    kind: "usage",
+    answerId,
+    cachedTokenCount: count === null ? null : countOf(count, "its cached tokens"),
+  };
+}
+
+/** @throws ServiceError `unavailable` for what has another form */
+export function readWhole(value: unknown): WholeAnswer {
+  const fields = fieldsOf(value, "an answer");
+  const answerId = idIn(fields);
+  const usage = readUsage(fields["usage"], answerId);
+  const passed = fields["kv_transfer_params"] ?? null;
+  return {
+    chunks: [
+      ...listOf(fields["choices"], "its choices").map((choice) => readChoice(choice, answerId)),
+      ...(usage === null ? [] : [usage]),
+    ],
+    passed: passed === null ? null : fieldsOf(passed, "what passes to another server"),
+  };
+}
+
+/** @throws ServiceError `unavailable` for what has another form */
+export function readCompletion(value: unknown): Completion {
+  const [first] = listOf(fieldsOf(value, "an answer")["choices"], "its choices");
+  const choice = fieldsOf(first, "a choice");
+  const tokenIds = listOf(choice["prompt_token_ids"], "the prompt's token ids").map((id) =>
+    countOf(id, "a token id"),
+  );
+  const logprobs = listOf(choice["prompt_logprobs"], "the prompt's log-probabilities");
+  if (logprobs.length !== tokenIds.length)
+    throw strangeAnswer("a log-probability for each token of the prompt");
+  return {
+    promptTokenIds: tokenIds,
+    promptLogprobs: logprobs.map((entry, index) =>
+      entry === null ? null : readPromptToken(tokenIds[index], fieldsOf(entry, "a token")),
+    ),
+  };
+}
+
+function readToken(id: number, logprobs: Fields | null, index: number): GeneratedToken {
+  if (logprobs === null) return { id, logprob: NaN, alternatives: [] };
+  const own = listOf(logprobs["token_logprobs"], "log-probabilities")[index];
+  const top = listOf(logprobs["top_logprobs"], "alternatives")[index];
+  const alternatives = Object.entries(fieldsOf(top, "alternatives")).map(([name, logprob]) => ({
+    id: idOf(name),
+    logprob: logprobOf(logprob),
+  }));
+  return { id, logprob: logprobOf(own), alternatives: alternatives.sort(byProbability) };
+}
+
+/** Others than the token itself are alternatives by their rank; the token is one of them where its rank is among theirs. */
+function readPromptToken(id: number, entry: Fields): PromptLogprob {
+  const ranked: readonly RankedToken[] = Object.entries(entry)
+    .map(([key, value]) => {
+      const fields = fieldsOf(value, "a token");
+      return {
+        id: countOf(Number(key), "a token id"),
+        logprob: logprobOf(fields["logprob"]),
+        rank: countOf(fields["rank"], "a rank"),
+      };
+    })
+    .sort(byProbability);
+  const own = ranked.find((token) => token.id === id);
+  if (own === undefined) throw strangeAnswer("a token of the prompt");
+  return { ...own, alternatives: ranked };
+}
+
+/** The most probable first; of tokens that are as probable those of lower ids. */
+function byProbability(one: TokenAlternative, other: TokenAlternative): number {
+  return other.logprob - one.logprob || one.id - other.id;
+}
+
+/** Of `token_id:394`, as vLLM writes tokens where it is asked to. */
+function idOf(name: string): number {
+  const id = /^token_id:(\d+)$/.exec(name)?.[1];
+  if (id === undefined) throw strangeAnswer("the id of an alternative");
+  return Number(id);
+}
+
+/** Rounding makes a log-probability a little greater than 0. */
+const roundedMax = 1e-3;
+
+/** JSON has no infinity: what cannot be read as a number is the log-probability of what is impossible. */
+function logprobOf(value: unknown): number {
+  if (value === null) return logprobMin;
+  const logprob = numberOf(value, "a log-probability");
+  // `1e999` in JSON is read as infinity.
+  if (logprob > roundedMax) throw strangeAnswer("a log-probability of at most 0");
+  return Math.min(0, Math.max(logprobMin, logprob));
+}
+
+function fieldsOf(value: unknown, what: string): Fields {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw strangeAnswer(what);
+  return value as Fields;
+}
+
+function listOf(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw strangeAnswer(what);
+  return value;
+}
+
+/** A whole number, from 0 on. */
+function countOf(value: unknown, what: string): number {
+  const count = numberOf(value, what);
+  if (!Number.isSafeInteger(count) || count < 0) throw strangeAnswer(what);
+  return count;
+}
+
+function numberOf(value: unknown, what: string): number {
+  if (typeof value !== "number" || Number.isNaN(value)) throw strangeAnswer(what);
+  return value;
+}

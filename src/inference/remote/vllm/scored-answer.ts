@@ -1,0 +1,86 @@
+// Answers under a constraint whose log-probabilities are wanted. vLLM takes those of such an answer after its constraint has
+// forbidden tokens, so that they are not the model's, and training would learn from wrong ones: they are computed once more,
+// as those of a prompt that ends with the answer. So a choice is held back until it has ended.
+import { assert } from "../../../base/domain/assert.ts";
+import type {
+  GeneratedToken,
+  GenerationEvent,
+  GenerationRequest,
+  PromptLogprob,
+} from "../../../base/domain/generation.ts";
+import { strangeAnswer } from "./vllm-errors.ts";
+
+/** Whether vLLM's own log-probabilities of the answer are not the model's. */
+export function masksLogprobs({ constraint, outputs }: GenerationRequest): boolean {
+  return constraint !== null && outputs.topLogprobCount !== null;
+}
+
+/** The most tokens of answer that can be scored: vLLM takes no prompt that leaves no room for a token. */
+export function scoredTokensMax(promptLength: number, contextLength: number): number {
+  return contextLength - 1 - promptLength;
+}
+
+/** A choice that has ended, without log-probabilities. */
+interface EndedChoice {
+  readonly finish: Extract<GenerationEvent, { readonly kind: "choice-finished" }>;
+  readonly tokens: readonly GeneratedToken[];
+}
+
+export class ScoredAnswer {
+  /** What to ask for in place of the request. */
+  readonly unscored: GenerationRequest;
+  readonly #request: GenerationRequest;
+  readonly #tokens = new Map<number, readonly GeneratedToken[]>();
+
+  constructor(request: GenerationRequest, { contextLength }: { readonly contextLength: number }) {
+    const { prompt, stopping, outputs } = request;
+    const maxTokens = Math.min(stopping.maxTokens, scoredTokensMax(prompt.tokenIds.length, contextLength));
+    assert(maxTokens >= 1, "a prompt leaves room for an answer that can be scored");
+    this.#request = request;
+    this.unscored = {
+      ...request,
+      stopping: { ...stopping, maxTokens },
+      outputs: { ...outputs, topLogprobCount: null },
+    };
+  }
+
+  /** Keeps the tokens of choices that go on; returns those that have ended. */
+  take(events: readonly GenerationEvent[]): readonly EndedChoice[] {
+    const ended: EndedChoice[] = [];
+    for (const event of events) {
+      if (event.kind === "tokens")
+        this.#tokens.set(event.choice, [...(this.#tokens.get(event.choice) ?? []), ...event.tokens]);
+      if (event.kind !== "choice-finished") continue;
+      ended.push({ finish: event, tokens: this.#tokens.get(event.choice) ?? [] });
+      this.#tokens.delete(event.choice);
+    }
+    return ended;
+  }
+
+  /** What asks for the log-probabilities of a choice: its tokens as the end of the prompt. */
+  asPrompt({ tokens }: EndedChoice): GenerationRequest {
+    const { prompt, outputs } = this.#request;
+    return {
+      ...this.#request,
+      prompt: { ...prompt, tokenIds: [...prompt.tokenIds, ...tokens.map(({ id }) => id)] },
+      outputs: { topLogprobCount: null, promptLogprobCount: outputs.topLogprobCount },
+    };
+  }
+
+  /** The events of a choice. */
+  withScores(
+    { finish, tokens }: EndedChoice,
+    scores: readonly (PromptLogprob | null)[],
+  ): readonly GenerationEvent[] {
+    const own = scores.slice(this.#request.prompt.tokenIds.length);
+    if (own.length !== tokens.length) throw strangeAnswer("the log-probabilities of an answer");
+    const scored = tokens.map(({ id }, index) => {
+      const score = own[index];
+      if (score?.id !== id) throw strangeAnswer("the log-probability of a token");
+      const alternatives = score.alternatives.map((other) => ({ id: other.id, logprob: other.logprob }));
+      return { id, logprob: score.logprob, alternatives };
+    });
+    const { choice } = finish;
+    return [...(scored.length > 0 ? [{ kind: "tokens", choice, tokens: scored } as const] : []), finish];
+  }
+}

@@ -1,0 +1,90 @@
+// What vLLM refuses, in this project's errors. Its own texts go to callers where they say what of a request is wrong, and
+// else are causes, which go to the log: they may name places of its machine.
+import { cut, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
+
+/** An answer of vLLM that is no success. */
+export class VllmRefusal extends Error {
+  readonly status: number;
+  /** Whether its answer had begun. */
+  readonly isInStream: boolean;
+
+  constructor(status: number, said: string, isInStream: boolean) {
+    super(`vLLM answered ${status}: ${said}`);
+    this.status = status;
+    this.isInStream = isInStream;
+  }
+}
+
+/** @param said the body of the answer; null where it is no JSON */
+export function refusalOf(
+  status: number,
+  said: unknown,
+  {
+    retryAfterSeconds = null,
+    isInStream = false,
+  }: { readonly retryAfterSeconds?: number | null; readonly isInStream?: boolean } = {},
+): ServiceError {
+  const text = messageIn(said);
+  const cause = new VllmRefusal(status, cut(text, 2000), isInStream);
+  const { code, message } = meaningOf(status, text);
+  const again = code === "unavailable" || code === "overloaded" ? (retryAfterSeconds ?? 2) : undefined;
+  return new ServiceError({ code, message, cause, ...(again !== undefined && { retryAfterSeconds: again }) });
+}
+
+/** An answer that holds something else than it should. */
+export function strangeAnswer(what: string, cause?: unknown): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: "The server that computes this model answered what cannot be understood; try again later.",
+    retryAfterSeconds: 2,
+    cause: new Error(`vLLM's answer lacks ${what}`, { cause }),
+  });
+}
+
+/** What JSON says; ServiceError `unavailable` for what is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw strangeAnswer("JSON", cause);
+  }
+}
+
+/** The status that an error within a stream stands for. */
+export function refusalInStream(error: unknown): ServiceError {
+  const code = error !== null && typeof error === "object" && "code" in error ? error.code : 500;
+  return refusalOf(typeof code === "number" ? code : 500, { error }, { isInStream: true });
+}
+
+function meaningOf(status: number, text: string): { readonly code: ErrorCode; readonly message: string } {
+  if (status === 400 || status === 422)
+    return text.includes("has already been loaded")
+      ? { code: "conflict", message: "The adapter is loaded already." }
+      : {
+          code: "unsupported",
+          message: `The server that computes this model refuses the request: ${cut(text)}`,
+        };
+  if (status === 404)
+    return { code: "not_found", message: "The server has no such model, adapter or route." };
+  if (status === 401 || status === 403)
+    return {
+      code: "unavailable",
+      message: "The server that computes this model does not take this server's key.",
+    };
+  if (status === 429)
+    return {
+      code: "overloaded",
+      message: "The server that computes this model has too much to do; try again.",
+    };
+  return { code: "unavailable", message: "The server that computes this model failed; try again later." };
+}
+
+/** `{"error": {"message"}}`, `{"error": "..."}` or `{"detail": "..."}`. */
+function messageIn(said: unknown): string {
+  if (typeof said === "string") return said;
+  if (said === null || typeof said !== "object") return "nothing";
+  const error = "error" in said ? said.error : "detail" in said ? said.detail : "";
+  if (typeof error === "string") return error;
+  const inner = error !== null && typeof error === "object" && "message" in error ? error.message : "";
+  return typeof inner === "string" ? inner : "";
+}

@@ -1,0 +1,225 @@
+// One vLLM server: every call that is made of it, each with its deadline, and what it answers in this project's errors. Who
+// asks which server, and when again, is decided above.
+import { systemClock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import {
+  BrokenConnection,
+  Connection,
+  type HttpAnswer,
+  type HttpCall,
+  type Waits,
+} from "../http/connection.ts";
+import { eventData } from "../http/event-stream.ts";
+import { readText, UnreadableAnswer } from "../http/read-text.ts";
+import type { CompletionBody } from "./completion-body.ts";
+import {
+  readChunk,
+  readCompletion,
+  readWhole,
+  type Completion,
+  type CompletionChunk,
+  type WholeAnswer,
+} from "./read-completion.ts";
+import { listedModels, type ListedModel } from "./listed-models.ts";
+import { parsed, refusalOf, strangeAnswer } from "./vllm-errors.ts";
+
+export interface VllmServerOptions {
+  /** `http` or `https`; servers may lie below a path. */
+  readonly url: URL;
+  /** Sent as a bearer token; null where it asks for none. */
+  readonly key: string | null;
+  readonly waits: VllmWaits;
+}
+
+/** How long a server may take, in milliseconds. */
+export interface VllmWaits {
+  readonly connectMs: number;
+  /** For what computes nothing. */
+  readonly answerMs: number;
+  /** Until the first token, in which a request may wait for others and its prompt is computed. */
+  readonly firstTokenMs: number;
+  /** Between tokens. */
+  readonly nextTokenMs: number;
+  /** For loading an adapter. */
+  readonly adapterMs: number;
+}
+
+/** What came at once of an answer. */
+export interface StreamPart {
+  readonly chunks: readonly CompletionChunk[];
+  /** Whether the answer is whole with it. */
+  readonly isLast: boolean;
+}
+
+/** What fits the answers that hold no tokens. */
+const smallBytesMax = 4 * 2 ** 20;
+/** The log-probabilities of a long prompt, with alternatives. */
+const largeBytesMax = 1024 * 2 ** 20;
+
+export class VllmServer {
+  /** For people: without what of its address is secret. */
+  readonly name: string;
+  readonly #connection: Connection;
+  readonly #waits: VllmWaits;
+
+  constructor({ url, key, waits }: VllmServerOptions) {
+    this.name = `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, "")}`;
+    const headers: Readonly<Record<string, string>> = key === null ? {} : { authorization: `Bearer ${key}` };
+    this.#connection = new Connection(url, { headers });
+    this.#waits = waits;
+  }
+
+  /** Closes what is kept of connections; what runs on them breaks. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Such as `0.32.0+cpu`. */
+  async version(options: { readonly signal: AbortSignal }): Promise<string> {
+    const answer = await this.#ask({ method: "GET", path: "/version", ...options });
+    const said = answer !== null && typeof answer === "object" && "version" in answer ? answer.version : null;
+    if (typeof said === "string") return said;
+    throw strangeAnswer("its version");
+  }
+
+  /** The model that it serves, under each of its names, and the adapters that are loaded. */
+  async models(options: { readonly signal: AbortSignal }): Promise<readonly ListedModel[]> {
+    return listedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
+  }
+
+  /** Resolves where it says that it is well. */
+  async health(options: { readonly signal: AbortSignal }): Promise<void> {
+    const answer = await this.#send({ method: "GET", path: "/health", waits: this.#quick, ...options });
+    await this.#read(answer, smallBytesMax);
+  }
+
+  /** Answers a prompt, as it is computed. Leaving it before its last part ends the request at the server as well. */
+  async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
+    const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
+    // A server may hold back the head of its answer until a request begins.
+    const waits = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
+    const whole = { ...body, stream: true, stream_options: { include_usage: true } };
+    const answer = await this.#send({ method: "POST", path: completions, body: whole, waits, ...options });
+    if (answer.status !== 200) await this.#refuse(answer);
+    // The connection's deadlines are put off by any byte: keep-alives, empty pieces, an event that drips.
+    let waitMs = firstTokenMs;
+    let sinceMs = systemClock.monotonicMs();
+    try {
+      for await (const events of eventData(answer.body)) {
+        const isLast = events.includes(end);
+        const chunks = events.flatMap((data) => (data === end ? [] : (readChunk(parsed(data)) ?? [])));
+        if (isLast) answer.body.release();
+        const hasMore = isLast || chunks.some(saysSomething);
+        if (!hasMore && systemClock.monotonicMs() - sinceMs > waitMs) throw saysNothing(waitMs);
+        if (isLast || chunks.length > 0) yield { chunks, isLast };
+        if (isLast) return;
+        if (!hasMore) continue;
+        waitMs = nextTokenMs;
+        // A slow reader is not a slow server.
+        sinceMs = systemClock.monotonicMs();
+      }
+    } catch (error) {
+      throw unreachable(error);
+    }
+    throw strangeAnswer("the end of its answer");
+  }
+
+  /** The log-probabilities of a prompt. */
+  async complete(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<Completion> {
+    return readCompletion(await this.#complete(body, options));
+  }
+
+  /** Answers a prompt at once, with what streams do not have: what another server needs to go on with the prompt. */
+  async answer(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<WholeAnswer> {
+    return readWhole(await this.#complete(body, options));
+  }
+
+  async #complete(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<unknown> {
+    const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
+    const waits = { connectMs, answerMs: firstTokenMs, nextMs: nextTokenMs };
+    const answer = await this.#send({ method: "POST", path: completions, body, waits, ...options });
+    return await this.#read(answer, largeBytesMax);
+  }
+
+  /** @throws ServiceError `conflict` where it is loaded already, `not_found` where there is no adapter in the folder */
+  async loadAdapter(name: string, folder: string, options: { readonly signal: AbortSignal }): Promise<void> {
+    await this.#adapter("load", { lora_name: name, lora_path: folder }, options);
+  }
+
+  /** @throws ServiceError `not_found` where it is not loaded */
+  async unloadAdapter(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
+    await this.#adapter("unload", { lora_name: name }, options);
+  }
+
+  async #adapter(
+    what: "load" | "unload",
+    body: unknown,
+    options: { readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { connectMs, adapterMs } = this.#waits;
+    const waits = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
+    const path = `/v1/${what}_lora_adapter`;
+    const answer = await this.#send({ method: "POST", path, body, waits, ...options });
+    // What it says is a sentence, not JSON.
+    if (answer.status !== 200) await this.#refuse(answer);
+    await readText(answer.body, smallBytesMax).catch((error: unknown) => {
+      throw unreachable(error);
+    });
+  }
+
+  async #ask(call: Pick<HttpCall, "method" | "path" | "body" | "signal">): Promise<unknown> {
+    return await this.#read(await this.#send({ ...call, waits: this.#quick }), smallBytesMax);
+  }
+
+  get #quick(): Waits {
+    const { connectMs, answerMs } = this.#waits;
+    return { connectMs, answerMs, nextMs: answerMs };
+  }
+
+  async #send(call: HttpCall): Promise<HttpAnswer> {
+    try {
+      return await this.#connection.send(call);
+    } catch (error) {
+      throw unreachable(error);
+    }
+  }
+
+  async #read(answer: HttpAnswer, bytesMax: number): Promise<unknown> {
+    if (answer.status !== 200) await this.#refuse(answer);
+    const text = await readText(answer.body, bytesMax).catch((error: unknown) => {
+      throw unreachable(error);
+    });
+    // `/health` says nothing.
+    return text === "" ? null : parsed(text);
+  }
+
+  async #refuse(answer: HttpAnswer): Promise<never> {
+    const said = await readText(answer.body, smallBytesMax)
+      .then((text): unknown => JSON.parse(text))
+      .catch(() => null);
+    throw refusalOf(answer.status, said, answer);
+  }
+}
+
+function saysSomething(chunk: CompletionChunk): boolean {
+  return chunk.kind === "usage" || chunk.tokens.length > 0 || chunk.finish !== null;
+}
+
+function saysNothing(durationMs: number): ServiceError {
+  const message = `The server that computes this model sent no token for ${durationMs / 1000} s, though its answer went on.`;
+  return new ServiceError({ code: "timeout", message });
+}
+
+const completions = "/v1/completions";
+/** What ends a stream that was not broken off. */
+const end = "[DONE]";
+
+/** Of what went wrong on the way; other errors stay what they are. */
+function unreachable(error: unknown): unknown {
+  if (error instanceof UnreadableAnswer) return strangeAnswer("what fits its limits", error);
+  if (!(error instanceof BrokenConnection)) return error;
+  const message = error.wasSent
+    ? "The server that computes this model broke off its answer; try again."
+    : "The server that computes this model cannot be reached; try again later.";
+  return new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2, cause: error });
+}

@@ -1,0 +1,56 @@
+// What processes that compute leave behind them: each is one of its own, in a home folder of its own.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+
+const urlOf = (module: string): string => JSON.stringify(new URL(module, import.meta.url).href);
+
+/** Makes a session and runs it. */
+const compute = `(async () => {
+  const { createSession } = await import(${urlOf("./session.js")});
+  const { GraphBuilder } = await import(${urlOf("../../lib/graph/builder.js")});
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B"]);
+  const graph = builder.build({ y: builder.add(x, x) });
+  const session = await createSession(graph, { weights: new Map(), threads: 1 });
+  const { y } = await session.run({ x: { dtype: "float32", dims: [2], data: Float32Array.of(1, 2) } });
+  console.log(y.data.join());
+})();`;
+
+/** The same in a thread, of a process that does nothing else. */
+const inThread = (program: string): string => `(async () => {
+  const { silenceRuntime } = await import(${urlOf("./environment.js")});
+  ${program};
+  new (require("node:worker_threads").Worker)(${JSON.stringify(compute)}, { eval: true });
+})();`;
+
+for (const [where, program] of Object.entries({
+  "in a process": compute,
+  "in a thread": inThread("silenceRuntime()"),
+}))
+  test(`what is computed ${where} is told nobody, and nothing is kept of it at home`, (t) => {
+    const { home, output, status } = computeAlone(t, program);
+    assert.deepEqual([status, output], [0, "2,4\n"]);
+    assert.deepEqual(readdirSync(home), []);
+  });
+
+test("a thread does not compute where its process may tell of it", (t) => {
+  const { output, errors, status } = computeAlone(t, inThread(""));
+  assert.deepEqual([status, output], [1, ""]);
+  assert.match(errors, /must hold: the main thread silenced the runtime/);
+});
+
+/** Runs the program with no variable that would silence the runtime by itself. */
+function computeAlone(t: TestContext, program: string) {
+  const home = mkdtempSync(join(tmpdir(), "home-"));
+  t.after(() => rmSync(home, { recursive: true }));
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", program], {
+    env: { HOME: home },
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  return { home, output: stdout, errors: stderr, status };
+}

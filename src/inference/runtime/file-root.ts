@@ -1,0 +1,34 @@
+// Where the runtime finds files of weights: it is given one folder, and paths below it. On Windows each drive has a root.
+import { posix, win32, type PlatformPath } from "node:path";
+import { ServiceError } from "../../base/domain/service-error.ts";
+
+/** A folder that all files are below, and their paths from there. */
+export interface FileRoot {
+  readonly folder: string;
+  readonly pathOf: (file: string) => string;
+}
+
+/**
+ * The root of the file system that the files lie on.
+ *
+ * @param files relative ones are below the working folder
+ * @param path how the platform spells paths
+ * @throws ServiceError `unsupported` where they lie on several drives
+ */
+export function rootOfFiles(
+  files: readonly string[],
+  path: PlatformPath = process.platform === "win32" ? win32 : posix,
+): FileRoot {
+  const rootOf = (file: string): string => path.parse(path.resolve(file)).root;
+  const roots = [...new Set(files.map((file) => rootOf(file).toUpperCase()))];
+  if (roots.length > 1)
+    throw new ServiceError({
+      code: "unsupported",
+      message: `The model and what is computed of it lie on ${roots.join(" and ")}, and a program can read from one drive only. Put the data folder (--data) on the drive of the model, or copy the model.`,
+    });
+  return {
+    folder: rootOf(files[0] ?? "."),
+    // ONNX writes slashes on every platform.
+    pathOf: (file) => path.resolve(file).slice(rootOf(file).length).replaceAll(path.sep, "/"),
+  };
+}

@@ -1,0 +1,203 @@
+// Measures which products of rounded weights are exact on this processor, and how fast.
+// x86 without VNNI adds pairs of unsigned and signed bytes in 16 bits, which overflow: sums of signed codes are wrong there, and
+// those of unsigned codes right. Kernels of 4 bits may compute a row otherwise alone than among others.
+import { systemClock } from "../../base/domain/clock.ts";
+import type {
+  IntegerKernels,
+  KernelMeasurement,
+  KernelRate,
+} from "../../base/domain/kernels/integer-kernels.ts";
+import { seededRandom } from "../../base/domain/random.ts";
+import { GraphBuilder } from "../../lib/graph/builder.ts";
+import type { Value } from "../../lib/graph/graph.ts";
+import { float32Data, float32Tensor } from "../../lib/graph/tensor.ts";
+import type { WeightSource } from "../../lib/graph/weight-source.ts";
+import { keepKernels, readKeptKernels } from "./kept-kernels.ts";
+import { createSession, type Session } from "./session.ts";
+
+type Form = KernelRate["form"];
+
+let measured: Promise<KernelMeasurement> | null = null;
+
+/**
+ * Returns what this processor may use: from the folder's file, else measured, once in a process, and written there. A
+ * measurement takes less than a second.
+ *
+ * @param cacheFolder null keeps nothing
+ * @param isReadOnly measures if the file is missing, and writes nothing
+ */
+export async function integerKernels(
+  cacheFolder: string | null,
+  { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
+): Promise<KernelMeasurement> {
+  const kept = cacheFolder === null ? null : readKeptKernels(cacheFolder);
+  if (kept !== null) return kept;
+  measured ??= measureKernels();
+  const measurement = await measured;
+  if (cacheFolder !== null && !isReadOnly) keepKernels(cacheFolder, measurement);
+  return measurement;
+}
+
+/** Measures this processor. */
+export async function measureKernels(): Promise<KernelMeasurement> {
+  const kernels: IntegerKernels = { codes: await exactCodes(), fourBits: await isRowSame("int4") };
+  const forms: readonly Form[] = [
+    "float32",
+    ...(kernels.codes === null ? [] : [kernels.codes]),
+    ...(kernels.fourBits ? (["int4"] as const) : []),
+  ];
+  return { ...kernels, rates: await measureRates(forms) };
+}
+
+/** Signed codes are preferred: if they are exact, the processor has instructions for them, which are faster. */
+async function exactCodes(): Promise<IntegerKernels["codes"]> {
+  for (const form of ["int8", "uint8"] as const) {
+    if (await hasExactSums(form)) return form;
+  }
+  return null;
+}
+
+/** Rows of a product: alone, in the pieces that kernels take at once, and around these. */
+const rowCounts = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64];
+const mostRows = Math.max(...rowCounts);
+
+/** True if products of the greatest codes, and of any, are what integers give. */
+export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
+  const [K, N] = [70, 40];
+  const random = seededRandom("exact sums");
+  // Half of the numbers are the greatest, of either sign.
+  const number = (): number =>
+    random.index(2) === 0 ? random.index(255) - 127 : random.index(2) * 254 - 127;
+  const codes = Int8Array.from({ length: K * N }, number);
+  // Rows begin with the greatest number, so that they are whole steps.
+  const rows = Array.from({ length: mostRows }, () => [127, ...Array.from({ length: K - 1 }, number)]);
+  const session = await productOf(form, { K, N, codes, threads: 1 });
+  try {
+    for (const count of [1, 2, 5, mostRows]) {
+      const results = await run(session, Float32Array.from(rows.slice(0, count).flat()), K);
+      const isExact = rows.slice(0, count).every((row, index) =>
+        Array.from({ length: N }, (_, column) => {
+          const sum = row.reduce((total, value, k) => total + value * codes[k * N + column], 0);
+          return Math.abs(results[index * N + column] - sum) <= 0.5 + 1e-6 * Math.abs(sum);
+        }).every(Boolean),
+      );
+      if (!isExact) return false;
+    }
+    return true;
+  } finally {
+    await session.release();
+  }
+}
+
+/** Weights [K, N] of few and of many columns, and more threads than one, by which kernels share out their work. */
+const shapes = [
+  [64, 64],
+  [576, 640],
+  [1536, 96],
+] as const;
+
+/** True if a row is the same, bit for bit, among any number of others. */
+export async function isRowSame(form: Form): Promise<boolean> {
+  for (const [K, N] of shapes) {
+    for (const threads of [1, 2]) {
+      const random = seededRandom("rows", `${K}`);
+      const codes = Int8Array.from({ length: K * N }, () => random.index(255) - 127);
+      const x = Float32Array.from({ length: mostRows * K }, () => random.uniform() - 0.5);
+      const session = await productOf(form, { K, N, codes, threads });
+      try {
+        const all = await run(session, x, K);
+        for (const count of rowCounts) {
+          const some = await run(session, x.subarray(0, count * K), K);
+          if (some.some((value, index) => value !== all[index])) return false;
+        }
+      } finally {
+        await session.release();
+      }
+    }
+  }
+  return true;
+}
+
+/** Rows of a decoded token, of a batch of them, and of a prompt. */
+const measuredRows = [1, 16, 128];
+const repeatCountMax = 8;
+/** Time budget for one form at one row count; a slow machine repeats less often. */
+const measuredMs = 20;
+
+/** The forms are measured in turn, so that what else the machine does meets all of them. */
+async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate[]> {
+  const [K, N] = [512, 1024];
+  const random = seededRandom("rates");
+  const codes = Int8Array.from({ length: K * N }, () => random.index(255) - 127);
+  const x = Float32Array.from({ length: Math.max(...measuredRows) * K }, () => random.uniform() - 0.5);
+  const sessions = await Promise.all(
+    forms.map(async (form) => ({ form, session: await productOf(form, { K, N, codes, threads: 1 }) })),
+  );
+  const rates: KernelRate[] = [];
+  for (const rows of measuredRows) {
+    const best = new Map(forms.map((form) => [form, Infinity]));
+    const start = systemClock.monotonicMs();
+    for (let repeat = 0; repeat < repeatCountMax; repeat++) {
+      for (const { form, session } of sessions) {
+        const begin = systemClock.monotonicMs();
+        await run(session, x.subarray(0, rows * K), K);
+        const ms = systemClock.monotonicMs() - begin;
+        best.set(form, Math.min(ms, best.get(form) ?? ms));
+      }
+      if (systemClock.monotonicMs() - start > measuredMs * forms.length) break;
+    }
+    for (const [form, ms] of best) rates.push({ form, rows, gigaOps: (2 * rows * K * N) / (ms * 1e6) });
+  }
+  for (const { session } of sessions) await session.release();
+  return rates.toSorted((one, other) => forms.indexOf(one.form) - forms.indexOf(other.form));
+}
+
+interface ProductOptions {
+  readonly K: number;
+  readonly N: number;
+  /** [K, N], or as many bytes as a form takes. */
+  readonly codes: Int8Array;
+  readonly threads: number;
+}
+
+/** Multiplies rows x [B, K] with a weight made of codes, whose data it puts among the weights. */
+type Product = (
+  builder: GraphBuilder,
+  x: Value,
+  { K, N, codes }: ProductOptions,
+  weights: Map<string, WeightSource>,
+) => Value;
+
+const codeProduct =
+  (form: "int8" | "uint8"): Product =>
+  (builder, x, { K, N, codes }, weights) => {
+    weights.set("weight", { data: form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128) });
+    return builder.int8MatMul(x, builder.parameter("weight", [K, N], form), builder.full([N], 1));
+  };
+
+const products: { readonly [F in Form]: Product } = {
+  float32: (builder, x, { K, N, codes }, weights) => {
+    weights.set("weight", { data: Float32Array.from(codes, (code) => code / 127) });
+    return builder.matMul(x, builder.parameter("weight", [N, K]), { transposeB: true });
+  },
+  int8: codeProduct("int8"),
+  uint8: codeProduct("uint8"),
+  int4: (builder, x, { K, N, codes }, weights) => {
+    weights.set("weight", { data: Uint8Array.from(codes.subarray(0, (N * K) / 2), (code) => code + 128) });
+    weights.set("scales", { data: new Float32Array((N * K) / 32).fill(0.1) });
+    const blocks = builder.parameter("weight", [N, K / 32, 16], "uint8");
+    return builder.int4MatMul(x, blocks, builder.parameter("scales", [N, K / 32]));
+  },
+};
+
+function productOf(form: Form, options: ProductOptions): Promise<Session> {
+  const builder = new GraphBuilder();
+  const weights = new Map<string, WeightSource>();
+  const x = builder.input("x", "float32", ["B", options.K]);
+  const y = products[form](builder, x, options, weights);
+  return createSession(builder.build({ y }), { weights, threads: options.threads });
+}
+
+async function run(session: Session, x: Float32Array, K: number): Promise<Float32Array> {
+  return float32Data((await session.run({ x: float32Tensor([x.length / K, K], x) }))["y"]);
+}

@@ -1,0 +1,43 @@
+// Which platforms there is native code for. Elsewhere a start says so, in place of a process that ends without a word of why.
+import { existsSync } from "node:fs";
+import { ServiceError } from "../../base/domain/service-error.ts";
+
+const served: Readonly<Record<string, readonly string[]>> = {
+  linux: ["x64", "arm64"],
+  darwin: ["arm64"],
+  win32: ["x64"],
+};
+
+export interface Platform {
+  /** By Node's names. */
+  readonly system: string;
+  readonly architecture: string;
+  /** Whether its C library is musl, as Alpine's is. */
+  readonly hasMusl: boolean;
+}
+
+export function thisPlatform(): Platform {
+  const { platform: system, arch: architecture } = process;
+  const loader = { x64: "x86_64", arm64: "aarch64" }[architecture as string];
+  const hasMusl = system === "linux" && existsSync(`/lib/ld-musl-${loader}.so.1`) && !hasGlibc();
+  return { system, architecture, hasMusl };
+}
+
+/** Some systems have both; Node itself is then what says which one it uses, in a report that takes some milliseconds. */
+function hasGlibc(): boolean {
+  // A part of Node's report that its types leave open; absent where the C library is another.
+  const { header } = process.report.getReport() as {
+    readonly header: { readonly glibcVersionRuntime?: string };
+  };
+  return header.glibcVersionRuntime !== undefined;
+}
+
+/** @throws ServiceError `unsupported` where models cannot be computed */
+export function requireServed({ system, architecture, hasMusl }: Platform = thisPlatform()): void {
+  if ((served[system] ?? []).includes(architecture) && !hasMusl) return;
+  const place = `${system} on ${architecture}${hasMusl ? " with musl (Alpine)" : ""}`;
+  throw new ServiceError({
+    code: "unsupported",
+    message: `ONNX Runtime has no build for ${place}, so that no model can be served here. Use Linux with glibc, such as Debian (x64, arm64), macOS (arm64) or Windows (x64); commands with --url ask a server elsewhere.`,
+  });
+}

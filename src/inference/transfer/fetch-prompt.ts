@@ -1,0 +1,109 @@
+// Asks another server for a prompt that it holds, and hands what comes to the engine piece by piece.
+import type { HeldPrompt, PromptOrigin, PromptTransfers } from "../../base/domain/prompt-transfer.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Peer } from "./peers.ts";
+import { readBody } from "./prompt-body.ts";
+import { signatureOf, transferScheme, type TransferRequest } from "./signature.ts";
+import { TransferFailure } from "./transfer-failure.ts";
+
+/** What a request needs of a prompt. */
+export interface WantedPrompt {
+  readonly origin: PromptOrigin;
+  readonly tokenIds: readonly number[];
+}
+
+/** Where a route of the other server is that gives a prompt away. */
+export const transferPath = "/v1/kv-transfers";
+
+/**
+ * Has the engine receive the prompt under an id. Where it fails, the engine may have a part of it, which is to be dropped.
+ *
+ * @param options.signal its reason is thrown as it is
+ * @returns how many tokens of the wanted prompt it is of, from the first on, and how large it is
+ * @throws TransferFailure
+ */
+export async function fetchPrompt(
+  {
+    peer,
+    request,
+    secret,
+  }: { readonly peer: Peer; readonly request: TransferRequest; readonly secret: string },
+  wanted: WantedPrompt,
+  { engine, id }: { readonly engine: PromptTransfers; readonly id: string },
+  { signal }: { readonly signal: AbortSignal },
+): Promise<{ readonly tokenCount: number; readonly byteLength: number }> {
+  const fetched = { tokenCount: 0, byteLength: 0 };
+  const sink = {
+    expect: async (prompt: HeldPrompt) => {
+      fetched.tokenCount = usableCount(prompt, wanted);
+      fetched.byteLength = prompt.byteLength;
+      await engine.expect(id, prompt);
+    },
+    write: (offset: number, bytes: Uint8Array) => engine.write(id, offset, bytes),
+  };
+  try {
+    const body = await ask(peer, request, { secret, signal });
+    await readBody(body, sink, { secret, handle: request.handle });
+    return fetched;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw failureOf(error);
+  }
+}
+
+async function ask(
+  peer: Peer,
+  request: TransferRequest,
+  { secret, signal }: { readonly secret: string; readonly signal: AbortSignal },
+): Promise<AsyncIterable<Uint8Array>> {
+  const answer = await fetch(new URL(transferPath, peer.origin), {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      authorization: `${transferScheme} ${signatureOf(secret, request)}`,
+    },
+    body: JSON.stringify(request),
+    // Nobody but the server that the operator named is asked.
+    redirect: "error",
+    signal,
+  });
+  const { status, body } = answer;
+  if (status === 200 && body !== null) return body;
+  await body?.cancel();
+  if (status === 401 || status === 429)
+    throw new TransferFailure("refused", "it does not know this server's secret");
+  if (status === 404)
+    throw new TransferFailure(
+      "gone",
+      "it does not hold the prompt: it was fetched, its time is over, or it was started again",
+    );
+  throw new TransferFailure("unreachable", `it answered with status ${status}`);
+}
+
+/** @throws TransferFailure where nothing of it can be used */
+function usableCount(prompt: HeldPrompt, { origin, tokenIds }: WantedPrompt): number {
+  // Its keys are the names of what must be the same.
+  const names = Object.keys(origin) as (keyof PromptOrigin)[];
+  const other = names.filter((name) => prompt.origin[name] !== origin[name]);
+  if (other.length > 0)
+    throw new TransferFailure(
+      "different",
+      `it computed the prompt with another ${other.join(" and another ")}`,
+    );
+  let count = 0;
+  while (count < tokenIds.length && prompt.tokenIds[count] === tokenIds[count]) count += 1;
+  if (count > 0) return count;
+  throw new TransferFailure("different", "what it holds is another prompt");
+}
+
+/** What an error on the way means; other errors than those of servers and connections are none. */
+function failureOf(error: unknown): TransferFailure {
+  if (error instanceof TransferFailure) return error;
+  if (error instanceof ServiceError)
+    return error.code === "overloaded"
+      ? new TransferFailure("no-room", "there is no room for what it holds", { cause: error })
+      : new TransferFailure("different", "what it holds does not fit this server's engine", { cause: error });
+  return new TransferFailure("unreachable", "it cannot be reached, or the connection broke", {
+    cause: error,
+  });
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { ParameterSeals, sealMember } from "./parameter-seals.ts";
+
+const clock = new FakeClock();
+const seals = () => new ParameterSeals({ secret: "a secret that servers share", seconds: 60, clock });
+/** As vLLM's NIXL connector answers. */
+const answered = {
+  do_remote_prefill: true,
+  do_remote_decode: false,
+  remote_block_ids: [[1, 2]],
+  remote_engine_id: "e",
+  remote_request_id: "r",
+  remote_host: "10.0.0.1",
+  remote_port: 5600,
+  tp_size: 1,
+};
+
+test("what was answered passes on as it is, however its members stand", () => {
+  const own = seals();
+  const sealed = own.seal(answered, "acme");
+  const { [sealMember]: seal, ...rest } = sealed;
+  assert.deepEqual(rest, answered);
+  assert.equal(typeof seal, "string");
+  const respelled = JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(sealed).toReversed())));
+  assert.deepEqual(own.open(respelled, "acme"), answered);
+});
+
+test("what was changed, is another entity's or another server's is refused", () => {
+  const own = seals();
+  const sealed = own.seal(answered, "acme");
+  const refusals = [
+    own.refusalOf({ ...sealed, remote_block_ids: [[1, 3]] }, "acme"),
+    own.refusalOf({ ...sealed, remote_host: "10.0.0.2" }, "acme"),
+    own.refusalOf({ ...sealed, more: 1 }, "acme"),
+    own.refusalOf(sealed, "other"),
+    // It does not know whether it was sent before.
+    seals().refusalOf(sealed, "acme"),
+    own.refusalOf({ ...sealed, [sealMember]: 7 }, "acme"),
+    own.refusalOf({ ...sealed, [sealMember]: "9".repeat(12) + ".00" }, "acme"),
+  ];
+  for (const refusal of refusals) assert.match(refusal ?? "", /is not what this server answered/);
+  assert.equal(own.refusalOf(sealed, "acme"), null);
+});
+
+test("is good once, and for a time", async () => {
+  const own = seals();
+  const first = own.seal(answered, "acme");
+  const second = own.seal({ ...answered, remote_request_id: "s" }, "acme");
+  own.open(first, "acme");
+  assert.throws(() => own.open(first, "acme"), { code: "unsupported", message: /sent before, or too late/ });
+  await clock.advance(62_000);
+  assert.throws(() => own.open(second, "acme"), { code: "unsupported", message: /sent before, or too late/ });
+});
+
+test("without a seal nothing is passed on but that a prompt is to be held", () => {
+  // As the proxy of vLLM's connector asks.
+  const asked = {
+    do_remote_decode: true,
+    do_remote_prefill: false,
+    remote_engine_id: null,
+    remote_block_ids: null,
+    remote_host: null,
+    remote_port: null,
+  };
+  assert.deepEqual(seals().open(asked, "acme"), asked);
+  const refusalOf = (more: object) => seals().refusalOf({ ...asked, ...more }, "acme") ?? "";
+  assert.match(refusalOf({ prompt_token_ids: [1, 2] }), /prompt_token_ids/);
+  assert.match(refusalOf({ remote_host: "10.0.0.9" }), /remote_host/);
+  assert.match(refusalOf({ do_remote_prefill: true }), /^do_remote_prefill is passed on in what/);
+});

@@ -1,0 +1,118 @@
+// What vLLM servers say to each other of a prompt that one computed and another answers goes through clients, and names memory
+// of the server that holds it: whoever could change it would read the prompts of others, or have servers ask strangers. So what
+// is answered is sealed for its entity (HMAC, RFC 2104), and what has no seal asks for nothing but that a prompt be held. The
+// memory is another prompt's once it was read, so a seal is good once, for a time, and where it was made.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid } from "../../base/domain/ids.ts";
+import type { PassedParameters } from "../../base/domain/prompt-transfer.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+
+/** The member that a sealed object has beside its own. */
+export const sealMember = "hone_seal";
+
+export interface ParameterSealsOptions {
+  readonly secret: string;
+  /** How long a seal is good. */
+  readonly seconds: number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export class ParameterSeals {
+  readonly #options: ParameterSealsOptions;
+  /** Of this one alone: what others have opened it does not know. */
+  readonly #name = newUuid();
+  /** Those that were opened, until they are good no more: in seconds since 1970. */
+  readonly #opened = new Map<string, number>();
+
+  constructor(options: ParameterSealsOptions) {
+    this.#options = options;
+  }
+
+  /** What an entity is answered. */
+  seal(parameters: PassedParameters, entity: string): PassedParameters {
+    const until = Math.ceil(this.#nowSeconds()) + this.#options.seconds;
+    return { ...parameters, [sealMember]: `${until}.${this.#code(parameters, entity, until)}` };
+  }
+
+  /** Why what an entity sends cannot be passed on, as a sentence; null where it can. */
+  refusalOf(sent: PassedParameters, entity: string): string | null {
+    const { [sealMember]: seal, ...parameters } = sent;
+    if (seal === undefined) return refusalOfUnsealed(parameters);
+    const until = this.#goodUntil(seal, parameters, entity);
+    if (until === null)
+      return "The object is not what this server answered this entity since its start; send it as it came.";
+    if (until < this.#nowSeconds() || (typeof seal === "string" && this.#opened.has(seal)))
+      return "The object was sent before, or too late: the prompt is held no more. Send the request without.";
+    return null;
+  }
+
+  /**
+   * What is passed on of it, once.
+   *
+   * @throws ServiceError `unsupported` for what {@link refusalOf} refuses
+   */
+  open(sent: PassedParameters, entity: string): PassedParameters {
+    const message = this.refusalOf(sent, entity);
+    if (message !== null) throw new ServiceError({ code: "unsupported", message });
+    const { [sealMember]: seal, ...parameters } = sent;
+    if (typeof seal === "string") this.#remember(seal);
+    return parameters;
+  }
+
+  #remember(seal: string): void {
+    const now = this.#nowSeconds();
+    // The oldest come first.
+    for (const [other, until] of this.#opened) {
+      if (until >= now) break;
+      this.#opened.delete(other);
+    }
+    this.#opened.set(seal, untilOf(seal));
+  }
+
+  #goodUntil(seal: unknown, parameters: PassedParameters, entity: string): number | null {
+    if (typeof seal !== "string" || !/^\d{1,12}\.[0-9a-f]{64}$/.test(seal)) return null;
+    const until = untilOf(seal);
+    const expected = Buffer.from(`${until}.${this.#code(parameters, entity, until)}`);
+    const given = Buffer.from(seal);
+    return given.length === expected.length && timingSafeEqual(given, expected) ? until : null;
+  }
+
+  #code(parameters: PassedParameters, entity: string, until: number): string {
+    return createHmac("sha256", this.#options.secret)
+      .update(JSON.stringify(["passed", this.#name, entity, until, canonical(parameters)]))
+      .digest("hex");
+  }
+
+  #nowSeconds(): number {
+    return this.#options.clock.now().getTime() / 1000;
+  }
+}
+
+function untilOf(seal: string): number {
+  return Number(seal.slice(0, seal.indexOf(".")));
+}
+
+/** Nothing but that the prompt is to be held: what else there is would be believed by servers. */
+function refusalOfUnsealed(parameters: PassedParameters): string | null {
+  if (parameters["do_remote_prefill"] === true)
+    return "do_remote_prefill is passed on in what this server answered; send that, all of it.";
+  const other = Object.entries(parameters).find(
+    ([name, value]) => name !== "do_remote_decode" && name !== "do_remote_prefill" && !isNothing(value),
+  );
+  if (other === undefined) return null;
+  return `${quoted(other[0])} cannot be passed on beside do_remote_decode; leave it out.`;
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || value === false || (Array.isArray(value) && value.length === 0);
+}
+
+/** The same for objects whose members stand in another order, as clients may write them. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (value === null || typeof value !== "object") return value;
+  return Object.entries(value)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, member]) => [name, canonical(member)]);
+}

@@ -1,0 +1,51 @@
+// Which servers may be asked for prompts. What a request says of an address chooses among them and goes nowhere else.
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+
+/** Where a server is reached. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A server that the operator allows. */
+export interface Peer extends Address {
+  /** Such as `https://prefill.example:8443`. */
+  readonly origin: string;
+}
+
+/** @throws ServiceError `invalid` for what is no origin */
+export function readPeers(texts: readonly string[]): readonly Peer[] {
+  return texts.map((text) => {
+    const url = URL.parse(text);
+    const isOrigin = url !== null && ["http:", "https:"].includes(url.protocol) && url.pathname === "/";
+    if (!isOrigin || url.username + url.password + url.search + url.hash !== "")
+      throw invalid(
+        `transfer.peers has ${quoted(text)}; a peer is written as http://host:port or https://host:port.`,
+      );
+    const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+    return { origin: url.origin, host: plainHost(url.hostname), port };
+  });
+}
+
+/** @throws ServiceError `invalid` for what is no `host:port` */
+export function readAddress(text: string): Address {
+  const url = URL.parse(`http://${text}`);
+  if (url === null || url.host === "" || `${url.hostname}:${url.port || 80}` !== text.toLowerCase())
+    throw invalid(`transfer.address is ${quoted(text)}; it is written as host:port.`);
+  return { host: plainHost(url.hostname), port: Number(url.port || 80) };
+}
+
+/** Null where the operator allows no such server. */
+export function findPeer(peers: readonly Peer[], { host, port }: Address): Peer | null {
+  const asked = plainHost(host.toLowerCase());
+  return peers.find((peer) => peer.host === asked && peer.port === port) ?? null;
+}
+
+/** An IPv6 address without its brackets. */
+function plainHost(host: string): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

@@ -1,0 +1,144 @@
+// A held prompt as the body of an answer: what it begins with, the length of a header, the header as JSON, the bytes of keys,
+// values and scores, and a code over all before it. Written and read in pieces, of which one is in memory at a time.
+import { timingSafeEqual } from "node:crypto";
+import type { HeldPrompt, PromptOrigin, PromptShape } from "../../base/domain/prompt-transfer.ts";
+import { answerCode, codeBytes } from "./signature.ts";
+import { TransferFailure } from "./transfer-failure.ts";
+
+/** Names the format and its version. */
+const beginning = "HONE-KV1";
+const lengthBytes = 4;
+/** A prompt of a million tokens has 7 MB of ids. */
+const headerBytesMax = 16 * 2 ** 20;
+/** Of what passes between processes at once: it is copied a few times, within a millisecond or two. */
+export const pieceBytes = 2 ** 20;
+
+interface Signing {
+  readonly secret: string;
+  readonly handle: string;
+}
+
+/** What is sent of a prompt. */
+export interface PromptBody {
+  readonly byteLength: number;
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
+/** @param read a copy of `count` bytes of the prompt from `offset` on */
+export function bodyOf(
+  prompt: HeldPrompt,
+  read: (offset: number, count: number) => Promise<Uint8Array>,
+  signing: Signing,
+): PromptBody {
+  const header = Buffer.from(JSON.stringify(prompt));
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32LE(header.length);
+  const head = Buffer.concat([Buffer.from(beginning), length, header]);
+  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+    const code = answerCode(signing.secret, signing.handle).update(head);
+    yield head;
+    for (let offset = 0; offset < prompt.byteLength; offset += pieceBytes) {
+      const piece = await read(offset, Math.min(pieceBytes, prompt.byteLength - offset));
+      code.update(piece);
+      yield piece;
+    }
+    yield code.digest();
+  }
+  return { byteLength: head.length + prompt.byteLength + codeBytes, pieces: pieces() };
+}
+
+/** What is done with a prompt that is read. */
+export interface PromptSink {
+  /** Called with the header before all else of it; what it throws ends the reading. */
+  expect(prompt: HeldPrompt): Promise<void>;
+  write(offset: number, bytes: Uint8Array): Promise<void>;
+}
+
+/**
+ * Resolves once all of a body was written and its code is right: until then nothing of it may be used.
+ *
+ * @throws TransferFailure for a body that ends early, is none, or has another code
+ */
+export async function readBody(
+  body: AsyncIterable<Uint8Array>,
+  sink: PromptSink,
+  { secret, handle }: Signing,
+): Promise<void> {
+  const bytes = new ByteReader(body);
+  const code = answerCode(secret, handle);
+  const next = async (count: number): Promise<Buffer> => {
+    const read = await bytes.next(count);
+    code.update(read);
+    return read;
+  };
+  if ((await next(beginning.length)).toString("latin1") !== beginning)
+    throw broken("what it sent is no prompt of a version that is known here");
+  const headerLength = (await next(lengthBytes)).readUInt32LE();
+  if (headerLength > headerBytesMax) throw broken("what it sent has too long a header");
+  const prompt = readHeader((await next(headerLength)).toString());
+  await sink.expect(prompt);
+  for (let offset = 0; offset < prompt.byteLength; offset += pieceBytes)
+    await sink.write(offset, await next(Math.min(pieceBytes, prompt.byteLength - offset)));
+  const sent = await bytes.next(codeBytes);
+  if (!timingSafeEqual(sent, code.digest()) || (await bytes.hasMore()))
+    throw broken("what it sent was changed on the way, or was not sent by a server with this secret");
+}
+
+/** Exact counts of bytes from chunks of any size. */
+class ByteReader {
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #rest: Uint8Array = new Uint8Array();
+
+  constructor(body: AsyncIterable<Uint8Array>) {
+    this.#chunks = body[Symbol.asyncIterator]();
+  }
+
+  async next(count: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafeSlow(count);
+    for (let at = 0; at < count;) {
+      if (!(await this.hasMore())) throw broken("what it sent ended early");
+      const part = this.#rest.subarray(0, count - at);
+      bytes.set(part, at);
+      at += part.length;
+      this.#rest = this.#rest.subarray(part.length);
+    }
+    return bytes;
+  }
+
+  async hasMore(): Promise<boolean> {
+    while (this.#rest.length === 0) {
+      const chunk = await this.#chunks.next();
+      if (chunk.done === true) return false;
+      this.#rest = chunk.value;
+    }
+    return true;
+  }
+}
+
+function readHeader(text: string): HeldPrompt {
+  try {
+    const header = JSON.parse(text) as HeldPrompt;
+    const { origin, tokenIds, shape, blockPositions, byteLength } = header;
+    if (isOrigin(origin) && isShape(shape) && [tokenIds, blockPositions, [byteLength]].every(areCounts))
+      return { origin, tokenIds, shape, blockPositions, byteLength };
+  } catch {
+    // Said below.
+  }
+  throw broken("the header of what it sent cannot be read");
+}
+
+function areCounts(values: readonly unknown[]): boolean {
+  return Array.isArray(values) && values.every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
+}
+
+function isOrigin({ weights, precision, build, adapter }: PromptOrigin): boolean {
+  return [weights, precision, build, adapter ?? ""].every((part) => typeof part === "string");
+}
+
+function isShape({ layerCount, kvHeadCount, headSize, vocabularySize }: PromptShape): boolean {
+  return areCounts([layerCount, kvHeadCount, headSize, vocabularySize]);
+}
+
+function broken(what: string): TransferFailure {
+  return new TransferFailure("broken", what);
+}

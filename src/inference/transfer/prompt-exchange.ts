@@ -1,0 +1,214 @@
+// Prompts between this server and others: what a request asks an engine to hold, where another server finds that, giving it
+// away, and fetching what another one holds. Knows engines by their contract alone, and neither HTTP's routes nor chat.
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid } from "../../base/domain/ids.ts";
+import {
+  type HeldPlace,
+  type HeldPrompt,
+  type PromptHold,
+  type PromptOrigin,
+  type PromptTransfers,
+} from "../../base/domain/prompt-transfer.ts";
+import { secureBytes } from "../../base/domain/random.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import type { Metrics } from "../../base/telemetry/metrics.ts";
+import { fetchPrompt, type WantedPrompt } from "./fetch-prompt.ts";
+import { ParameterSeals } from "./parameter-seals.ts";
+import { findPeer, readAddress, readPeers, type Address, type Peer } from "./peers.ts";
+import { bodyOf, type PromptBody } from "./prompt-body.ts";
+import type { TransferSettings } from "./settings.ts";
+import { isSigned, type TransferRequest } from "./signature.ts";
+import { TransferFailure } from "./transfer-failure.ts";
+import { createTransferMetrics, type TransferMetrics } from "./transfer-metrics.ts";
+
+export interface ExchangeDependencies {
+  readonly settings: TransferSettings;
+  /** Of the engines. */
+  readonly build: string;
+  /** Where this server listens; known once it does. */
+  readonly listening: () => Address;
+  /** Those that may hold prompts. */
+  readonly engines: () => readonly PromptTransfers[];
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** A prompt that an engine has received. */
+export interface FetchedPrompt {
+  readonly id: string;
+  /** Of the wanted prompt, from the first on, that it is of. */
+  readonly tokenCount: number;
+}
+
+const secretLengthMin = 16;
+
+/**
+ * Null where the operator shares no secret with other servers.
+ *
+ * @throws ServiceError `invalid` for settings that cannot hold
+ */
+export function createPromptExchange(dependencies: ExchangeDependencies): PromptExchange | null {
+  const { secret, peers } = dependencies.settings;
+  if (secret !== null && secret.length < secretLengthMin)
+    throw invalid(
+      `transfer.secret has ${secret.length} characters; it must have at least ${secretLengthMin}.`,
+    );
+  if (secret === null && peers.length > 0)
+    throw invalid(
+      "transfer.peers is set without transfer.secret; servers that share prompts share a secret.",
+    );
+  return secret === null ? null : new PromptExchange(dependencies, secret);
+}
+
+export class PromptExchange {
+  readonly build: string;
+  /** Of what passes between servers that are not this program's. */
+  readonly seals: ParameterSeals;
+  readonly onFailure: TransferSettings["onFailure"];
+  readonly #dependencies: ExchangeDependencies;
+  readonly #secret: string;
+  readonly #peers: readonly Peer[];
+  readonly #address: Address | null;
+  readonly #metrics: TransferMetrics;
+  /** Tells a server from the one that ran before it. */
+  readonly #engineId = newUuid();
+  #fetchingCount = 0;
+
+  constructor(dependencies: ExchangeDependencies, secret: string) {
+    const { settings, build, metrics } = dependencies;
+    this.build = build;
+    this.seals = new ParameterSeals({ secret, seconds: settings.holdSeconds, clock: dependencies.clock });
+    this.onFailure = settings.onFailure;
+    this.#dependencies = dependencies;
+    this.#secret = secret;
+    this.#peers = readPeers(settings.peers);
+    this.#address = settings.address === null ? null : readAddress(settings.address);
+    this.#metrics = createTransferMetrics(metrics, () => this.#fetchingCount);
+  }
+
+  /** What asks an engine to hold a prompt, under a handle that nobody can guess. */
+  holdOf(origin: PromptOrigin): PromptHold {
+    const handle = Buffer.from(secureBytes(32)).toString("base64url");
+    return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };
+  }
+
+  /** Where another server finds what is held. */
+  placeOf({ handle }: PromptHold): HeldPlace {
+    const { host, port } = this.#address ?? this.#dependencies.listening();
+    return { host, port, handle, engineId: this.#engineId };
+  }
+
+  /** Why a prompt may not be fetched from a place, as a sentence; null where it may. */
+  refusalOf({ host, port }: Address): string | null {
+    if (findPeer(this.#peers, { host, port }) !== null) return null;
+    return `No prompts may be fetched from ${quoted(`${host}:${port}`)}: it is none of the servers that the operator named (transfer.peers).`;
+  }
+
+  /**
+   * Has an engine receive a prompt. The engine's memory of it is the caller's to drop.
+   *
+   * @param place of a server that {@link refusalOf} allows
+   * @param options.requestId of the request that is for it, for the log
+   * @throws TransferFailure, which is logged and counted, and the signal's reason
+   */
+  async receive(
+    place: Omit<HeldPlace, "engineId">,
+    wanted: WantedPrompt & { readonly entity: string },
+    engine: PromptTransfers,
+    { signal, requestId }: { readonly signal: AbortSignal; readonly requestId: string },
+  ): Promise<FetchedPrompt> {
+    const { clock, logger, settings } = this.#dependencies;
+    const peer = findPeer(this.#peers, place);
+    if (peer === null) throw new TransferFailure("refused", "it is none of the servers that may be asked");
+    const startedMs = clock.monotonicMs();
+    const deadline = this.#deadline(settings.fetchSeconds);
+    const id = newUuid();
+    const asked = { peer, request: { handle: place.handle, entity: wanted.entity }, secret: this.#secret };
+    this.#fetchingCount += 1;
+    try {
+      const both = AbortSignal.any([signal, deadline.signal]);
+      const prompt = await fetchPrompt(asked, wanted, { engine, id }, { signal: both });
+      this.#metrics.moved("fetched", prompt.byteLength);
+      this.#metrics.took((clock.monotonicMs() - startedMs) / 1000);
+      this.#metrics.ended("fetched", "done");
+      return { id, tokenCount: prompt.tokenCount };
+    } catch (error) {
+      await engine.drop(id).catch(() => undefined);
+      this.#metrics.ended("fetched", error instanceof TransferFailure ? error.kind : "cancelled");
+      if (error instanceof TransferFailure)
+        logger.warn(
+          { requestId, err: error.cause, peer: peer.origin, kind: error.kind },
+          `a prompt could not be fetched: ${error.message}`,
+        );
+      throw error;
+    } finally {
+      this.#fetchingCount -= 1;
+      deadline.end();
+    }
+  }
+
+  /**
+   * Gives a prompt away, once.
+   *
+   * @param header the `authorization` of whoever asks
+   * @returns null where nothing is held under the handle for this entity
+   * @throws ServiceError `unauthorized` for another secret
+   */
+  async open(request: TransferRequest, header: string | undefined): Promise<PromptBody | null> {
+    if (!isSigned(this.#secret, request, header)) {
+      this.#metrics.ended("sent", "refused");
+      throw new ServiceError({
+        code: "unauthorized",
+        message: "The signature is not of a server with this secret.",
+      });
+    }
+    for (const engine of this.#dependencies.engines()) {
+      // One that is not up holds nothing.
+      const prompt = await engine.take(request.handle, request.entity).catch(() => null);
+      if (prompt !== null) return this.#bodyOf(prompt, request.handle, engine);
+    }
+    this.#metrics.ended("sent", "gone");
+    return null;
+  }
+
+  #bodyOf(prompt: HeldPrompt, handle: string, engine: PromptTransfers): PromptBody {
+    const read = (offset: number, count: number): Promise<Uint8Array> => engine.read(handle, offset, count);
+    const { byteLength, pieces } = bodyOf(prompt, read, { secret: this.#secret, handle });
+    return { byteLength, pieces: this.#watched(pieces, () => engine.drop(handle)) };
+  }
+
+  /** The pieces, counted; whatever becomes of them, the engine's memory is free then. */
+  async *#watched(
+    pieces: AsyncIterable<Uint8Array>,
+    drop: () => Promise<void>,
+  ): AsyncGenerator<Uint8Array, void> {
+    let outcome = "cancelled";
+    try {
+      for await (const piece of pieces) {
+        yield piece;
+        this.#metrics.moved("sent", piece.length);
+      }
+      outcome = "done";
+    } finally {
+      this.#metrics.ended("sent", outcome);
+      await drop().catch(() => undefined);
+    }
+  }
+
+  /** Aborts as a time-out unless it is ended before. */
+  #deadline(seconds: number): { readonly signal: AbortSignal; readonly end: () => void } {
+    const late = new AbortController();
+    const over = new AbortController();
+    void this.#dependencies.clock.sleep(seconds * 1000, { signal: over.signal }).then(
+      () => late.abort(new TransferFailure("timeout", `it did not give the prompt within ${seconds} s`)),
+      () => undefined,
+    );
+    return { signal: late.signal, end: () => over.abort() };
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

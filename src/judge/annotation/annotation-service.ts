@@ -1,0 +1,146 @@
+// Annotation queues for callers: what belongs to their entity alone, checked, with ids, times and names of annotators.
+import type { Caller } from "../../base/domain/access.ts";
+import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
+import type { AnnotationItem, AnnotationQueue, QueueContent } from "../../base/domain/annotation/queue.ts";
+import type { Condition } from "../../base/domain/feedback-query/condition.ts";
+import { newUuid7 } from "../../base/domain/ids.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import { notFound } from "../../base/domain/service-error.ts";
+import { type AnnotatorService, createAnnotatorService } from "./annotator-service.ts";
+import { queueAgreement, type QuestionAgreement } from "./agreement/queue-agreement.ts";
+import { askedQuestions } from "./asked-questions.ts";
+import { checkQueueContent } from "./check-content.ts";
+import { draftsOf } from "./item-references.ts";
+import { ratedItems, type RecordedFilter, recordedItems } from "./queried-items.ts";
+import { recordedIn } from "./recorded-calls.ts";
+import { type AnnotationDependencies, type QueueName, reachQueue, type ShownQueue } from "./reach-queue.ts";
+
+/**
+ * Every method throws ServiceError `invalid` for what is no project and `forbidden` for another entity's, and, where a queue
+ * is named, `not_found` for one that the project does not have or that was deleted.
+ */
+export interface AnnotationService extends AnnotatorService {
+  /** @throws ServiceError `invalid` with every fault of the content, as `update` does */
+  create(projectId: string, content: QueueContent, caller: Caller): Promise<ShownQueue>;
+  find(name: QueueName, caller: Caller): Promise<ShownQueue>;
+  list(
+    projectId: string,
+    filter: Parameters<AnnotationStore["listQueues"]>[1],
+    slice: Parameters<AnnotationStore["listQueues"]>[2],
+    caller: Caller,
+  ): Promise<readonly ShownQueue[]>;
+  update(name: QueueName, content: Partial<QueueContent>, caller: Caller): Promise<ShownQueue>;
+  /** It stays what its feedback names, but is neither listed nor found any more. Returns it. */
+  delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
+  /**
+   * Adds calls by their ids, things by their references, what feedback is on that a condition holds for, and recorded
+   * completions. @throws ServiceError also `too_large`
+   */
+  addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
+  listItems(
+    name: QueueName,
+    filter: Parameters<AnnotationStore["listItems"]>[1],
+    slice: Omit<Parameters<AnnotationStore["listItems"]>[2], "at">,
+    caller: Caller,
+  ): Promise<readonly AnnotationItem[]>;
+  /** Of those of the queues that there are. */
+  stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
+  /** How far annotators agree, by question. @throws ServiceError also `too_slow`, `overloaded` */
+  agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
+}
+
+export interface ItemsToAdd {
+  readonly callIds: readonly string[];
+  /** Of feedback of the project; null for none. */
+  readonly condition: Condition | null;
+  /** Null for none. */
+  readonly recorded: RecordedFilter | null;
+  readonly displayFields: AnnotationItem["displayFields"];
+}
+
+export interface AddedItems {
+  readonly addedCount: number;
+  /** Those that the queue had, or that came twice. */
+  readonly duplicateCount: number;
+}
+
+export function createAnnotationService(dependencies: AnnotationDependencies): AnnotationService {
+  const { store, feedback, records, completions, clock, settings, findSpec } = dependencies;
+  const source = { records, clock, timeMs: feedback.queryLimits.timeMs };
+  const shown = async (queue: AnnotationQueue): Promise<ShownQueue> => ({
+    ...queue,
+    asked: await askedQuestions(queue, findSpec),
+  });
+  const reach = (name: QueueName, caller: Caller): Promise<ShownQueue> =>
+    reachQueue(dependencies, name, caller);
+  const change = async (
+    { projectId, queueId }: QueueName,
+    caller: Caller,
+    changes: Partial<QueueContent> & { readonly deletedAt?: Date },
+  ): Promise<ShownQueue> => {
+    reachProject(projectId, caller);
+    const queue = await store.updateQueue(projectId, queueId, { ...changes, updatedAt: clock.now() });
+    if (queue === null) throw notFound("annotation queue", queueId);
+    return shown(queue);
+  };
+  return {
+    ...createAnnotatorService(dependencies),
+    create: async (projectId, content, caller) => {
+      reachProject(projectId, caller);
+      checkQueueContent(content, settings.questions);
+      const now = clock.now();
+      const queue: AnnotationQueue = {
+        ...content,
+        id: newUuid7(clock),
+        projectId,
+        createdAt: now,
+        createdBy: caller.owner,
+        updatedAt: now,
+        deletedAt: null,
+      };
+      await store.createQueue(queue);
+      return shown(queue);
+    },
+    find: reach,
+    list: async (projectId, filter, slice, caller) => {
+      reachProject(projectId, caller);
+      const queues = await store.listQueues(projectId, filter, slice);
+      return Promise.all(queues.map(shown));
+    },
+    update: async (name, content, caller) => {
+      const { scorerRefs, questions } = await reach(name, caller);
+      // Names are to differ among all questions, whichever of them change.
+      checkQueueContent({ scorerRefs, questions, ...content }, settings.questions);
+      return change(name, caller, content);
+    },
+    delete: (name, caller) => change(name, caller, { deletedAt: clock.now() }),
+    addItems: async (name, { callIds, condition, recorded, displayFields }, caller) => {
+      await reach(name, caller);
+      const { projectId } = name;
+      const part = { projectId, itemsMax: settings.queueItems };
+      const drafts = [
+        ...(await draftsOf(projectId, callIds, recordedIn(completions))),
+        ...(condition === null ? [] : await ratedItems(source, { ...part, condition })),
+        ...(recorded === null ? [] : await recordedItems(completions, { ...part, ...recorded })),
+      ];
+      const addedCount = await store.addItems(name.queueId, drafts, {
+        newId: () => newUuid7(clock),
+        displayFields,
+        addedBy: caller.owner,
+        at: clock.now(),
+        itemsMax: settings.queueItems,
+      });
+      if (addedCount === null) throw notFound("annotation queue", name.queueId);
+      return { addedCount, duplicateCount: drafts.length - addedCount };
+    },
+    listItems: async (name, filter, slice, caller) => {
+      await reach(name, caller);
+      return store.listItems(name.queueId, filter, { ...slice, at: clock.now() });
+    },
+    stats: async (projectId, queueIds, caller) => {
+      reachProject(projectId, caller);
+      return store.stats(projectId, queueIds, clock.now());
+    },
+    agreement: async (name, caller) => queueAgreement(source, await reach(name, caller)),
+  };
+}

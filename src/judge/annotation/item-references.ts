@@ -1,0 +1,59 @@
+// What items are added by: ids of calls, or whole references.
+import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
+import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
+import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { parseReference } from "../feedback/references.ts";
+import { textFaults } from "./check-content.ts";
+
+/** Which of some ids are of recorded completions of a project: their references have this server's own scheme. */
+export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/**
+ * The items that calls are, by their ids, or by references of calls, objects or ops of the project.
+ *
+ * @throws ServiceError `invalid` with every id that is none
+ */
+export async function draftsOf(
+  projectId: string,
+  callIds: readonly string[],
+  findRecorded: FindRecorded,
+): Promise<readonly ItemDraft[]> {
+  const faults = callIds.flatMap((id, index) => idFaults(id, projectId, ["callIds", String(index)]));
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+  const recorded = await findRecorded(projectId, callIds.filter((id) => !isReference(id)).map(requestIdOf));
+  return callIds.map((id) => {
+    if (isReference(id)) return draftOf(id) ?? { vendorRef: id, callId: id };
+    const requestId = requestIdOf(id);
+    if (recorded.has(requestId))
+      return { vendorRef: callReference({ projectId, requestId }), callId: callIdOf(requestId) };
+    return { vendorRef: `weave:///${projectId}/call/${callIdOf(id)}`, callId: callIdOf(id) };
+  });
+}
+
+/** Of the id that a chat completion was answered with, what it is recorded under; of another id, that id. */
+function requestIdOf(id: string): string {
+  return id.replace(/^chatcmpl-/, "");
+}
+
+/** The item that a reference is; null for what is no reference. */
+export function draftOf(reference: string): ItemDraft | null {
+  const parsed = parseReference(reference);
+  if (!parsed.isValid) return null;
+  const { reference: of } = parsed;
+  return { vendorRef: reference, callId: of.kind === "call" ? of.id : `${of.name}:${of.digest}` };
+}
+
+function idFaults(id: string, projectId: string, location: readonly string[]): readonly Fault[] {
+  const wrong = textFaults(location, id, 2048);
+  if (wrong.length > 0) return wrong;
+  if (!isReference(id)) return [];
+  const parsed = parseReference(id);
+  const reason = parsed.isValid ? `it is not of the project ${quoted(projectId)}` : parsed.reason;
+  if (parsed.isValid && `${parsed.reference.entity}/${parsed.reference.project}` === projectId) return [];
+  const message = `${quoted(id)} cannot be an item of the queue: ${reason}`;
+  return [{ location, message, type: "value_error" }];
+}
+
+function isReference(id: string): boolean {
+  return id.includes(":///");
+}

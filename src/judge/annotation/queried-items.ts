@@ -1,0 +1,63 @@
+// Items by a query: what feedback is on, or completions that were recorded.
+import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
+import type { Condition } from "../../base/domain/feedback-query/condition.ts";
+import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
+import type { CompletionFilter, CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { draftOf } from "./item-references.ts";
+import { type RecordSource, scannedRecords } from "./scanned-records.ts";
+
+/** Which recorded completions of the queue's project; what is null lets all through. */
+export type RecordedFilter = Pick<CompletionFilter, "modelId" | "step" | "endedFrom" | "endedBefore">;
+
+interface QueriedPart {
+  readonly projectId: string;
+  readonly itemsMax: number;
+}
+
+/**
+ * What the records of a project are on that a condition holds for, each once, in the order of the records; what is of another
+ * project is left out.
+ *
+ * @throws ServiceError `too_large` for more than `itemsMax`
+ */
+export async function ratedItems(
+  source: RecordSource,
+  { projectId, condition, itemsMax }: QueriedPart & { readonly condition: Condition },
+): Promise<readonly ItemDraft[]> {
+  const drafts = new Map<string, ItemDraft>();
+  for await (const records of scannedRecords(source, { projectId, condition })) {
+    for (const { vendorRef } of records) {
+      const draft = drafts.has(vendorRef) ? null : draftOf(vendorRef);
+      if (draft !== null && isOfProject(vendorRef, projectId)) drafts.set(vendorRef, draft);
+    }
+    if (drafts.size > itemsMax) throw tooMany(itemsMax);
+  }
+  return [...drafts.values()];
+}
+
+function isOfProject(reference: string, projectId: string): boolean {
+  return reference.slice(reference.indexOf(":///") + 4).startsWith(`${projectId}/`);
+}
+
+/** Recorded completions of a project, the newest first. @throws ServiceError `too_large` for more than `itemsMax` */
+export async function recordedItems(
+  store: Pick<CompletionStore, "list">,
+  { projectId, itemsMax, ...filter }: QueriedPart & RecordedFilter,
+): Promise<readonly ItemDraft[]> {
+  const drafts: ItemDraft[] = [];
+  for (let after: number | null = null; ;) {
+    const asked = { ...filter, entity: null, projectId, requestId: null, feedback: null };
+    const page = await store.list(asked, { after, limit: 100, order: "desc" });
+    for (const { requestId } of page.items)
+      drafts.push({ vendorRef: callReference({ projectId, requestId }), callId: callIdOf(requestId) });
+    if (drafts.length > itemsMax) throw tooMany(itemsMax);
+    if (!page.hasMore) return drafts;
+    after = page.last;
+  }
+}
+
+function tooMany(itemsMax: number): ServiceError {
+  const message = `The query finds more than ${itemsMax} items (annotation.queueItems); ask for a part of them, such as those since a time.`;
+  return new ServiceError({ code: "too_large", message });
+}

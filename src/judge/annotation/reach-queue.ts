@@ -1,0 +1,46 @@
+// Finding a queue for a caller, with its questions as they are asked; what all that is done with queues needs.
+import type { Caller } from "../../base/domain/access.ts";
+import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
+import type { AnnotationQueue } from "../../base/domain/annotation/queue.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import { notFound } from "../../base/domain/service-error.ts";
+import type { FeedbackService } from "../feedback/feedback-service.ts";
+import { type AskedQuestion, askedQuestions, type FindSpec } from "./asked-questions.ts";
+import type { RecordSource } from "./scanned-records.ts";
+import type { AnnotationSettings } from "./settings.ts";
+
+/** A queue with its questions as they are asked. */
+export interface ShownQueue extends AnnotationQueue {
+  readonly asked: readonly AskedQuestion[];
+}
+
+/** A queue of a project, as a caller names it. */
+export interface QueueName {
+  readonly projectId: string;
+  readonly queueId: string;
+}
+
+export interface AnnotationDependencies {
+  readonly store: AnnotationStore;
+  readonly feedback: Pick<FeedbackService, "create" | "replace" | "delete" | "queryLimits">;
+  /** The same feedback, to be read as it lies. */
+  readonly records: RecordSource["records"];
+  readonly findSpec: FindSpec;
+  readonly completions: Pick<CompletionStore, "find" | "findOutlines" | "list">;
+  readonly clock: Clock;
+  readonly settings: AnnotationSettings;
+}
+
+/** @throws ServiceError `invalid`, `forbidden`, or `not_found` where the project has no such queue */
+export async function reachQueue(
+  { store, findSpec }: Pick<AnnotationDependencies, "store" | "findSpec">,
+  { projectId, queueId }: QueueName,
+  caller: Caller,
+): Promise<ShownQueue> {
+  reachProject(projectId, caller);
+  const queue = await store.findQueue(projectId, queueId);
+  if (queue === null || queue.deletedAt !== null) throw notFound("annotation queue", queueId);
+  return { ...queue, asked: await askedQuestions(queue, findSpec) };
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compare, constant } from "../../base/domain/feedback-query/make-condition.ts";
+import type { FeedbackRecord } from "../../base/domain/feedback.ts";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import { sampleFeedback } from "../../store/storage/contract/storage-under-test.ts";
+import { scannedRecords } from "./scanned-records.ts";
+
+const everything = { projectId: "team/games", condition: compare("eq", constant(1), constant(1)) };
+
+/** A store of endless feedback, each page of which takes so long. */
+function endless(clock: FakeClock, pageMs: number) {
+  return {
+    scan: async () => {
+      await clock.advance(pageMs);
+      return { items: [sampleFeedback("1")], last: 1, hasMore: true };
+    },
+  };
+}
+
+test("all pages together have the time of one query, and say so when it is over", async () => {
+  const clock = new FakeClock();
+  const found: FeedbackRecord[] = [];
+  const source = { records: endless(clock, 400), clock, timeMs: 1000 };
+  await assert.rejects(
+    async () => {
+      for await (const records of scannedRecords(source, everything)) found.push(...records);
+    },
+    { code: "too_slow", message: /within 1 s \(feedback\.querySeconds\)/ },
+  );
+  assert.equal(found.length, 3);
+});

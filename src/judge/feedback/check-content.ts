@@ -1,0 +1,133 @@
+// Checks one record as a caller gave it, and finds every fault, not only the first.
+import type { FeedbackContent } from "../../base/domain/feedback.ts";
+import type { CheckedFeedback } from "../../base/domain/feedback-query/feedback-batch.ts";
+import { parseProjectId } from "../../base/domain/project.ts";
+import { isStorable } from "../../base/domain/text/storable.ts";
+import { contentHash } from "./content-hash.ts";
+import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
+import {
+  characterCount,
+  checkKnownPayload,
+  referenceKinds,
+  type TypedReferenceField,
+  type TypedReferences,
+} from "./known-payloads.ts";
+import { parseReference, type Reference, type ReferenceKind } from "./references.ts";
+
+/** What a caller sends for one record; `id` null lets the server choose. */
+export type FeedbackInput = FeedbackContent & { readonly id: string | null };
+
+export interface ContentCheck {
+  readonly faults: readonly ContentFault[];
+  /** As it was sent, with empty references taken as absent: what distinguishes a retry from a conflict. */
+  readonly content: FeedbackContent;
+  /** The payload to store. */
+  readonly payload: FeedbackContent["payload"];
+  /** The same as JSON. */
+  readonly payloadText: string;
+}
+
+/** In UTF-8 bytes of compact JSON. */
+export const payloadBytesMax = 1 << 20;
+const idLengthMax = 256;
+const feedbackTypeLengthMax = 256;
+
+/** Checks a record; nothing is thrown, and `payload` is usable only without faults. */
+export function checkContent(input: FeedbackInput): ContentCheck {
+  const content = contentOf(input);
+  const kinds = referenceKinds(content.feedbackType);
+  const faults: ContentFault[] = [
+    ...checkProject(content.projectId),
+    ...(input.id === null ? [] : checkText("id", input.id, idLengthMax)),
+    ...checkText("feedback_type", content.feedbackType, feedbackTypeLengthMax),
+  ];
+  if (content.vendorRef === "") faults.push(missing(["vendor_ref"]));
+  else readReference("vendor_ref", content.vendorRef, ["object", "op", "call"], faults);
+  const references: TypedReferences = {
+    annotation_ref: readReference("annotation_ref", content.annotationRef, kinds.annotation_ref, faults),
+    runnable_ref: readReference("runnable_ref", content.runnableRef, kinds.runnable_ref, faults),
+    call_ref: readReference("call_ref", content.callRef, kinds.call_ref, faults),
+    trigger_ref: readReference("trigger_ref", content.triggerRef, kinds.trigger_ref, faults),
+  };
+  const known = checkKnownPayload(content, references);
+  // As it is stored: a reaction's other forms count too.
+  const payloadText = JSON.stringify(known.payload);
+  return {
+    faults: [...faults, ...known.faults, ...checkSize(payloadText)],
+    content,
+    payload: known.payload,
+    payloadText,
+  };
+}
+
+/** What a check without faults was of. */
+export function checkedFeedback({ content, payload }: ContentCheck): Omit<CheckedFeedback, "id"> {
+  return { content: { ...content, payload }, contentHash: contentHash(content) };
+}
+
+/** Exactly the fields of the content, so that nothing else gets into its hash. */
+function contentOf(input: FeedbackInput): FeedbackContent {
+  const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
+  return {
+    projectId: input.projectId,
+    vendorRef: input.vendorRef,
+    feedbackType: input.feedbackType,
+    payload: input.payload,
+    creator: input.creator,
+    annotationRef: unlessEmpty(input.annotationRef),
+    runnableRef: unlessEmpty(input.runnableRef),
+    callRef: unlessEmpty(input.callRef),
+    triggerRef: unlessEmpty(input.triggerRef),
+    queueId: input.queueId,
+  };
+}
+
+function checkProject(projectId: string): readonly ContentFault[] {
+  if (parseProjectId(projectId) !== null && isStorable(projectId)) return [];
+  const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>, each of 1 to 128 characters without spaces`;
+  return [fault(["project_id"], message)];
+}
+
+function checkText(field: string, text: string, lengthMax: number): readonly ContentFault[] {
+  if (text === "")
+    return [fault([field], `${field} is empty; it must have at least 1 character`, "string_too_short")];
+  // There are no more characters than units: most texts need no counting.
+  if (text.length > lengthMax && characterCount(text) > lengthMax) {
+    const message = `${field} has ${characterCount(text)} characters; the limit is ${lengthMax}`;
+    return [fault([field], message, "string_too_long")];
+  }
+  return isStorable(text) ? [] : [fault([field], `${field} holds a character that is not text`)];
+}
+
+function checkSize(payloadText: string): readonly ContentFault[] {
+  const bytes = Buffer.byteLength(payloadText);
+  if (bytes <= payloadBytesMax) return [];
+  const message = `payload is ${bytes} bytes of JSON; the limit is ${payloadBytesMax}`;
+  return [fault(["payload"], message, "too_long")];
+}
+
+/** The reference, or null with a fault added when it is malformed or of a kind that the field does not take. */
+function readReference(
+  field: TypedReferenceField | "vendor_ref",
+  text: string | null,
+  kinds: readonly ReferenceKind[],
+  faults: ContentFault[],
+): Reference | null {
+  if (text === null) return null;
+  if (!isStorable(text)) {
+    faults.push(fault([field], `${field} holds a character that is not text`));
+    return null;
+  }
+  const parsed = parseReference(text);
+  if (!parsed.isValid) {
+    const message = `${field} is ${quoted(text)}, which is no reference: ${parsed.reason}`;
+    faults.push(fault([field], message));
+    return null;
+  }
+  const { reference } = parsed;
+  if (kinds.includes(reference.kind)) return reference;
+  faults.push(
+    fault([field], `${field} refers to kind ${reference.kind}; it must be of kind ${kinds.join(" or ")}`),
+  );
+  return null;
+}

@@ -1,0 +1,34 @@
+// The hash of a record is that of its canonical JSON, with every field: what was stored before stays a retry's.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FeedbackContent } from "../../base/domain/feedback.ts";
+import type { JsonObject } from "../../base/domain/trajectory.ts";
+import { jsonHash } from "./canonical-json.ts";
+import { contentHash } from "./content-hash.ts";
+
+const content: FeedbackContent = {
+  projectId: "team/games",
+  vendorRef: 'hone:///team/games/call/"1"',
+  feedbackType: "score",
+  payload: { z: [{ b: 1, a: "\u2028" }], a: null },
+  creator: "é",
+  annotationRef: null,
+  runnableRef: "hone:///team/games/op/judge:d",
+  callRef: null,
+  triggerRef: null,
+  queueId: "q",
+};
+
+test("the hash is that of the content's canonical JSON", () => {
+  // The content is JSON.
+  assert.equal(contentHash(content), jsonHash(content as unknown as JsonObject));
+  // By Python's json and hashlib, with sorted keys.
+  assert.equal(contentHash(content), "1033ad442547ba7867a1bf46bc47db5ab06878734b5998b9d19f62b014d722e0");
+});
+
+test("every field counts", () => {
+  const changed = Object.keys(content).map((field) =>
+    contentHash({ ...content, [field]: field === "payload" ? { z: 1 } : "other" }),
+  );
+  assert.equal(new Set([...changed, contentHash(content)]).size, Object.keys(content).length + 1);
+});

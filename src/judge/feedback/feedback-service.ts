@@ -1,0 +1,297 @@
+// Creating and replacing feedback records: checks, ids, times and authors. Stores nothing itself.
+import { type Caller, foreignMessage, mayReach } from "../../base/domain/access.ts";
+import { present } from "../../base/domain/assert.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { FeedbackContent, FeedbackRecord, FeedbackRevision } from "../../base/domain/feedback.ts";
+import {
+  type CheckedFeedback,
+  type FeedbackBatch,
+  type PackForm,
+  recordsIn,
+} from "../../base/domain/feedback-query/feedback-batch.ts";
+import type { FeedbackAuthor, FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
+import type { FeedbackQuery, FeedbackResult } from "../../base/domain/feedback-query/feedback-query.ts";
+import type { QueryLimits } from "../../base/domain/feedback-query/query-limits.ts";
+import { newUuid7 } from "../../base/domain/ids.ts";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
+import { parseProjectId } from "../../base/domain/project.ts";
+import type { StorageRoom } from "../../base/domain/retention/storage-room.ts";
+import { type ErrorCode, type Fault, notFound, ServiceError } from "../../base/domain/service-error.ts";
+import { defaultsOf, type SettingsOf } from "../../base/domain/settings.ts";
+import { checkQueues, type QueueSource } from "./check-queues.ts";
+import { AnnotationSpecs, type SpecSource } from "./specs/annotation-specs.ts";
+import { quoted, type ContentFault } from "./content-fault.ts";
+import { checkContent, checkedFeedback, type FeedbackInput } from "./check-content.ts";
+import { inTurns } from "./in-turns.ts";
+import { feedbackStatistics, type FeedbackStatistics } from "./reading/feedback-statistics.ts";
+import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
+import { feedbackSettings, queryLimits } from "./settings.ts";
+
+export interface FeedbackService {
+  /** How batches are packed; see {@link FeedbackStore.packForm}. */
+  readonly packForm: PackForm;
+  /**
+   * Stores all records or none; a retry answers as the first time. How many a batch may hold is checked by the caller.
+   *
+   * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
+   *   other content (`batch`, its index, the field)
+   */
+  createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
+  /** As a batch of one, with faults located by their field alone. @throws ServiceError also `invalid`, with every fault */
+  create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
+  /**
+   * Replaces everything of a record but its id and its time.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, or `not_found` when the input's project has no such record
+   */
+  replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
+  /** What one query may ask. */
+  readonly queryLimits: QueryLimits;
+  /** The records that a query is about; see {@link FeedbackStore.query}. @throws ServiceError `invalid`, `forbidden` too */
+  query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
+  /**
+   * All records of a selection in the order in which they were stored, in pages, some of them empty.
+   *
+   * @throws ServiceError as `query`
+   */
+  pages(
+    selection: RecordSelection,
+    caller: Caller,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<readonly FeedbackRecord[], void>;
+  /** @throws ServiceError as `query` */
+  statistics(
+    selection: Pick<FeedbackQuery, "projectId" | "condition">,
+    caller: Caller,
+    options: { readonly signal: AbortSignal },
+  ): Promise<FeedbackStatistics>;
+  /** Removes records for good; ids that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
+  delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
+  /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
+}
+
+/** What became of a batch: all of it is new, or each record as it is stored, in order. */
+export type CreatedBatch =
+  | { readonly kind: "new"; readonly createdAt: Date }
+  | { readonly kind: "stored"; readonly records: readonly FeedbackRecord[] };
+
+export interface FeedbackDependencies {
+  readonly store: FeedbackStore;
+  /** What `queue_id` names. */
+  readonly queues: QueueSource;
+  /** What annotations are held to. */
+  readonly specs: SpecSource;
+  readonly clock: Clock;
+  /** Whether an entity may store more; it may unless given. */
+  readonly room?: StorageRoom;
+}
+
+export function createFeedbackService(
+  dependencies: FeedbackDependencies,
+  settings: SettingsOf<typeof feedbackSettings> = defaultsOf(feedbackSettings),
+): FeedbackService {
+  const limits = queryLimits(settings);
+  return {
+    queryLimits: limits,
+    packForm: dependencies.store.packForm,
+    createBatch: (batch, caller) => createBatch(dependencies, batch, caller),
+    create: async (item, caller) => {
+      const checked = check(item, caller);
+      await checkQueues([{ ...item, location: singleLocation }], dependencies.queues);
+      await holdToSpecs({ ...dependencies, tenant: caller.entity }, [checked], () => singleLocation);
+      await requireRoom(dependencies, [item.projectId]);
+      const id = item.id ?? newUuid7(dependencies.clock);
+      const record = recordOf({ ...checked, id }, newAuthor(dependencies, caller));
+      try {
+        return (await dependencies.store.create([record]))[0];
+      } catch (error) {
+        throw relocated(error, "conflict", ([_index, ...field]) => field);
+      }
+    },
+    replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
+    query: async (query, caller) => {
+      const entity = requireProject(query.projectId, caller);
+      return await dependencies.store.query(query, { entity, timeMs: limits.timeMs });
+    },
+    pages: (selection, caller, options) => {
+      const entity = requireProject(selection.projectId, caller);
+      return recordPages(dependencies.store, selection, { entity, timeMs: limits.timeMs }, options);
+    },
+    statistics: async (selection, caller, options) => {
+      const entity = requireProject(selection.projectId, caller);
+      return await feedbackStatistics(dependencies, selection, { entity, timeMs: limits.timeMs }, options);
+    },
+    delete: async (projectId, ids, caller) => {
+      requireProject(projectId, caller);
+      await dependencies.store.delete(projectId, ids);
+    },
+    history: async (projectId, id, page, caller) => {
+      requireProject(projectId, caller);
+      const { store } = dependencies;
+      if ((await store.find(projectId, id)) === null) throw notFound("feedback record", id);
+      return await store.history(projectId, id, page);
+    },
+  };
+}
+
+/** @returns its entity @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's */
+function requireProject(projectId: string, caller: Caller): string {
+  const project = parseProjectId(projectId);
+  if (project === null) {
+    const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
+    throw invalid([{ location: ["project_id"], message, type: "value_error" }]);
+  }
+  refuseForeign([{ projectId, location: singleLocation }], caller);
+  return project.entity;
+}
+
+async function createBatch(
+  dependencies: FeedbackDependencies,
+  batch: FeedbackBatch,
+  caller: Caller,
+): Promise<CreatedBatch> {
+  const { store, queues, clock } = dependencies;
+  const locationAt = (index: number): readonly string[] => ["batch", String(index)];
+  const placed = <Item extends { readonly index: number }>(item: Item) => ({
+    ...item,
+    location: locationAt(item.index),
+  });
+  refuseForeign(batch.projects.map(placed), caller);
+  await checkQueues(batch.queued.map(placed), queues);
+  if (batch.hasAnnotations)
+    await holdToSpecs({ ...dependencies, tenant: caller.entity }, [...recordsIn(batch)], locationAt);
+  await requireRoom(
+    dependencies,
+    batch.projects.map(({ projectId }) => projectId),
+  );
+  const author = newAuthor(dependencies, caller);
+  if (batch.count === 0 || (await store.createBatch(batch, author))) return { kind: "new", ...author };
+  const records = await inTurns(recordsIn(batch), (one) => recordOf(one, author), {
+    clock,
+    tenant: caller.entity,
+  });
+  try {
+    return { kind: "stored", records: await store.create(records) };
+  } catch (error) {
+    throw relocated(error, "conflict", (field) => ["batch", ...field]);
+  }
+}
+
+async function replace(
+  dependencies: FeedbackDependencies,
+  feedbackId: string,
+  input: FeedbackInput,
+  caller: Caller,
+): Promise<FeedbackRecord> {
+  const { store, queues, clock } = dependencies;
+  const otherId: readonly Fault[] =
+    input.id === null || input.id === feedbackId
+      ? []
+      : [
+          {
+            location: ["id"],
+            message: `id is ${quoted(input.id)} and feedback_id is ${quoted(feedbackId)}; a replacement keeps the id, so leave it out`,
+            type: "value_error",
+          },
+        ];
+  const checked = check(input, caller, otherId);
+  await checkQueues([{ ...input, location: singleLocation }], queues);
+  await holdToSpecs({ ...dependencies, tenant: caller.entity }, [checked], () => singleLocation);
+  await requireRoom(dependencies, [input.projectId]);
+  const { content, contentHash } = checked;
+  const replacement = { ...content, vendorUserId: caller.owner, contentHash };
+  const record = await store.replace(input.projectId, feedbackId, replacement, clock.now());
+  if (record === null) throw notFound("feedback record", feedbackId);
+  return record;
+}
+
+/** @throws ServiceError `full` where the entity of a project has as much as it may have */
+async function requireRoom(
+  { room }: Pick<FeedbackDependencies, "room">,
+  projectIds: readonly string[],
+): Promise<void> {
+  if (room === undefined) return;
+  const entities = projectIds.map((id) => present(parseProjectId(id), "a checked project id").entity);
+  for (const entity of new Set(entities)) await room.require(entity);
+}
+
+/** Refuses annotations that do not hold to the specs that they name, where these are stored. */
+async function holdToSpecs(
+  { specs, clock, tenant }: FeedbackDependencies & { readonly tenant: string },
+  checked: readonly Pick<CheckedFeedback, "content">[],
+  locationOf: (index: number) => readonly string[],
+): Promise<void> {
+  const contents = checked.map(({ content }) => content);
+  const named = await AnnotationSpecs.of(contents, specs);
+  if (named.areNone) return;
+  const work = (content: FeedbackContent, index: number): readonly Fault[] =>
+    located(named.faultsOf(content), locationOf(index));
+  const faults = (await inTurns(contents, work, { clock, tenant })).flat();
+  if (faults.length > 0) throw invalid(faults);
+}
+
+/** A single record is what the caller gave, so its fields are located by themselves. */
+const singleLocation: readonly string[] = [];
+
+/** @throws ServiceError `invalid` with all faults together, then `forbidden` for what the caller may not reach */
+function check(
+  input: FeedbackInput,
+  caller: Caller,
+  moreFaults: readonly Fault[] = [],
+): Omit<CheckedFeedback, "id"> {
+  const found = checkContent(input);
+  const faults = [...located(found.faults, []), ...moreFaults];
+  if (faults.length > 0) throw invalid(faults);
+  refuseForeign([{ projectId: input.projectId, location: singleLocation }], caller);
+  return checkedFeedback(found);
+}
+
+/** The faults of a record, which stands at a location. */
+function located(faults: readonly ContentFault[], location: readonly string[]): readonly Fault[] {
+  return faults.map(({ path, ...fault }) => ({ location: [...location, ...path], ...fault }));
+}
+
+function invalid(faults: readonly Fault[]): ServiceError {
+  const [first] = faults;
+  const where = first.location.join(".");
+  const others = faults.length === 1 ? "" : ` (and ${faults.length - 1} more)`;
+  return new ServiceError({ code: "invalid", message: `${where}: ${first.message}${others}.`, faults });
+}
+
+function refuseForeign(
+  projects: readonly { readonly projectId: string; readonly location: readonly string[] }[],
+  caller: Caller,
+): void {
+  for (const { projectId, location } of projects) {
+    const owned = present(parseProjectId(projectId), "a checked project id");
+    if (mayReach(caller, owned)) continue;
+    const message = foreignMessage(caller, owned, `The project ${quoted(projectId)}`);
+    throw new ServiceError({
+      code: "forbidden",
+      faults: [{ location: [...location, "project_id"], message, type: "forbidden" }],
+    });
+  }
+}
+
+function newAuthor({ clock }: FeedbackDependencies, { owner }: Caller): FeedbackAuthor {
+  return { createdAt: clock.now(), vendorUserId: owner };
+}
+
+function recordOf(
+  { id, content, contentHash }: CheckedFeedback,
+  { createdAt, vendorUserId }: FeedbackAuthor,
+): FeedbackRecord {
+  return { ...content, id, contentHash, createdAt, vendorUserId };
+}
+
+/** The store names a record's index and field; `locationOf` makes it what this service's caller knows. Other codes stay. */
+function relocated(
+  error: unknown,
+  code: ErrorCode,
+  locationOf: (field: readonly string[]) => readonly string[],
+): unknown {
+  if (!(error instanceof ServiceError) || error.code !== code) return error;
+  const faults = error.faults.map((fault) => ({ ...fault, location: locationOf(fault.location) }));
+  return new ServiceError({ code, message: error.message, faults, cause: error });
+}

@@ -1,0 +1,198 @@
+// The feedback types whose payload is known: reactions, notes, annotations and outputs of runnables. Other types take
+// any object and any reference, and are not checked here.
+import { unreachable } from "../../base/domain/assert.ts";
+import type { FeedbackContent } from "../../base/domain/feedback.ts";
+import type { JsonObject } from "../../base/domain/trajectory.ts";
+import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
+import { normaliseReaction } from "./reaction.ts";
+import type { Reference, ReferenceKind } from "./references.ts";
+
+/** The four references that only some types take. */
+export type TypedReferenceField = "annotation_ref" | "runnable_ref" | "call_ref" | "trigger_ref";
+
+/** What a record's fields hold; null where unset, or where its own fault was found already. */
+export type TypedReferences = { readonly [Field in TypedReferenceField]: Reference | null };
+
+export interface KnownPayloadCheck {
+  readonly faults: readonly ContentFault[];
+  /** As it is stored: what was sent, and for reactions the normal forms. */
+  readonly payload: JsonObject;
+}
+
+const noteLengthMax = 1024;
+
+type KnownType =
+  | { readonly kind: "reaction" }
+  | { readonly kind: "note" }
+  | { readonly kind: "other" }
+  | { readonly kind: "annotation" | "runnable"; readonly name: string };
+
+/** Which kinds each reference may have: those of the interface, but known clients also score with objects. */
+export function referenceKinds(feedbackType: string): {
+  readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
+} {
+  const { kind } = knownTypeOf(feedbackType);
+  if (kind === "other") {
+    const any: readonly ReferenceKind[] = ["object", "op", "call"];
+    return { annotation_ref: any, runnable_ref: any, call_ref: any, trigger_ref: any };
+  }
+  return {
+    annotation_ref: ["object"],
+    runnable_ref: kind === "runnable" ? ["op", "object"] : ["op"],
+    call_ref: ["call"],
+    trigger_ref: ["object"],
+  };
+}
+
+/** Checks payload and references against what the type asks for. Unset references are null in `content`. */
+export function checkKnownPayload(content: FeedbackContent, references: TypedReferences): KnownPayloadCheck {
+  const { payload } = content;
+  const type = knownTypeOf(content.feedbackType);
+  switch (type.kind) {
+    case "reaction": {
+      const { faults, payload: normal } = checkReaction(payload);
+      return {
+        faults: [...faults, ...refuseReferences(content, allReferenceFields, "a reaction")],
+        payload: normal,
+      };
+    }
+    case "note":
+      return {
+        faults: [...checkNote(payload), ...refuseReferences(content, allReferenceFields, "a note")],
+        payload,
+      };
+    case "annotation":
+      return { faults: checkAnnotation(content, type.name, references.annotation_ref), payload };
+    case "runnable":
+      return { faults: checkRunnable(content, type.name, references.runnable_ref), payload };
+    case "other":
+      return { faults: [], payload };
+    default:
+      return unreachable(type);
+  }
+}
+
+/** The name of the spec that feedback of the type answers; null for feedback of another kind. */
+export function annotationNameOf(feedbackType: string): string | null {
+  const type = knownTypeOf(feedbackType);
+  return type.kind === "annotation" ? type.name : null;
+}
+
+function knownTypeOf(feedbackType: string): KnownType {
+  const match = /^(?:vendor|wandb)\.(reaction\.1$|note\.1$|annotation|runnable)(.*)$/s.exec(feedbackType);
+  if (match === null) return { kind: "other" };
+  const [, known, rest] = match;
+  if (known === "reaction.1") return { kind: "reaction" };
+  if (known === "note.1") return { kind: "note" };
+  // Without a dot there is no name, and nothing that a reference could be compared with.
+  const name = rest.startsWith(".") ? rest.slice(1) : "";
+  return { kind: known === "annotation" ? "annotation" : "runnable", name };
+}
+
+function checkReaction(payload: JsonObject): KnownPayloadCheck {
+  const { emoji } = payload;
+  const path = ["payload", "emoji"];
+  if (emoji === undefined) return { faults: [missing(path)], payload };
+  if (typeof emoji !== "string") {
+    return { faults: [fault(path, `emoji is ${typeof emoji}; it must be a string`, "string_type")], payload };
+  }
+  const normal = normaliseReaction(emoji);
+  if ("emojiCount" in normal) {
+    const message = `emoji must hold exactly one emoji; it holds ${normal.emojiCount}`;
+    return { faults: [fault(path, message)], payload };
+  }
+  const { alias, detoned, detonedAlias } = normal;
+  return { faults: [], payload: { ...payload, alias, detoned, detoned_alias: detonedAlias } };
+}
+
+function checkNote(payload: JsonObject): readonly ContentFault[] {
+  const { note } = payload;
+  const path = ["payload", "note"];
+  if (note === undefined) return [missing(path)];
+  if (typeof note !== "string") {
+    return [fault(path, `note is ${typeof note}; it must be a string`, "string_type")];
+  }
+  const length = characterCount(note);
+  if (length === 0)
+    return [fault(path, "note is empty; it must have at least 1 character", "string_too_short")];
+  if (length <= noteLengthMax) return [];
+  return [fault(path, `note has ${length} characters; the limit is ${noteLengthMax}`, "string_too_long")];
+}
+
+function checkAnnotation(
+  content: FeedbackContent,
+  name: string,
+  reference: Reference | null,
+): readonly ContentFault[] {
+  if (name === "") return [typeWithoutName(content.feedbackType, "annotation")];
+  const faults: ContentFault[] = [];
+  if (!("value" in content.payload)) faults.push(missing(["payload", "value"]));
+  if (content.annotationRef === null) {
+    faults.push(missing(["annotation_ref"], "annotation_ref is required for annotation feedback"));
+  }
+  if (reference === null) return faults;
+  faults.push(...checkName("annotation_ref", reference, name));
+  if (`${reference.entity}/${reference.project}` !== content.projectId) {
+    const message = `annotation_ref is of the project ${quoted(`${reference.entity}/${reference.project}`)}, project_id is ${quoted(content.projectId)}; they must be the same`;
+    faults.push(fault(["annotation_ref"], message));
+  }
+  return faults;
+}
+
+function checkRunnable(
+  content: FeedbackContent,
+  name: string,
+  reference: Reference | null,
+): readonly ContentFault[] {
+  if (name === "") return [typeWithoutName(content.feedbackType, "runnable")];
+  const faults = [...refuseReferences(content, ["annotation_ref"], "feedback of a runnable")];
+  if (!("output" in content.payload)) faults.push(missing(["payload", "output"]));
+  if (content.runnableRef === null) {
+    faults.push(missing(["runnable_ref"], "runnable_ref is required for runnable feedback"));
+  }
+  if (reference === null) return faults;
+  faults.push(...checkName("runnable_ref", reference, name));
+  if (reference.kind === "op" && content.callRef === null) {
+    faults.push(missing(["call_ref"], "call_ref is required for runnable feedback on ops"));
+  }
+  return faults;
+}
+
+function checkName(field: TypedReferenceField, reference: Reference, name: string): readonly ContentFault[] {
+  if (reference.kind === "call" || reference.name === name) return [];
+  const message = `${field} names ${quoted(reference.name)}; feedback_type asks for ${quoted(name)}`;
+  return [fault([field], message)];
+}
+
+function typeWithoutName(feedbackType: string, known: string): ContentFault {
+  const message = `${quoted(feedbackType)} is no ${known} type; write <maker>.${known}.<name>`;
+  return fault(["feedback_type"], message);
+}
+
+const allReferenceFields: readonly TypedReferenceField[] = [
+  "annotation_ref",
+  "runnable_ref",
+  "call_ref",
+  "trigger_ref",
+];
+
+function refuseReferences(
+  content: FeedbackContent,
+  fields: readonly TypedReferenceField[],
+  owner: string,
+): readonly ContentFault[] {
+  const values = {
+    annotation_ref: content.annotationRef,
+    runnable_ref: content.runnableRef,
+    call_ref: content.callRef,
+    trigger_ref: content.triggerRef,
+  };
+  return fields
+    .filter((field) => values[field] !== null)
+    .map((field) => fault([field], `${field} is not allowed on ${owner}; leave it out`));
+}
+
+/** Code points: what people and other languages count. */
+export function characterCount(text: string): number {
+  return Array.from(text).length;
+}

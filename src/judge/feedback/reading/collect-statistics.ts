@@ -1,0 +1,105 @@
+// What payloads hold, record by record, in memory that has a limit whatever the records are.
+import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
+import { searchableText } from "../../../base/domain/feedback-query/values.ts";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { NumberRoom } from "./number-summary.ts";
+import { PathCollector, type PathStatistics } from "./path-statistics.ts";
+
+/** Of the records of a type that were read. */
+export interface PayloadStatistics {
+  readonly count: number;
+  /** The most frequent first. */
+  readonly paths: readonly PathStatistics[];
+  /** Values of which nothing is said: there are too many paths, they are too long, or a record has too many values. */
+  readonly otherCount: number;
+}
+
+const pathsMax = 100;
+/** In characters. */
+const pathLengthMax = 1024;
+/** How deep objects are looked into, and how many values of one record are looked at. */
+const depthMax = 16;
+const valuesMax = 1000;
+/** Numbers that are kept of all paths together: 8 MiB. */
+const numbersMax = 1 << 20;
+
+/** Collects over the records of some types; others are passed over. */
+export class StatisticsCollector {
+  readonly #types: ReadonlyMap<string, TypeCollector>;
+
+  /** @param types as queries see them */
+  constructor(types: readonly string[]) {
+    const room: NumberRoom = { left: numbersMax };
+    this.#types = new Map(types.map((type) => [type, new TypeCollector(room)]));
+  }
+
+  add({ feedbackType, payload }: Pick<FeedbackRecord, "feedbackType" | "payload">): void {
+    this.#types.get(searchableText(feedbackType))?.add(payload);
+  }
+
+  /** Of a type that it was made with. */
+  of(feedbackType: string): PayloadStatistics {
+    return this.#types.get(feedbackType)?.result() ?? { count: 0, paths: [], otherCount: 0 };
+  }
+}
+
+class TypeCollector {
+  readonly #room: NumberRoom;
+  readonly #paths = new Map<string, PathCollector>();
+  #count = 0;
+  #otherCount = 0;
+
+  constructor(room: NumberRoom) {
+    this.#room = room;
+  }
+
+  add(payload: JsonObject): void {
+    this.#count += 1;
+    let left = valuesMax;
+    for (const [path, value] of leavesOf(payload)) {
+      left -= 1;
+      if (left < 0) {
+        this.#otherCount += 1;
+        return;
+      }
+      this.#pathOf(path)?.add(value);
+    }
+  }
+
+  result(): PayloadStatistics {
+    const paths = [...this.#paths.values()].map((path) => path.result());
+    return {
+      count: this.#count,
+      paths: paths.sort((one, other) => other.count - one.count),
+      otherCount: this.#otherCount,
+    };
+  }
+
+  #pathOf(path: string): PathCollector | null {
+    let collector = this.#paths.get(path);
+    if (collector === undefined && (this.#paths.size === pathsMax || path.length > pathLengthMax)) {
+      this.#otherCount += 1;
+      return null;
+    }
+    collector ??= new PathCollector(path, this.#room);
+    this.#paths.set(path, collector);
+    return collector;
+  }
+}
+
+/** The values of an object and of the objects in it, with their paths; a list is one value. */
+function* leavesOf(
+  object: JsonObject,
+  steps: readonly PathStep[] = [],
+): Generator<readonly [string, Json], void> {
+  for (const [name, value] of Object.entries(object)) {
+    const path = [...steps, name];
+    if (!isObject(value)) yield [pathText(path), value];
+    else if (path.length < depthMax) yield* leavesOf(value, path);
+  }
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,75 @@
+// What is at one place of payloads: of which kinds its values are, its numbers, and how often each value comes where there
+// are few of them.
+import type { Json } from "../../../base/domain/trajectory.ts";
+import { NumberCollector, type NumberRoom, type NumberSummary } from "./number-summary.ts";
+
+export const valueKinds = ["number", "text", "boolean", "null", "list"] as const;
+export type ValueKind = (typeof valueKinds)[number];
+
+export interface PathStatistics {
+  /** As queries name it, without `payload.`. */
+  readonly path: string;
+  /** Records that have it. */
+  readonly count: number;
+  readonly kinds: Readonly<Partial<Record<ValueKind, number>>>;
+  readonly numbers: NumberSummary | null;
+  /** The most frequent first; null where there are more than can be told, or they are long. */
+  readonly values: readonly ValueCount[] | null;
+}
+
+export interface ValueCount {
+  readonly value: string | number | boolean;
+  readonly count: number;
+}
+
+/** Different values that are counted of one place, and characters of a text among them. */
+const valuesMax = 50;
+const textLengthMax = 200;
+
+export class PathCollector {
+  readonly #path: string;
+  readonly #numbers: NumberCollector;
+  readonly #kinds: Partial<Record<ValueKind, number>> = {};
+  /** Null once there are too many. */
+  #values: Map<string | number | boolean, number> | null = new Map();
+  #count = 0;
+
+  constructor(path: string, room: NumberRoom) {
+    this.#path = path;
+    this.#numbers = new NumberCollector(room);
+  }
+
+  add(value: Json): void {
+    this.#count += 1;
+    const kind = kindOf(value);
+    this.#kinds[kind] = (this.#kinds[kind] ?? 0) + 1;
+    if (typeof value === "number") this.#numbers.add(value);
+    if (typeof value === "number" || typeof value === "string" || typeof value === "boolean")
+      this.#countValue(value);
+  }
+
+  result(): PathStatistics {
+    const counted = [...(this.#values ?? [])].map(([value, count]) => ({ value, count }));
+    return {
+      path: this.#path,
+      count: this.#count,
+      kinds: this.#kinds,
+      numbers: this.#numbers.summary(),
+      values: this.#values === null ? null : counted.sort((one, other) => other.count - one.count),
+    };
+  }
+
+  #countValue(value: string | number | boolean): void {
+    if (this.#values === null) return;
+    const isLong = typeof value === "string" && value.length > textLengthMax;
+    this.#values.set(value, (this.#values.get(value) ?? 0) + 1);
+    if (isLong || this.#values.size > valuesMax) this.#values = null;
+  }
+}
+
+function kindOf(value: Json): ValueKind {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "list";
+  const type = typeof value;
+  return type === "number" || type === "boolean" ? type : "text";
+}

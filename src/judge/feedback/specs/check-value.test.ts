@@ -1,0 +1,122 @@
+// Values against schemas: the official suite of JSON Schema 2020-12, faults with their places, and schemas that ask for too much.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { Json } from "../../../base/domain/trajectory.ts";
+import { checkValue } from "./check-value.ts";
+import { readFieldSchema } from "./field-schema.ts";
+
+interface Group {
+  readonly name: string;
+  readonly schema: Json;
+  readonly tests: readonly {
+    readonly description: string;
+    readonly data: Json;
+    readonly valid: boolean;
+  }[];
+}
+
+const groups = readFileSync("test/fixtures/json-schema-suite/draft2020-12.jsonl", "utf8")
+  .trimEnd()
+  .split("\n")
+  // The shape of the suite's lines is their maker's.
+  .map((line) => JSON.parse(line) as Group);
+
+/** The places and messages of what is wrong with a value. */
+function faultsOf(schema: Json, value: Json): readonly string[] {
+  const { schema: read, faults } = readFieldSchema(schema);
+  assert.ok(read !== null, JSON.stringify(faults));
+  return checkValue(read, value).map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+/** What is wrong with a schema itself. */
+function refusalsOf(schema: Json): readonly string[] {
+  return readFieldSchema(schema).faults.map(({ path, message }) => `${path.join("/")}: ${message}`);
+}
+
+test("every group of the official suite is refused, or right in every test", () => {
+  const refused: string[] = [];
+  for (const { name, schema, tests } of groups) {
+    // Formats are annotations here, as the standard has them unless a vocabulary asks for more.
+    if (name.startsWith("optional/format")) continue;
+    const { schema: read, faults } = readFieldSchema(schema);
+    if (read === null) refused.push(`${name}: ${faults[0].path.at(-1)}`);
+    else {
+      for (const { description, data, valid } of tests) {
+        assert.equal(checkValue(read, data).length === 0, valid, `${name}: ${description}`);
+      }
+    }
+  }
+  const subjects = [...new Set(refused.map((line) => line.slice(line.lastIndexOf(": ") + 2)))].sort();
+  assert.deepEqual(subjects, [
+    "$dynamicRef",
+    "$id",
+    "$ref",
+    // Patterns that the standard's dialect does not have, or that are not matched in bounded time.
+    "\\p{Letter}cole",
+    "dependencies",
+    "pattern",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+  ]);
+  assert.ok(groups.length - refused.length > 200, `${refused.length} of ${groups.length} are refused`);
+});
+
+test("faults say what is wrong, where, and what is allowed", () => {
+  assert.deepEqual(faultsOf({ type: "integer", minimum: 1, maximum: 5 }, 9), [
+    ": 9 is greater than the maximum of 5",
+  ]);
+  const schema = {
+    type: "object",
+    properties: { tone: { enum: ["warm", "cold"] }, marks: { items: { type: "number" }, maxItems: 2 } },
+    required: ["tone", "why"],
+    additionalProperties: false,
+  };
+  assert.deepEqual(
+    faultsOf(schema, { tone: "hot", marks: [1, "2", 3], else: 1 }),
+    [
+      'tone: "hot" is none of "warm", "cold"',
+      'marks.1: "2" is not of type number',
+      "marks: the list has 3 items; the most is 2",
+      'the object lacks the property "why"',
+      "else: is a property that the schema does not name",
+    ].map((line) => (line.startsWith("the object") ? `: ${line}` : line)),
+  );
+  assert.deepEqual(faultsOf({ pattern: "^a+$", maxLength: 3 }, "baaaa"), [
+    ': "baaaa" does not match the pattern "^a+$"',
+    ': "baaaa" has 5 characters; the most is 3',
+  ]);
+});
+
+test("a schema whose keywords have other forms is refused with every place", () => {
+  assert.deepEqual(
+    refusalsOf({ type: "int", minimum: "1", properties: { a: { pattern: "(" }, b: 3 }, $ref: "#/$defs/none" })
+      .length,
+    5,
+  );
+  assert.deepEqual(refusalsOf([]), [": the list is no schema; write an object or a boolean"]);
+  const [pattern] = refusalsOf({ items: { pattern: "(a)\\1" } });
+  assert.match(pattern, /^items\/pattern: the pattern "\(a\)\\\\1" is not taken: .*back reference/);
+  assert.match(refusalsOf({ enum: "x".repeat(70_000) })[0], /70011 characters of JSON; the limit is 65536/);
+});
+
+test("patterns that make other engines search for ever take no time that grows with more than the text", () => {
+  const schema = { pattern: "^(a+)+$" };
+  assert.equal(faultsOf(schema, `${"a".repeat(100_000)}b`).length, 1);
+  assert.equal(faultsOf(schema, "a".repeat(100_000)).length, 0);
+});
+
+test("a schema that asks for too much work is given up, and says so", () => {
+  const doubling = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [
+      `d${index}`,
+      { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+    ]),
+  );
+  const schema = { $defs: { ...doubling, d30: { type: "integer" } }, $ref: "#/$defs/d0" };
+  assert.match(faultsOf(schema, 1)[0], /cannot be checked: .*more than 200000 steps/);
+  assert.match(faultsOf({ $ref: "#" }, 1)[0], /cannot be checked: .*without end/);
+  const wide = { items: { enum: Array.from({ length: 5000 }, (_, index) => `${index}`) } };
+  assert.deepEqual(faultsOf(wide, Array(20).fill("4999")), []);
+  assert.match(faultsOf(wide, Array(200).fill("4999"))[0], /more than 200000 steps/);
+});

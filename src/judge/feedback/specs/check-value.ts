@@ -1,0 +1,100 @@
+// Holds a value to a schema that was read, within a bounded number of steps: a small schema can ask for very much work.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { Json } from "../../../base/domain/trajectory.ts";
+import { isObject, shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
+import { isKeyword } from "./schema-keywords.ts";
+import { valueRules, type Walk } from "./value-rules.ts";
+
+/** Keywords that are applied to one value, or as much other work: some tens of milliseconds. */
+const stepsMax = 200_000;
+const faultsMax = 20;
+/** References that lead on without going deeper into the value, in a row. */
+const depthMax = 400;
+
+/** What of the value does not hold to the schema, each with its place in the value; empty where all does. */
+export function checkValue(schema: FieldSchema, value: Json): readonly SchemaFault[] {
+  const check = new ValueCheck(schema);
+  try {
+    check.visit(schema.root, value, []);
+  } catch (error) {
+    // What a pattern costs too much says so itself.
+    if (!(error instanceof ServiceError)) throw error;
+    return [{ path: [], message: `cannot be checked: ${error.message}` }];
+  }
+  return check.faults;
+}
+
+class ValueCheck {
+  readonly faults: SchemaFault[] = [];
+  readonly #schema: FieldSchema;
+  #stepsLeft = stepsMax;
+  #depth = 0;
+  /** Within a schema that is only tried: whether it fits is all that is asked. */
+  #isTrial = false;
+  #trialFails = false;
+
+  constructor(schema: FieldSchema) {
+    this.#schema = schema;
+  }
+
+  visit(schema: Json, value: Json, path: readonly string[]): void {
+    this.#spend(1);
+    if (this.#isDone) return;
+    if (schema === false) return this.#report(value, path, "is excluded by the schema");
+    if (!isObject(schema)) return;
+    this.#depth += 1;
+    if (this.#depth > depthMax) throw tooMuch("leads from schema to schema without end");
+    const walk: Walk = {
+      schema,
+      fault: (message, ...below) =>
+        this.#report(below.length > 0 ? undefined : value, [...path, ...below], message),
+      visit: (inner, member, ...below) =>
+        this.visit(inner, member, below.length > 0 ? [...path, ...below] : path),
+      fits: (inner, member) => this.#fits(inner, member),
+      target: (reference) => this.#schema.targets.get(reference) ?? true,
+      matches: (pattern, text) => {
+        this.#spend(1 + (text.length >>> 4));
+        return this.#schema.patterns.read(pattern).isIn(text);
+      },
+      spend: (steps) => this.#spend(steps),
+    };
+    for (const [name, wanted] of Object.entries(schema)) {
+      if (!isKeyword(name)) continue;
+      this.#spend(1);
+      valueRules[name](wanted, value, walk);
+      if (this.#isDone) break;
+    }
+    this.#depth -= 1;
+  }
+
+  /** Whether one more fault would say nothing new. */
+  get #isDone(): boolean {
+    return this.#isTrial ? this.#trialFails : this.faults.length >= faultsMax;
+  }
+
+  #fits(schema: Json, value: Json): boolean {
+    const outer = { isTrial: this.#isTrial, fails: this.#trialFails };
+    this.#isTrial = true;
+    this.#trialFails = false;
+    this.visit(schema, value, []);
+    const fits = !this.#trialFails;
+    this.#isTrial = outer.isTrial;
+    this.#trialFails = outer.fails;
+    return fits;
+  }
+
+  /** @param value undefined where the fault is of the name alone */
+  #report(value: Json | undefined, path: readonly string[], message: string): void {
+    if (this.#isTrial) this.#trialFails = true;
+    else this.faults.push({ path, message: value === undefined ? message : `${shown(value)} ${message}` });
+  }
+
+  #spend(steps: number): void {
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw tooMuch(`asks for more than ${stepsMax} steps with this value`);
+  }
+}
+
+function tooMuch(what: string): ServiceError {
+  return new ServiceError({ code: "invalid", message: `the spec's schema ${what}; make it simpler` });
+}

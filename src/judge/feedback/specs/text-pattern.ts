@@ -1,0 +1,57 @@
+// The regular expressions of a spec's schema, matched in time that grows with the text alone: whoever publishes a spec could
+// else have a server search for ever (ReDoS).
+import { Automaton, deadState, type LexerState } from "../../../lib/constraints/regex/automaton.ts";
+import { plainSpelling } from "../../../lib/constraints/regex/characters/spelling.ts";
+import { matchAnywhere } from "../../../lib/constraints/regex/express-pattern.ts";
+import { Expressions } from "../../../lib/constraints/regex/expressions.ts";
+import {
+  defaultGrammarLimits,
+  StepBudget,
+  withinStack,
+  type GrammarLimits,
+} from "../../../lib/constraints/regex/limits.ts";
+import { parsePattern } from "../../../lib/constraints/regex/parse-pattern.ts";
+
+/** Of all patterns of a schema together, with all that is matched by them in one request: about 20 ms. */
+const limits: GrammarLimits = { ...defaultGrammarLimits, compileSteps: 20_000, states: 2000 };
+
+/** The patterns of one schema, which share a budget. */
+export class TextPatterns {
+  readonly #budget = new StepBudget(limits);
+  readonly #known = new Map<string, TextPattern>();
+
+  /**
+   * @param source in the dialect of ECMA-262
+   * @throws ConstraintRefusal for what is malformed, not expressed exactly, or costs too much
+   */
+  read(source: string): TextPattern {
+    const known = this.#known.get(source);
+    if (known !== undefined) return known;
+    const pattern = withinStack(limits, () => new TextPattern(source, this.#budget));
+    this.#known.set(source, pattern);
+    return pattern;
+  }
+}
+
+export class TextPattern {
+  readonly #automaton: Automaton;
+  readonly #start: LexerState;
+
+  constructor(source: string, budget: StepBudget) {
+    const expressions = new Expressions(limits, budget);
+    const wording = { expressions, spelling: plainSpelling(expressions), place: "" };
+    const expression = matchAnywhere(wording, parsePattern(source, { limits, budget }));
+    this.#automaton = new Automaton(expressions, limits, budget);
+    this.#start = this.#automaton.start(expression);
+  }
+
+  /** Whether the pattern matches somewhere. @throws ConstraintRefusal where that costs too much */
+  isIn(text: string): boolean {
+    let state = this.#start;
+    for (const byte of Buffer.from(text)) {
+      if (state === deadState) return false;
+      state = this.#automaton.next(state, byte);
+    }
+    return this.#automaton.isAccepting[state];
+  }
+}

@@ -1,0 +1,111 @@
+// Recording calls and reading them.
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid7 } from "../../base/domain/ids.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import type {
+  CallEnd,
+  CallFilter,
+  CallSlice,
+  CallStart,
+  CallStore,
+  TracedCall,
+} from "../../base/domain/traces/traced-call.ts";
+
+/** A part of a call as a client sends it; null lets the server choose an id. */
+export interface CallInput {
+  readonly start:
+    | (Omit<CallStart, "createdBy" | "id" | "traceId"> & {
+        readonly id: string | null;
+        readonly traceId: string | null;
+      })
+    | null;
+  readonly end: Omit<CallEnd, "createdBy"> | null;
+}
+
+/** What names a call that has begun. */
+export interface StartedCall {
+  readonly id: string;
+  readonly traceId: string;
+}
+
+export interface CallService {
+  /**
+   * Stores all parts or none; parts that are sent again change nothing. The answer has an item for each part, null for one
+   * that is an end alone.
+   *
+   * @param projectId the project that all of them must be of; null where each says its own
+   * @throws ServiceError `invalid`, `forbidden`
+   */
+  record(
+    inputs: readonly CallInput[],
+    projectId: string | null,
+    caller: Caller,
+  ): Promise<readonly (StartedCall | null)[]>;
+  /** @throws ServiceError `invalid`, `forbidden` */
+  list(
+    projectId: string,
+    filter: CallFilter,
+    slice: CallSlice,
+    caller: Caller,
+  ): Promise<readonly TracedCall[]>;
+  /** @throws ServiceError `invalid`, `forbidden` */
+  count(projectId: string, filter: CallFilter, caller: Caller): Promise<number>;
+  /** Removes calls for good; those that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
+  delete(projectId: string, ids: readonly string[], caller: Caller): Promise<number>;
+}
+
+export interface CallDependencies {
+  readonly store: CallStore;
+  readonly clock: Clock;
+}
+
+export function createCallService({ store, clock }: CallDependencies): CallService {
+  return {
+    record: async (inputs, projectId, caller) => {
+      reachAll(inputs, projectId, caller);
+      const parts = inputs.map((input) => named(input, caller, clock));
+      await store.write(parts);
+      return parts.map(({ start }) => (start === null ? null : { id: start.id, traceId: start.traceId }));
+    },
+    list: async (projectId, filter, slice, caller) => {
+      reachProject(projectId, caller);
+      return await store.list(projectId, filter, slice);
+    },
+    count: async (projectId, filter, caller) => {
+      reachProject(projectId, caller);
+      return await store.count(projectId, filter);
+    },
+    delete: async (projectId, ids, caller) => {
+      reachProject(projectId, caller);
+      return await store.delete(projectId, ids);
+    },
+  };
+}
+
+function reachAll(inputs: readonly CallInput[], projectId: string | null, caller: Caller): void {
+  if (projectId !== null) reachProject(projectId, caller);
+  const known = new Set<string>();
+  for (const { start, end } of inputs) {
+    for (const part of [start, end]) {
+      if (part === null || known.has(part.projectId)) continue;
+      known.add(part.projectId);
+      reachProject(part.projectId, caller);
+    }
+  }
+}
+
+function named({ start, end }: CallInput, { owner: createdBy }: Caller, clock: Clock) {
+  return {
+    start:
+      start === null
+        ? null
+        : {
+            ...start,
+            id: start.id ?? newUuid7(clock),
+            traceId: start.traceId ?? newUuid7(clock),
+            createdBy,
+          },
+    end: end === null ? null : { ...end, createdBy },
+  };
+}

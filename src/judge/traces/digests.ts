@@ -1,0 +1,89 @@
+// The digests by which clients of traces name what they publish. Some compute them before they send anything, so they have to
+// be the same here: they are of JSON as Python's `json.dumps(value, sort_keys=True)` writes it.
+import { createHash } from "node:crypto";
+import {
+  ExactNumber,
+  isExactList,
+  isExactObject,
+  type ExactJson,
+} from "../../base/domain/text/exact-json.ts";
+
+/**
+ * JSON as Python writes it: keys in the order of their code points, a blank behind commas and colons, and everything but
+ * ASCII escaped.
+ *
+ * @param value nested as deeply as bodies may be, since it recurses
+ */
+export function canonicalText(value: ExactJson): string {
+  if (typeof value === "number") return pythonNumber(String(value));
+  if (value instanceof ExactNumber) return pythonNumber(value.text);
+  if (typeof value === "string") return asciiText(value);
+  if (isExactList(value)) return `[${value.map(canonicalText).join(", ")}]`;
+  if (!isExactObject(value)) return String(value);
+  const members = Object.entries(value).sort(([one], [other]) => compareCodePoints(one, other));
+  return `{${members.map(([key, member]) => `${asciiText(key)}: ${canonicalText(member)}`).join(", ")}}`;
+}
+
+/** Of a canonical text: what names an object's version, and a row of a table. */
+export function textDigest(canonical: string): string {
+  return bytesDigest(Buffer.from(canonical));
+}
+
+/** Of a file: 43 characters of base64url, with X and Y for its two signs. */
+export function bytesDigest(bytes: Uint8Array): string {
+  return asDigest(createHash("sha256").update(bytes).digest());
+}
+
+/** A SHA-256 as digests are written. */
+export function asDigest(sha256: Buffer): string {
+  return sha256.toString("base64url").replaceAll("-", "X").replaceAll("_", "Y");
+}
+
+/** Of a table: hex SHA-256 of the digests of its rows, which come one behind the other. */
+export function tableDigest(rowDigests: string): string {
+  return createHash("sha256").update(rowDigests).digest("hex");
+}
+
+const shortEscapes: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  "\\": "\\\\",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+};
+
+function asciiText(text: string): string {
+  const escape = (unit: string): string =>
+    shortEscapes[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `"${text.replaceAll(/["\\]|[^ -~]/g, escape)}"`;
+}
+
+/** Below 0 where the first comes first; JavaScript would compare halves of surrogate pairs. */
+function compareCodePoints(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index++) {
+    const difference = (one.codePointAt(index) ?? 0) - (other.codePointAt(index) ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** A number of JSON as Python reads and writes it: whole numbers with all their digits, others as `repr` of a double. */
+function pythonNumber(text: string): string {
+  if (/^-?\d+$/.test(text)) return text === "-0" ? "0" : text;
+  const value = Number(text);
+  const sign = text.startsWith("-") ? "-" : "";
+  const [mantissa, power] = Math.abs(value).toExponential().split("e");
+  const digits = mantissa.replace(".", "");
+  const exponent = Number(power);
+  if (exponent < -4 || exponent >= 16) {
+    const fraction = digits.length === 1 ? "" : `.${digits.slice(1)}`;
+    const size = String(Math.abs(exponent)).padStart(2, "0");
+    return `${sign}${digits[0]}${fraction}e${exponent < 0 ? "-" : "+"}${size}`;
+  }
+  if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits}`;
+  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
+  return `${sign}${whole}.${digits.slice(exponent + 1) || "0"}`;
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assert as assertProperty, constantFrom, jsonValue, property } from "fast-check";
+import { searching } from "../../base/domain/testing/search.ts";
+import { jsonPart, type PartStep } from "./json-part.ts";
+
+/** Every place within a value, with what stands there. */
+function* placesIn(
+  value: unknown,
+  steps: readonly PartStep[] = [],
+): Generator<[readonly PartStep[], unknown]> {
+  yield [steps, value];
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    yield* placesIn(inner, [...steps, Array.isArray(value) ? { index: Number(key) } : { name: key }]);
+  }
+}
+
+test("whatever stands in a value is found, however the value is spaced", () => {
+  assertProperty(
+    property(jsonValue({ maxDepth: 4 }), constantFrom(0, 1, "\t"), (value, space) => {
+      const text = JSON.stringify(value, null, space);
+      const read: unknown = JSON.parse(text);
+      for (const [steps, there] of placesIn(read)) {
+        const part = jsonPart(text, steps);
+        assert.ok(part !== null, text);
+        assert.deepEqual(JSON.parse(part), there);
+        assert.equal(jsonPart(text, [...steps, { name: "\0 none" }]), null);
+        assert.equal(jsonPart(text, [...steps, { index: 1000 }]), null);
+      }
+    }),
+    searching(300),
+  );
+});
+
+test("numbers keep their digits, and escapes and brackets in texts mislead nobody", () => {
+  const text = String.raw`{"a\\": "]}\"", "\u0062": [1.0, "\\", [], 12345678901234567890 ], "c": {}}`;
+  assert.equal(jsonPart(text, [{ name: "b" }, { index: 0 }]), "1.0");
+  assert.equal(jsonPart(text, [{ name: "b" }, { index: 3 }]), "12345678901234567890");
+  assert.equal(jsonPart(text, [{ name: "b" }, { index: 4 }]), null);
+  assert.equal(jsonPart(text, [{ name: "a\\" }]), String.raw`"]}\""`);
+  assert.equal(jsonPart(text, [{ name: "c" }]), "{}");
+  assert.equal(jsonPart(text, [{ index: 0 }]), null);
+});

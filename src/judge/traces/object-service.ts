@@ -1,0 +1,86 @@
+// Publishing objects and reading them: whose they are, and which version a name stands for.
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import {
+  versionNamed,
+  type ObjectDraft,
+  type ObjectFilter,
+  type ObjectKind,
+  type ObjectStore,
+  type PublishedObject,
+} from "../../base/domain/traces/published-object.ts";
+
+/** What a client publishes, as it was read. */
+export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"> {
+  /** The digest that the client has computed; null where it leaves that to the server. */
+  readonly expectedDigest: string | null;
+}
+
+export interface ObjectService {
+  /**
+   * Makes the content a version of its name; the same content again adds nothing.
+   *
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects
+   */
+  publish(input: ObjectInput, caller: Caller): Promise<PublishedObject>;
+  /** @param version a digest, `v0` and so on, or `latest`. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  read(
+    wanted: {
+      readonly projectId: string;
+      readonly kind: ObjectKind | null;
+      readonly name: string;
+      readonly version: string;
+    },
+    caller: Caller,
+  ): Promise<PublishedObject>;
+  /** @throws ServiceError `invalid`, `forbidden` */
+  list(
+    projectId: string,
+    filter: ObjectFilter,
+    slice: Parameters<ObjectStore["list"]>[2],
+    caller: Caller,
+  ): Promise<readonly PublishedObject[]>;
+  /** Removes versions for good; returns how many. @throws ServiceError `invalid`, `forbidden`, `not_found` for none */
+  delete(projectId: string, name: string, digests: readonly string[] | null, caller: Caller): Promise<number>;
+}
+
+export interface ObjectDependencies {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+export function createObjectService({ store, clock }: ObjectDependencies): ObjectService {
+  return {
+    publish: async ({ expectedDigest, ...draft }, caller) => {
+      reachProject(draft.projectId, caller);
+      refuseOtherDigest(draft.digest, expectedDigest);
+      return await store.create({ ...draft, createdAt: clock.now(), createdBy: caller.owner });
+    },
+    read: async ({ projectId, kind, name, version }, caller) => {
+      reachProject(projectId, caller);
+      const found = await store.find(projectId, { kind, name, version: versionNamed(version) });
+      if (found === null) throw notFound("object", `${name}:${version}`);
+      return found;
+    },
+    list: async (projectId, filter, slice, caller) => {
+      reachProject(projectId, caller);
+      return await store.list(projectId, filter, slice);
+    },
+    delete: async (projectId, name, digests, caller) => {
+      reachProject(projectId, caller);
+      const count = await store.delete(projectId, name, digests);
+      if (count === 0) throw notFound("object", name);
+      return count;
+    },
+  };
+}
+
+/** @throws ServiceError `conflict` */
+export function refuseOtherDigest(digest: string, expected: string | null): void {
+  if (expected === null || expected === digest) return;
+  const message = `expected_digest is ${quoted(expected)}, and what was sent has the digest ${quoted(digest)}. Nothing was stored; send what the digest is of, or leave it out.`;
+  const fault = { location: ["expected_digest"], message, type: "conflict" };
+  throw new ServiceError({ code: "conflict", faults: [fault] });
+}

@@ -1,0 +1,32 @@
+// The rows of a table as two texts, which pass from one thread to another at once, however many rows there are.
+import type { TableRow } from "../../base/domain/traces/traced-table.ts";
+
+export interface PackedRows {
+  /** Of all rows, one behind the other, each of {@link digestLength} characters. */
+  readonly digests: string;
+  /** A row a line: canonical JSON has no line breaks. */
+  readonly lines: string;
+}
+
+export const digestLength = 43;
+
+export function packRows(rows: readonly TableRow[]): PackedRows {
+  return {
+    digests: rows.map(({ digest }) => digest).join(""),
+    lines: rows.map(({ value }) => `${value}\n`).join(""),
+  };
+}
+
+export function* digestsIn(digests: string): Generator<string, void> {
+  for (let start = 0; start < digests.length; start += digestLength)
+    yield digests.slice(start, start + digestLength);
+}
+
+export function* rowsIn({ digests, lines }: PackedRows): Generator<TableRow, void> {
+  let start = 0;
+  for (const digest of digestsIn(digests)) {
+    const end = lines.indexOf("\n", start);
+    yield { digest, value: lines.slice(start, end) };
+    start = end + 1;
+  }
+}

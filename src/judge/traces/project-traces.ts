@@ -1,0 +1,48 @@
+// All that a project has published and recorded, as one service.
+import type { Service } from "../../base/domain/lifecycle.ts";
+import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import type { TraceStore } from "../../base/domain/traces/trace-store.ts";
+import { createCallService, type CallService } from "./call-service.ts";
+import type { ObjectService } from "./object-service.ts";
+import { createReferenceReader, type ReadReference } from "./read-references.ts";
+import type { TraceSettings } from "./settings.ts";
+import { createTableService, type TableService } from "./table-service.ts";
+import { createTracedFiles, type TracedFiles } from "./traced-files.ts";
+
+export interface ProjectTraces {
+  readonly tables: TableService;
+  /** Started and stopped with the server. */
+  readonly files: TracedFiles & Service;
+  readonly calls: CallService;
+  readonly read: ReadReference;
+  /** Removes all of a project, its objects too, for good. @throws ServiceError `invalid`, `forbidden` */
+  deleteProject(projectId: string, caller: Caller): Promise<void>;
+}
+
+export interface TraceDependencies {
+  readonly store: TraceStore;
+  readonly objects: ObjectService;
+  readonly artifacts: ArtifactStore;
+  readonly clock: Clock;
+  readonly settings: TraceSettings;
+  /** Told what a sweep of files could not do; it tries again. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export function createProjectTraces(dependencies: TraceDependencies): ProjectTraces {
+  const { store, objects, clock } = dependencies;
+  const files = createTracedFiles({ ...dependencies, store: store.files });
+  return {
+    tables: createTableService({ store: store.tables, clock }),
+    files,
+    calls: createCallService({ store: store.calls, clock }),
+    read: createReferenceReader({ objects, tables: store.tables }),
+    deleteProject: async (projectId, caller) => {
+      reachProject(projectId, caller);
+      await files.forget(await store.deleteProject(projectId));
+    },
+  };
+}

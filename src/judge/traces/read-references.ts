@@ -1,0 +1,79 @@
+// What references of published things lead to: an object, a part of one, or a row of a table that it names.
+import type { Caller } from "../../base/domain/access.ts";
+import { mayReach } from "../../base/domain/access.ts";
+import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type { TableStore } from "../../base/domain/traces/traced-table.ts";
+import { parseReference, type ReferenceEdge } from "../feedback/references.ts";
+import { jsonPart, type PartStep } from "./json-part.ts";
+import type { ObjectService } from "./object-service.ts";
+
+export interface ReferenceDependencies {
+  readonly objects: Pick<ObjectService, "read">;
+  readonly tables: TableStore;
+}
+
+/** What a reference leads to. */
+export interface ReferredValue {
+  /** JSON; null where a part of an object is not there. */
+  readonly text: string | null;
+  /** Characters of JSON that were read for it, of which it may be a part. */
+  readonly readLength: number;
+}
+
+/**
+ * Reads what a reference leads to.
+ *
+ * @throws ServiceError `invalid` for what is no reference to an object or an op; `forbidden`, `not_found`
+ */
+export type ReadReference = (text: string, caller: Caller) => Promise<ReferredValue>;
+
+export function createReferenceReader({ objects, tables }: ReferenceDependencies): ReadReference {
+  return async (text, caller) => {
+    const parsed = parseReference(text);
+    if (!parsed.isValid || parsed.reference.kind === "call") {
+      const reason = parsed.isValid ? "calls are listed by POST /calls/stream_query" : parsed.reason;
+      throw new ServiceError({
+        code: "invalid",
+        message: `The reference ${quoted(text)} is not read: ${reason}.`,
+      });
+    }
+    const { entity, project, kind, name, digest, edges } = parsed.reference;
+    const projectId = `${entity}/${project}`;
+    const object = await objects.read({ projectId, kind, name, version: digest }, caller);
+    let whole = object.value;
+    let readLength = whole.length;
+    const steps: PartStep[] = [];
+    for (const edge of edges) {
+      if (edge.edge !== "id") {
+        steps.push(stepOf(edge));
+        continue;
+      }
+      const row = await rowOf(tables, jsonPart(whole, steps.splice(0)), edge.value, caller);
+      if (row === null) return { text: null, readLength };
+      whole = row;
+      readLength += row.length;
+    }
+    return { text: jsonPart(whole, steps), readLength };
+  };
+}
+
+function stepOf({ edge, value }: ReferenceEdge): PartStep {
+  return edge === "index" ? { index: Number(value) } : { name: value };
+}
+
+const tablePattern = /^"[^:"]+:\/\/\/([^/"]+)\/([^/"]+)\/table\/([^/"]+)"$/;
+
+/** The row with a digest in the table that a value refers to; null where there is none. */
+async function rowOf(
+  tables: TableStore,
+  value: string | null,
+  rowDigest: string,
+  caller: Caller,
+): Promise<string | null> {
+  const match = tablePattern.exec(value ?? "");
+  if (match === null) return null;
+  const [, entity, project, digest] = match;
+  if (!mayReach(caller, { entity, project })) throw notFound("table", digest);
+  const [row] = await tables.rows(`${entity}/${project}`, digest, [rowDigest], { limit: 1, offset: 0 });
+  return row?.value ?? null;
+}

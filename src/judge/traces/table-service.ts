@@ -1,0 +1,70 @@
+// Publishing tables of rows and reading them.
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import { notFound } from "../../base/domain/service-error.ts";
+import type { Slice } from "../../base/domain/traces/published-object.ts";
+import type { IndexedRow, TableStore } from "../../base/domain/traces/traced-table.ts";
+import { refuseOtherDigest } from "./object-service.ts";
+import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
+
+/** What a client publishes, as it was read. */
+export interface TableInput {
+  readonly projectId: string;
+  readonly digest: string;
+  /** The digest that the client has computed; null where it leaves that to the server. */
+  readonly expectedDigest: string | null;
+  /** Null for a table of rows that the project has already. */
+  readonly lines: PackedRows["lines"] | null;
+  readonly rowDigests: PackedRows["digests"];
+}
+
+export interface TableService {
+  /**
+   * Stores the rows under their digest; the same table again adds nothing.
+   *
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects;
+   *   `not_found` for a row that came by its digest alone
+   */
+  publish(table: TableInput, caller: Caller): Promise<void>;
+  /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  rows(
+    table: {
+      readonly projectId: string;
+      readonly digest: string;
+      readonly rowDigests: readonly string[] | null;
+    },
+    slice: Slice,
+    caller: Caller,
+  ): Promise<readonly IndexedRow[]>;
+  /** How many rows it has. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  count(projectId: string, digest: string, caller: Caller): Promise<number>;
+}
+
+export interface TableDependencies {
+  readonly store: TableStore;
+  readonly clock: Clock;
+}
+
+export function createTableService({ store, clock }: TableDependencies): TableService {
+  const count = async (projectId: string, digest: string, caller: Caller): Promise<number> => {
+    reachProject(projectId, caller);
+    const found = await store.count(projectId, digest);
+    if (found === null) throw notFound("table", digest);
+    return found;
+  };
+  return {
+    publish: async ({ projectId, digest, expectedDigest, lines, rowDigests: digests }, caller) => {
+      reachProject(projectId, caller);
+      refuseOtherDigest(digest, expectedDigest);
+      const table = { projectId, digest, createdAt: clock.now() };
+      if (lines === null) await store.createOf(table, digestsIn(digests));
+      else await store.create(table, rowsIn({ digests, lines }));
+    },
+    rows: async ({ projectId, digest, rowDigests }, slice, caller) => {
+      await count(projectId, digest, caller);
+      return await store.rows(projectId, digest, rowDigests, slice);
+    },
+    count,
+  };
+}

@@ -1,0 +1,147 @@
+// What is in a tar archive, entry by entry, within limits that count every block of it: headers that only describe others,
+// contents that nobody reads and what follows the end. What a header says is read by the library.
+import { Header, Pax } from "tar";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { ArchiveBytes } from "./archive-bytes.ts";
+import { malformed } from "./malformed.ts";
+
+export interface EntryLimits {
+  /** Most bytes of all entries together, those that nobody reads too: to skip them takes as long as to write them. */
+  readonly bytesMax: number;
+  /** Most entries of any kind; any number unless given. */
+  readonly entriesMax?: number;
+}
+
+export interface TarEntry {
+  /** As the archive says it: it may lead anywhere. */
+  readonly path: string;
+  /** Whether it is a plain file. */
+  readonly isFile: boolean;
+  readonly byteCount: number;
+  /** To be read before the next entry, or not at all. */
+  readonly content: () => AsyncIterable<Buffer>;
+}
+
+const blockBytes = 512;
+/** A description of an entry says its path and times; more than this is in no honest archive. */
+const descriptionBytesMax = 1 << 16;
+/** Archives are filled up with zeros to a multiple of a few blocks, of this many bytes at most. */
+const bytesBehindEndMax = 1 << 20;
+
+const fileTypes: readonly string[] = ["File", "OldFile", "ContiguousFile"];
+
+/** What an entry says of others: of all that follow, or of the next. */
+interface Descriptions {
+  readonly all?: Pax;
+  readonly next?: Pax;
+}
+
+/** By the type of an entry that describes others. */
+const describe: Readonly<Record<string, (text: string, known: Descriptions) => Descriptions>> = {
+  ExtendedHeader: (text, { all, next }) => ({ all, next: Pax.parse(text, next, false) }),
+  OldExtendedHeader: (text, { all, next }) => ({ all, next: Pax.parse(text, next, false) }),
+  GlobalExtendedHeader: (text, { all, next }) => ({ all: Pax.parse(text, all, true), next }),
+  NextFileHasLongPath: withPath,
+  OldGnuLongPath: withPath,
+  // Links are never followed.
+  NextFileHasLongLinkpath: (_, known) => known,
+};
+
+/**
+ * Reads the entries, in order. After the last one the rest of the archive is read as well.
+ *
+ * @throws ServiceError `invalid` for what is no archive, or is cut off, or has too many entries, and `too_large`, each as soon
+ *   as a header says so; as `bytes`
+ */
+export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): AsyncGenerator<TarEntry, void> {
+  const count = countWithin(limits);
+  let known: Descriptions = {};
+  let entryCount = 0;
+  for (let emptyCount = 0; emptyCount < 2;) {
+    const block = await bytes.take(blockBytes);
+    if (block === null) break;
+    const header = headerOf(block, known);
+    emptyCount = header.nullBlock ? emptyCount + 1 : 0;
+    if (header.nullBlock) continue;
+    const byteCount = sizeOf(header);
+    count(byteCount);
+    entryCount += 1;
+    const end = bytes.position + Math.ceil(byteCount / blockBytes) * blockBytes;
+    const describeNext = describe[header.type];
+    if (describeNext !== undefined) known = describeNext(await descriptionOf(bytes, byteCount), known);
+    else {
+      known = { ...known, next: undefined };
+      const isFile = fileTypes.includes(header.type);
+      const content = (): AsyncIterable<Buffer> => bytes.pieces(byteCount);
+      yield { path: header.path ?? "", isFile, byteCount, content };
+    }
+    await bytes.skip(end - bytes.position);
+  }
+  if (entryCount === 0) throw malformed("it holds nothing");
+  await readToEnd(bytes);
+}
+
+/** Counts an entry of so many bytes. */
+function countWithin(limits: EntryLimits): (byteCount: number) => void {
+  const { bytesMax, entriesMax = Infinity } = limits;
+  let bytesLeft = bytesMax;
+  let entriesLeft = entriesMax;
+  return (byteCount) => {
+    bytesLeft -= byteCount;
+    entriesLeft -= 1;
+    if (entriesLeft < 0) throw tooMany(entriesMax);
+    if (bytesLeft < 0) throw tooLarge(limits);
+  };
+}
+
+function headerOf(block: Buffer, { all, next }: Descriptions): Header {
+  let header: Header;
+  try {
+    header = new Header(block, 0, next, all);
+  } catch (cause) {
+    throw malformed(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  if (header.nullBlock) return header;
+  if (!header.cksumValid) throw malformed("the checksum of an entry is wrong");
+  if (header.path === undefined || header.path === "") throw malformed("an entry has no path");
+  return header;
+}
+
+function sizeOf({ size = 0 }: Header): number {
+  // Extended headers may say anything.
+  if (Number.isSafeInteger(size) && size >= 0) return size;
+  throw malformed(`an entry has ${size} bytes`);
+}
+
+async function descriptionOf(bytes: ArchiveBytes, byteCount: number): Promise<string> {
+  if (byteCount > descriptionBytesMax)
+    throw malformed(
+      `a header that describes an entry has ${byteCount} bytes, of at most ${descriptionBytesMax}: leave out extended attributes`,
+    );
+  if (byteCount === 0) return "";
+  const text = await bytes.take(byteCount);
+  if (text === null) throw malformed("it is cut off");
+  return text.toString();
+}
+
+function withPath(text: string, { all, next }: Descriptions): Descriptions {
+  return { all, next: Object.assign(new Pax(next ?? {}), { path: text.split("\0", 1)[0] }) };
+}
+
+/** So that a sum behind the end is checked too. */
+async function readToEnd(bytes: ArchiveBytes): Promise<void> {
+  const end = bytes.position + bytesBehindEndMax;
+  while ((await bytes.next(blockBytes * 128)) !== null)
+    if (bytes.position > end)
+      throw malformed(`more than ${bytesBehindEndMax} bytes follow its end; send one archive alone`);
+}
+
+function tooMany(entriesMax: number): ServiceError {
+  const message = `The archive has more than ${entriesMax} entries, the most that are taken; leave out what is not needed.`;
+  return new ServiceError({ code: "invalid", message });
+}
+
+function tooLarge({ bytesMax }: EntryLimits): ServiceError {
+  const message = `The entries of the archive have more than ${bytesMax} bytes together, the most that are taken; those count too that nothing reads.`;
+  return new ServiceError({ code: "too_large", message });
+}

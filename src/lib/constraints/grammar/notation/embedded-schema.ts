@@ -1,0 +1,33 @@
+// A JSON Schema within a grammar. Its rules have names of their own, so that a grammar may hold several.
+import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
+import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
+import type { GrammarSymbol } from "../parser/rules.ts";
+import { readJsonSchema } from "../schema/json-schema.ts";
+import type { Compilation } from "../compilation.ts";
+
+/** What even the smallest schema takes. */
+const schemaSteps = 200;
+
+/** The symbol of the schema's values; null where it has none. @throws ConstraintRefusal that names both places */
+export function embeddedSchema(
+  { schema, position }: { readonly schema: ExactJson; readonly position: number },
+  options: ConstraintOptions,
+  compilation: Compilation,
+): GrammarSymbol | null {
+  try {
+    compilation.budget.spend(schemaSteps);
+    const apart = { ...compilation, rules: compilation.rules.apart() };
+    const { symbol, hasValues } = readJsonSchema(schema, options, apart);
+    return hasValues ? symbol : null;
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    const { kind, subject, place, message } = error;
+    throw new ConstraintRefusal({
+      kind,
+      subject,
+      place: `position ${position}${place === "" ? "" : `, ${place}`}`,
+      message: `In the JSON Schema at position ${position} of the grammar: ${message}`,
+    });
+  }
+}

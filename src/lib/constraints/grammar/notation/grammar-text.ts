@@ -1,0 +1,58 @@
+// A grammar as its author wrote it: rules by name, each a tree of characters, repetitions and references. What the readers
+// of notations make, and what compile-grammar.ts takes.
+import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
+import type { CodePoints } from "../../regex/characters/code-points.ts";
+import type { Pattern } from "../../regex/pattern.ts";
+
+export type GrammarNode =
+  | { readonly kind: "character"; readonly set: CodePoints }
+  | { readonly kind: "sequence" | "choice"; readonly parts: readonly GrammarNode[] }
+  | {
+      readonly kind: "repeat";
+      readonly part: GrammarNode;
+      readonly min: number;
+      readonly max: number;
+    }
+  | { readonly kind: "pattern"; readonly pattern: Pattern }
+  /** The texts that match all parts; regular, like the next. */
+  | { readonly kind: "all"; readonly parts: readonly GrammarNode[] }
+  /** The texts that do not match the part. */
+  | { readonly kind: "other"; readonly part: GrammarNode }
+  /** Any of the chunks that stand in a row, written one behind the other; regular. */
+  | { readonly kind: "substring"; readonly chunks: readonly string[] }
+  /** The JSON texts of a schema's values. */
+  | { readonly kind: "schema"; readonly schema: ExactJson; readonly position: number }
+  | { readonly kind: "rule"; readonly name: string; readonly position: number };
+
+export interface GrammarText {
+  readonly rules: ReadonlyMap<string, GrammarNode>;
+  /** The name of the rule that a whole text matches. */
+  readonly root: string;
+}
+
+/** The characters of a text, in this order. */
+export function literalNode(text: string): GrammarNode {
+  const parts = Array.from(text, (character): GrammarNode => {
+    const point = character.codePointAt(0) ?? 0;
+    return { kind: "character", set: [point, point] };
+  });
+  return { kind: "sequence", parts };
+}
+
+/** The text of a node that matches just one, spelled out; null for any other. */
+export function literalText(node: GrammarNode): string | null {
+  if (node.kind === "character") {
+    const [first, last, ...more] = node.set;
+    return first === last && more.length === 0 ? String.fromCodePoint(first) : null;
+  }
+  if (node.kind !== "sequence") return null;
+  const texts = node.parts.map(literalText);
+  return texts.includes(null) ? null : texts.join("");
+}
+
+/** Whether the node, or one in it, passes the test. */
+export function hasNode(node: GrammarNode, test: (node: GrammarNode) => boolean): boolean {
+  if (test(node)) return true;
+  if ("part" in node) return hasNode(node.part, test);
+  return "parts" in node && node.parts.some((part) => hasNode(part, test));
+}

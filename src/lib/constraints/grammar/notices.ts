@@ -1,0 +1,45 @@
+// Notices about a constraint that is served: keywords without effect, formats that are not known here, and
+// keywords beside references in drafts that ignore them. What is refused is no notice.
+import { cut } from "../../../base/domain/service-error.ts";
+
+/** Of more than this the rest is only counted: notices travel in a header. */
+const namedMax = 8;
+/** Longer names, and places, are cut. */
+const [nameLengthMax, placeLengthMax] = [40, 120];
+
+export class Notices {
+  /** Where each format stands first. */
+  readonly #unknownFormats = new Map<string, string>();
+  readonly #besideReferences: { readonly keyword: string; readonly place: string }[] = [];
+
+  addUnknownFormat(format: string, place: string): void {
+    if (!this.#unknownFormats.has(format)) this.#unknownFormats.set(format, place);
+  }
+
+  addKeywordBesideReference(keyword: string, place: string): void {
+    this.#besideReferences.push({ keyword, place });
+  }
+
+  /** One sentence for each. */
+  get sentences(): readonly string[] {
+    return [...this.#ofFormats, ...this.#ofKeywords];
+  }
+
+  get #ofKeywords(): readonly string[] {
+    const named = this.#besideReferences.slice(0, namedMax).map(({ keyword, place }) => {
+      const where = cut(place, placeLengthMax);
+      return `The keyword ${keyword} at ${where} stands beside $ref and asks for nothing in the draft that the schema names`;
+    });
+    const leftCount = this.#besideReferences.length - named.length;
+    return leftCount === 0 ? named : [...named, `${leftCount} more keywords stand beside $ref`];
+  }
+
+  get #ofFormats(): readonly string[] {
+    const named = [...this.#unknownFormats].slice(0, namedMax).map(([format, place]) => {
+      const what = JSON.stringify(cut(format, nameLengthMax));
+      return `The format ${what} at ${cut(place, placeLengthMax)} is not known here and asks for nothing`;
+    });
+    const leftCount = this.#unknownFormats.size - named.length;
+    return leftCount === 0 ? named : [...named, `${leftCount} more formats are not known here`];
+  }
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../base/domain/random.ts";
+import { packVocabulary, unpackVocabulary } from "../../../base/domain/vocabulary.ts";
+import { checkMasks } from "./testing/check-masks.ts";
+import { checkMoves } from "./testing/check-moves.ts";
+import { checkWalks } from "./testing/check-walks.ts";
+import { checkServed, randomConstraints, randomSchemas } from "./testing/random-constraints.ts";
+import { byteFallbackTokens, byteLevelTokens } from "./testing/vocabularies.ts";
+import type { Tokens } from "./testing/vocabularies.ts";
+import { buildTokenTrie } from "./trie/token-trie.ts";
+import { searchCount, searchSeed } from "../../../base/domain/testing/search.ts";
+
+/** As it reaches the engine. */
+const trieOf = (tokens: Tokens) => buildTokenTrie({ bytes: unpackVocabulary(packVocabulary(tokens)) });
+const small = trieOf(byteLevelTokens(1_024));
+const large = trieOf(byteLevelTokens(49_152));
+const fallback = trieOf(byteFallbackTokens(1_024));
+
+test("masks of random constraints allow what Earley's recogniser takes", () => {
+  const random = seededRandom(searchSeed, "masks");
+  let triedCount = 0;
+  checkServed(randomConstraints, { seed: searchSeed, count: searchCount(120) }, (constraint) => {
+    triedCount += checkMasks(constraint, [small, large, fallback], {
+      random,
+      placeCount: 1,
+      triedTokenCount: 120,
+    });
+  });
+  assert.equal(triedCount, searchCount(43_200));
+});
+
+test("masks of the large vocabulary allow what Earley's recogniser takes, token by token", () => {
+  const random = seededRandom(searchSeed, "a large vocabulary");
+  checkServed(randomConstraints, { seed: searchSeed + 1, count: searchCount(3) }, (constraint) => {
+    checkMasks(constraint, [large], { random, placeCount: 1, triedTokenCount: large.tokenCount });
+  });
+});
+
+test("random texts under random schemas meet no dead end, and are valid once they end", () => {
+  const random = seededRandom(searchSeed, "walks");
+  let judgedCount = 0;
+  checkServed(randomSchemas, { seed: searchSeed, count: searchCount(60) }, (schema) => {
+    const trie = random.index(2) === 0 ? small : fallback;
+    judgedCount += checkWalks(schema, trie, { random, walkCount: 4 }).judged;
+  });
+  assert.ok(judgedCount > searchCount(180), `${judgedCount} texts came to an end`);
+});
+
+test("matchers that fork and roll back are where fresh ones are", () => {
+  const random = seededRandom(searchSeed, "moves");
+  checkServed(randomConstraints, { seed: searchSeed + 2, count: searchCount(30) }, (constraint) => {
+    checkMoves(constraint, small, { random, moveCount: 20 });
+  });
+});

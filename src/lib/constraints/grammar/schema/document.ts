@@ -1,0 +1,210 @@
+// A JSON Schema document as places that can be named: every subschema by its pointer, and what references lead to.
+// Nothing is fetched; a reference to another document is refused.
+import { isExactObject } from "../../../../base/domain/text/exact-json.ts";
+import type { ExactJson, ExactJsonObject } from "../../../../base/domain/text/exact-json.ts";
+import { quoted } from "../../../../base/domain/service-error.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
+
+/** A schema within the document. */
+export interface SchemaPlace {
+  /** Places count from 0 in the order in which they are met. */
+  readonly index: number;
+  readonly schema: ExactJson;
+  /** Such as `#/properties/name`. */
+  readonly pointer: string;
+}
+
+/** Keywords that hold a schema, a list of schemas or schemas by name: where identifiers are looked for. */
+const schemaKeywords =
+  "items additionalItems unevaluatedItems additionalProperties unevaluatedProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(
+    " ",
+  );
+const mapKeywords = "properties patternProperties dependentSchemas dependencies $defs definitions".split(" ");
+
+const unnamedDocument = "schema:///document";
+
+export class SchemaDocument {
+  /** Whether it matters which properties and items keywords look at. */
+  readonly tracksEvaluation: boolean;
+  readonly root: SchemaPlace;
+  readonly #source: ExactJson;
+  readonly #usesPlainId: boolean;
+  readonly #refersAlone: boolean;
+  readonly #places: SchemaPlace[] = [];
+  readonly #byPointer = new Map<string, SchemaPlace>();
+  /** Pointers of schemas with an identifier of their own, by it. */
+  readonly #resources = new Map<string, string>();
+  readonly #anchors = new Map<string, string>();
+  /** Pointers of the schemas that have a `$dynamicAnchor`, by its name. */
+  readonly #dynamicAnchors = new Map<string, readonly string[]>();
+  readonly #besideReferences: { readonly keyword: string; readonly pointer: string }[] = [];
+
+  constructor(schema: ExactJson) {
+    const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
+    this.#source = schema;
+    this.#usesPlainId = /draft-0[34]/.test(dialect);
+    // Draft 7, section 8.3, and those before it: all else beside a reference is ignored.
+    this.#refersAlone = /draft-0[3-7]/.test(dialect);
+    this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
+    this.#resources.set(unnamedDocument, "#");
+    this.#index(schema, "#", unnamedDocument);
+    this.root = this.place(schema, "#");
+  }
+
+  /** What stands beside references, in the drafts where it is ignored, of the places so far. */
+  get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
+    return this.#besideReferences;
+  }
+
+  at(index: number): SchemaPlace {
+    return this.#places[index];
+  }
+
+  /** The place of a schema; always the same for the same pointer. */
+  place(schema: ExactJson, pointer: string): SchemaPlace {
+    const known = this.#byPointer.get(pointer);
+    if (known !== undefined) return known;
+    const place = { index: this.#places.length, schema: this.#counting(schema, pointer), pointer };
+    this.#places.push(place);
+    this.#byPointer.set(pointer, place);
+    return place;
+  }
+
+  /** A schema that holds for one value only, made for an entry of `enum` or `const`. */
+  literal(value: ExactJson, pointer: string): SchemaPlace {
+    return this.place({ const: value }, `value ${pointer}`);
+  }
+
+  /**
+   * Where a reference leads.
+   *
+   * @throws ConstraintRefusal for another document, and for a place that does not exist
+   */
+  resolve(from: SchemaPlace, reference: string, keyword = "$ref"): SchemaPlace {
+    const at = `${from.pointer}/${keyword}`;
+    const [path, fragment = ""] = reference.split("#", 2);
+    const resource = this.#resourceOf(from.pointer);
+    const target = this.#resources.get(resolved(path, resource.url));
+    if (target === undefined)
+      throw badReference(
+        "not-exact",
+        at,
+        `leads to another document, ${quoted(reference)}; put that schema into $defs`,
+      );
+    const name = decoded(fragment);
+    if (name !== "" && !name.startsWith("/")) {
+      const anchor = this.#anchors.get(`${resolved(path, resource.url)}#${name}`);
+      if (anchor === undefined)
+        throw badReference("malformed", at, `leads nowhere in the schema: ${quoted(reference)}`);
+      return this.#find(anchor, at, reference);
+    }
+    return this.#find(`${target}${name}`, at, reference);
+  }
+
+  /** Where a `$dynamicRef` leads; null where that depends on how it was reached. */
+  resolveDynamic(from: SchemaPlace, reference: string): SchemaPlace | null {
+    const target = this.resolve(from, reference, "$dynamicRef");
+    const [, fragment = ""] = reference.split("#", 2);
+    const rivals = this.#dynamicAnchors.get(decoded(fragment)) ?? [];
+    return rivals.length > 1 && rivals.includes(target.pointer) ? null : target;
+  }
+
+  /** The schema with the keywords alone that count. */
+  #counting(schema: ExactJson, pointer: string): ExactJson {
+    if (!this.#isReferenceAlone(schema)) return schema;
+    const { $ref, ...beside } = schema;
+    for (const keyword of Object.keys(beside)) this.#besideReferences.push({ keyword, pointer });
+    return { $ref };
+  }
+
+  #isReferenceAlone(schema: ExactJson): schema is ExactJsonObject {
+    return this.#refersAlone && isObject(schema) && typeof schema.$ref === "string";
+  }
+
+  #resourceOf(pointer: string): { readonly url: string; readonly pointer: string } {
+    let best = { url: unnamedDocument, pointer: "#" };
+    for (const [url, start] of this.#resources) {
+      if ((pointer === start || pointer.startsWith(`${start}/`)) && start.length >= best.pointer.length)
+        best = { url, pointer: start };
+    }
+    return best;
+  }
+
+  #find(pointer: string, at: string, reference: string): SchemaPlace {
+    const known = this.#byPointer.get(pointer);
+    if (known !== undefined) return known;
+    let value: ExactJson | undefined = this.#source;
+    for (const part of pointer.split("/").slice(1)) {
+      const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (Array.isArray(value)) value = value[Number(key)];
+      else value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    }
+    if (value === undefined)
+      throw badReference("malformed", at, `leads nowhere in the schema: ${quoted(reference)}`);
+    return this.place(value, pointer);
+  }
+
+  /** Notes the identifiers and anchors at and below a schema. */
+  #index(schema: ExactJson, pointer: string, base: string): void {
+    if (!isObject(schema)) return;
+    let url = base;
+    const id = this.#usesPlainId ? schema.id : schema.$id;
+    if (typeof id === "string" && !this.#isReferenceAlone(schema)) {
+      if (id.startsWith("#")) this.#anchors.set(`${base}${id}`, pointer);
+      else {
+        url = resolved(id.split("#", 1)[0], base);
+        this.#resources.set(url, pointer);
+      }
+    }
+    if (typeof schema.$anchor === "string") this.#anchors.set(`${url}#${schema.$anchor}`, pointer);
+    const { $dynamicAnchor: dynamic } = schema;
+    if (typeof dynamic === "string") {
+      this.#anchors.set(`${url}#${dynamic}`, pointer);
+      this.#dynamicAnchors.set(dynamic, [...(this.#dynamicAnchors.get(dynamic) ?? []), pointer]);
+    }
+    for (const [keyword, value] of Object.entries(schema)) {
+      const below = `${pointer}/${escaped(keyword)}`;
+      if (mapKeywords.includes(keyword) && isObject(value)) {
+        for (const [name, inner] of Object.entries(value))
+          this.#index(inner, `${below}/${escaped(name)}`, url);
+      } else if (schemaKeywords.includes(keyword) && Array.isArray(value)) {
+        for (const [index, inner] of value.entries()) this.#index(inner, `${below}/${index}`, url);
+      } else if (schemaKeywords.includes(keyword)) this.#index(value, below, url);
+    }
+  }
+}
+
+export function isObject(value: ExactJson | undefined): value is ExactJsonObject {
+  return value !== undefined && isExactObject(value);
+}
+
+/** A key as a part of a pointer (RFC 6901). */
+export function escaped(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function resolved(path: string, base: string): string {
+  if (path === "") return base;
+  try {
+    return new URL(path, base).href;
+  } catch {
+    return path;
+  }
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
+}
+
+function badReference(kind: "not-exact" | "malformed", place: string, problem: string): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind,
+    subject: place.slice(place.lastIndexOf("/") + 1),
+    place,
+    message: `The reference at ${place} ${problem}.`,
+  });
+}

@@ -1,0 +1,153 @@
+// Keywords that combine schemas, references among them. All become lists of shapes: alternatives are united, what is
+// ruled out is complemented.
+import { isExactObject } from "../../../../../base/domain/text/exact-json.ts";
+import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
+import { noValue } from "../goals.ts";
+import { escaped } from "../document.ts";
+import type { SchemaPlace } from "../document.ts";
+import { commonShapes } from "../intersect.ts";
+import { rivalsOf } from "../rivals.ts";
+import { allShapes, anyObject } from "../shapes.ts";
+import type { Shape } from "../shapes.ts";
+import { malformed, namesOf, ofType, refused, saying, subschema, subschemas } from "./keyword.ts";
+import type { Keyword, KeywordContext, ReadKeyword } from "./keyword.ts";
+import { requiring } from "./objects.ts";
+
+export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
+  $ref(context, value, { place, pointer }) {
+    if (typeof value !== "string") throw malformed(pointer, "a reference", value);
+    return referring(context, context.document.resolve(place, value), pointer);
+  },
+  $dynamicRef(context, value, { place, pointer, keyword }) {
+    if (typeof value !== "string") throw malformed(pointer, "a reference", value);
+    const target = context.document.resolveDynamic(place, value);
+    if (target === null) throw refused(keyword, pointer, "has several anchors to choose from");
+    return referring(context, target, pointer);
+  },
+  allOf(context, value, { pointer }) {
+    const parts = subschemas(context, value, pointer);
+    return {
+      pointer,
+      satisfying: () => context.intersection(parts.map((part) => context.satisfying(part))),
+      excluding: () => context.union(parts.map((part) => context.excluding(part))),
+    };
+  },
+  anyOf(context, value, { pointer }) {
+    const parts = subschemas(context, value, pointer);
+    return {
+      pointer,
+      satisfying: () => {
+        const forms = parts.map((part) => context.satisfying(part));
+        return context.union(context.document.tracksEvaluation ? [everyUnion(context, forms)] : forms);
+      },
+      excluding: () => context.intersection(parts.map((part) => context.excluding(part))),
+    };
+  },
+  oneOf(context, value, { pointer }) {
+    const parts = subschemas(context, value, pointer);
+    return {
+      pointer,
+      satisfying: () => exactlyOne(context, parts),
+      excluding: () => noneOrSeveral(context, parts),
+    };
+  },
+  not(context, value, { pointer }) {
+    const ruledOut = subschema(context, value, pointer);
+    return {
+      pointer,
+      satisfying: () => context.excluding(ruledOut),
+      excluding: () => context.satisfying(ruledOut),
+    };
+  },
+  if(context, value, { pointer, place, schema }) {
+    const condition = subschema(context, value, pointer);
+    const branch = (keyword: "then" | "else"): SchemaPlace | null => {
+      const inner = schema[keyword];
+      return inner === undefined ? null : subschema(context, inner, `${place.pointer}/${keyword}`);
+    };
+    const [then, otherwise] = [branch("then"), branch("else")];
+    if (then === null && otherwise === null && !context.document.tracksEvaluation) return null;
+    const holds = (): readonly Shape[] => context.satisfying(condition);
+    const fails = (): readonly Shape[] => context.excluding(condition);
+    return {
+      pointer,
+      satisfying: () =>
+        context.union([
+          then === null ? holds() : commonShapes(context, holds(), context.satisfying(then)),
+          otherwise === null ? fails() : commonShapes(context, fails(), context.satisfying(otherwise)),
+        ]),
+      excluding: () =>
+        context.union([
+          then === null ? [] : commonShapes(context, holds(), context.excluding(then)),
+          otherwise === null ? [] : commonShapes(context, fails(), context.excluding(otherwise)),
+        ]),
+    };
+  },
+  dependentRequired(context, value, { pointer }) {
+    return saying(dependencies(context, value, pointer), pointer);
+  },
+  dependentSchemas(context, value, { pointer }) {
+    return saying(dependencies(context, value, pointer), pointer);
+  },
+  dependencies(context, value, { pointer }) {
+    return saying(dependencies(context, value, pointer), pointer);
+  },
+};
+
+function referring(context: KeywordContext, target: SchemaPlace, pointer: string): Keyword {
+  return {
+    pointer,
+    satisfying: () => context.satisfying(target),
+    excluding: () => context.excluding(target),
+  };
+}
+
+/** The values of any of the forms, for each also what several of them that hold looked at. */
+function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
+  return forms.reduce<readonly Shape[]>(
+    (sofar, form) => context.union([sofar, form, commonShapes(context, sofar, form)]),
+    [],
+  );
+}
+
+/** Where two branches share values, a value of both is taken out of each. */
+function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
+  const forms = parts.map((part) => context.satisfying(part));
+  const alone = rivalsOf(context, forms).map((rivals, index) =>
+    rivals.reduce(
+      (left, rival) => commonShapes(context, left, context.excluding(parts[rival])),
+      forms[index],
+    ),
+  );
+  return context.union(alone);
+}
+
+/** What `oneOf` rules out: the values of no branch, and those of two. */
+function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
+  const forms = parts.map((part) => context.satisfying(part));
+  const several = rivalsOf(context, forms).flatMap((rivals, index) =>
+    rivals.filter((rival) => rival > index).map((rival) => commonShapes(context, forms[index], forms[rival])),
+  );
+  return context.union([context.intersection(parts.map((part) => context.excluding(part))), ...several]);
+}
+
+/** For every name: it is missing, or what it asks for holds. */
+function dependencies(context: KeywordContext, value: ExactJson, pointer: string): readonly Shape[] {
+  const { anyBody } = context.texts;
+  const all = allShapes(anyBody);
+  if (!isExactObject(value)) throw malformed(pointer, "an object of names or schemas", value);
+  const forms = Object.entries(value).map(([name, wanted]) => {
+    const at = `${pointer}/${escaped(name)}`;
+    const missing = { name, goal: noValue, isRequired: false };
+    const absent = ofType(all, { ...anyObject(anyBody), declared: [missing] });
+    const present = Array.isArray(wanted)
+      ? [requiring(context, [name, ...namesOf(wanted, at)])]
+      : commonShapes(
+          context,
+          [requiring(context, [name])],
+          context.satisfying(subschema(context, wanted, at)),
+        );
+    return context.union([absent, present]);
+  });
+  return context.intersection(forms);
+}

@@ -1,0 +1,65 @@
+// Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
+import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
+import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
+import { dividesOne, plainDecimal } from "../decimals.ts";
+import { allShapes, anyNumber } from "../shapes.ts";
+import type { NumberShape } from "../shapes.ts";
+import { everywhere } from "../spans.ts";
+import { malformed, ofType, refused, saying } from "./keyword.ts";
+import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
+
+/** Reads a bound; a boolean says of the bound beside it that it is exclusive, as draft 4 has it. */
+function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeyword {
+  return (context, value, { pointer, schema, keyword }) => {
+    if (keyword === exclusiveKeyword && typeof value === "boolean") return null;
+    const isExclusive = keyword === exclusiveKeyword || schema[exclusiveKeyword] === true;
+    const decimal = decimalOf(value, pointer);
+    return numbers(context, pointer, {
+      within: context.texts.numbers[side]({ decimal, isExclusive }),
+      span: { ...everywhere, [side === "atLeast" ? "least" : "greatest"]: Number(decimal) },
+    });
+  };
+}
+
+export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
+  minimum: bound("atLeast", "exclusiveMinimum"),
+  exclusiveMinimum: bound("atLeast", "exclusiveMinimum"),
+  maximum: bound("atMost", "exclusiveMaximum"),
+  exclusiveMaximum: bound("atMost", "exclusiveMaximum"),
+  multipleOf(context, value, { pointer, keyword, schema }) {
+    const decimal = decimalOf(value, pointer);
+    if (decimal === "0" || decimal.startsWith("-")) throw malformed(pointer, "a number above 0", value);
+    // Whole numbers are recognised by their form, however many digits they have.
+    if (decimal === "1") return numbers(context, pointer, wholeNumbers);
+    if (dividesOne(decimal) && isWhole(schema.type)) return null;
+    const multiples = context.texts.numbers.multipleOf(decimal);
+    if (multiples === null) throw refused(keyword, pointer, "has too many digits");
+    const step = Number.isSafeInteger(value) ? Number(value) : 0;
+    return numbers(context, pointer, { within: multiples, isShort: true, span: { ...everywhere, step } });
+  },
+};
+
+const wholeNumbers = { isInteger: true, within: null, span: { ...everywhere, step: 1 } };
+
+/** Whether all numbers of the type are whole. */
+function isWhole(type: ExactJson | undefined): boolean {
+  const types = [type ?? "number"].flat();
+  return types.includes("integer") && !types.includes("number");
+}
+
+/** @throws ConstraintRefusal for what is no number, and for one of very many digits */
+export function decimalOf(value: ExactJson, pointer: string): string {
+  if (typeof value !== "number" && !(value instanceof ExactNumber))
+    throw malformed(pointer, "a number", value);
+  const decimal = plainDecimal(value);
+  if (decimal === null) throw malformed(pointer, "a number of fewer digits", value);
+  return decimal;
+}
+
+function numbers(
+  { texts }: KeywordContext,
+  pointer: string,
+  such: Pick<NumberShape, "within" | "span"> & Partial<NumberShape>,
+): Keyword {
+  return saying(ofType(allShapes(texts.anyBody), { ...anyNumber, ...such }), pointer);
+}

@@ -1,0 +1,137 @@
+// Which items an array can compare as they are written. In them a scalar is one of a list, each with a way of its own, or
+// one of so many that no array can use them up; what lies between is refused.
+import type { Expression } from "../../../regex/expressions.ts";
+import { unreachable } from "../../../../../base/domain/assert.ts";
+import type { Goal } from "../goals.ts";
+import { refused } from "../keywords/keyword.ts";
+import type { Meanings } from "../meanings.ts";
+import type { NumberShape } from "../shapes.ts";
+import type { Texts } from "../texts.ts";
+import { itemAt } from "./array-counts.ts";
+import type { ArrayPlan } from "./array-counts.ts";
+import type { Plan, Plans } from "./plans.ts";
+
+/** The scalars that reach a goal, each by one text. */
+export interface Scalars {
+  readonly listed: readonly string[];
+  /** All that are not listed; null where there are none. */
+  readonly others: Expression | null;
+}
+
+/** More values are not listed. */
+const listedMax = 1000;
+/** An item takes as many rules at least. */
+const rulesPerItem = 6;
+
+export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
+  const { texts, compilation } = meanings;
+  const listed: string[] = [];
+  const others: Expression[] = [];
+  for (const shape of meanings.shapes(goal)) {
+    switch (shape.type) {
+      case "null":
+        listed.push("null");
+        break;
+      case "boolean":
+        listed.push(...shape.values.map(String));
+        break;
+      case "number": {
+        const values = shape.values ?? wholeNumbers(texts, shape);
+        if (values === null) others.push(texts.distinct(shape));
+        else listed.push(...values);
+        break;
+      }
+      case "string":
+        if (shape.values === null) others.push(texts.distinct(shape));
+        else listed.push(...shape.values.map((value) => JSON.stringify(value)));
+        break;
+      case "array":
+      case "object":
+        break;
+      default:
+        unreachable(shape);
+    }
+  }
+  const all = compilation.expressions.or(...others);
+  return { listed, others: compilation.automaton.isEmpty(all) ? null : all };
+}
+
+/** The whole numbers between two bounds; null where there are many, or other numbers. */
+function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | null {
+  const [first, last] = [Math.ceil(shape.span.least), Math.floor(shape.span.greatest)];
+  if (!shape.isInteger || !Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return null;
+  if (last - first >= listedMax) return null;
+  const all = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => String(first + index));
+  texts.compilation.budget.spend(all.length);
+  return all.filter((number) => texts.holdsNumber(shape, number));
+}
+
+/** @throws ConstraintRefusal for an array whose items must differ and cannot be compared */
+export function checkComparable(plans: Plans): void {
+  for (const plan of plans.all)
+    if (plan.type === "array" && plan.comparedAt !== null) checkItems(plans, plan, plan.comparedAt);
+}
+
+function checkItems(plans: Plans, plan: ArrayPlan, pointer: string): void {
+  const { limits } = plans.meanings.compilation;
+  const many = Math.floor(limits.states / rulesPerItem);
+  const items = plan.rest.map(({ goal }) => goal);
+  const seen = new Set<Goal>(items);
+  for (const goal of seen) {
+    plans.meanings.compilation.budget.spend(1);
+    const { listed, others } = scalarsOf(plans.meanings, goal);
+    const names = plans.plans(goal).flatMap((inner) => namesOf(plans.meanings, inner));
+    const sets = others === null ? names : [...names, others];
+    if (listed.length > listedMax || !sets.every((texts) => hasTexts(plans.meanings, texts, many)))
+      throw refused(
+        "uniqueItems",
+        pointer,
+        "compares arrays and objects whose texts, numbers and names are listed, or are many; some here are neither",
+      );
+    for (const inner of plans.goalsWithin(goal)) seen.add(inner);
+  }
+  if (plan.min > 1 && !items.some((goal) => hasValues(plans, goal, plan.min)))
+    throw refused("uniqueItems", pointer, "asks for more items that differ than there surely are");
+}
+
+function namesOf({ texts }: Meanings, plan: Plan): readonly Expression[] {
+  if (plan.type !== "object") return [];
+  return [...plan.rules, ...plan.wanted].map(({ names }) =>
+    texts.string({ type: "string", body: texts.both(names, texts.shortestBody), values: null }),
+  );
+}
+
+function hasTexts({ compilation }: Meanings, texts: Expression, count: number): boolean {
+  const { automaton } = compilation;
+  return automaton.hasTexts(automaton.start(texts), count);
+}
+
+/** Whether it is plain that so many values reach the goal. */
+function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal[] = []): boolean {
+  if (above.includes(goal)) return false;
+  const { listed, others } = scalarsOf(plans.meanings, goal);
+  if (others !== null || new Set(listed).size >= count) return true;
+  const hasAsMany = (inner: Goal): boolean => hasValues(plans, inner, count, [...above, goal]);
+  return plans.plans(goal).some((plan) => {
+    switch (plan.type) {
+      case "scalar":
+        return false;
+      case "array":
+        // One item of its own for each.
+        return (
+          plan.counters.length === 0 &&
+          plan.min <= 1 &&
+          plan.max >= 1 &&
+          itemAt(plan, 0).some((way) => hasAsMany(way.goal))
+        );
+      case "object":
+        if (plan.max !== Number.POSITIVE_INFINITY) return false;
+        return (
+          plan.rules.some((rule) => plans.isFruitful(rule.goal)) ||
+          plan.declared.some((one) => one.isRequired && hasAsMany(one.goal))
+        );
+      default:
+        return unreachable(plan);
+    }
+  });
+}

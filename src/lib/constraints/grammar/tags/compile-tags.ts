@@ -1,0 +1,261 @@
+// A structural tag as productions. Whatever has no text is left out while they are made, so that no way through them ends
+// nowhere: a tag whose content has none is never begun, and its trigger never written.
+import { unreachable } from "../../../../base/domain/assert.ts";
+import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
+import type { Expression } from "../../regex/expressions.ts";
+import { isTerminal, symbolIndex, terminal } from "../parser/rules.ts";
+import type { GrammarSymbol, Production, Productions } from "../parser/rules.ts";
+import type { Compilation } from "../compilation.ts";
+import type { Dispatch, Format, SeparatedTags, Tag, TriggeredTags } from "./formats.ts";
+import { FreeText } from "./free-text.ts";
+
+/** Reads a constraint that stands within the tag; its symbol has no productions where it has no text. */
+export type ReadContent = (rule: ConstraintRule) => GrammarSymbol;
+
+/** @throws ConstraintRefusal where content is refused, with the place of the content before that in it */
+export function compileTags(
+  format: Format,
+  readContent: ReadContent,
+  compilation: Compilation,
+): GrammarSymbol {
+  return new TagCompiler(readContent, compilation).symbol(format);
+}
+
+/** The tag in which a format stands. */
+interface Surroundings {
+  /** Free text does not hold them, but for an empty one. */
+  readonly ends: readonly string[];
+  /** Whether the format is the last in the tag, and one of the ends is written behind it. */
+  readonly closes: boolean;
+}
+
+/** No tag is around. */
+const nowhere: Surroundings = { ends: [], closes: false };
+
+interface Branch {
+  readonly trigger: string;
+  /** What follows the trigger. */
+  readonly bodies: Productions;
+}
+
+class TagCompiler {
+  readonly #readContent: ReadContent;
+  readonly #compilation: Compilation;
+  #ruleCount = 0;
+
+  constructor(readContent: ReadContent, compilation: Compilation) {
+    this.#readContent = readContent;
+    this.#compilation = compilation;
+  }
+
+  symbol(format: Format): GrammarSymbol {
+    return this.#rule(this.#written(format, nowhere));
+  }
+
+  /** The ways to write a format, each of which some text matches. */
+  #written(format: Format, around: Surroundings): Productions {
+    switch (format.kind) {
+      case "text":
+        return [[this.#anyOf([format.text]), ...this.#closing(around)]];
+      case "constrained":
+        return this.#constrained(format.rule, format.place).map((one) => [...one, ...this.#closing(around)]);
+      case "free":
+        return this.#free(new FreeText(this.#compilation, filled(around.ends), format.excludes), around);
+      case "sequence":
+        return this.#sequence(format.parts, around);
+      case "choice":
+        return this.#choice(format.parts, around);
+      case "repeat":
+        return this.#repeated(format, around);
+      case "tag":
+        return this.#tag(format).map((one) => [...one, ...this.#closing(around)]);
+      case "triggered":
+        return this.#triggered(format, around);
+      case "dispatch":
+        return this.#dispatched(format, around);
+      case "separated":
+        return this.#separated(format, around);
+      default:
+        return unreachable(format);
+    }
+  }
+
+  #constrained(rule: ConstraintRule, place: string): Productions {
+    const { automaton, rules } = this.#compilation;
+    const symbol = within(place, () => this.#readContent(rule));
+    const isEmpty = isTerminal(symbol)
+      ? automaton.isEmpty(symbolIndex(symbol))
+      : rules.productions(symbol).length === 0;
+    return isEmpty ? [] : [[symbol]];
+  }
+
+  /** Free text up to where what surrounds it goes on. */
+  #free(text: FreeText, { ends, closes }: Surroundings): Productions {
+    const open = this.#lexeme(text.open);
+    if (!closes) return open;
+    const closed = filled(ends).flatMap((end) => this.#before(text, end));
+    return ends.includes("") ? [...open, ...closed] : closed;
+  }
+
+  /** Free text up to a stop, with it. */
+  #before(text: FreeText, stop: string): Productions {
+    return this.#lexeme(text.before(stop)).map((one) => [...one, this.#anyOf([stop])]);
+  }
+
+  #sequence(parts: readonly Format[], around: Surroundings): Productions {
+    const each = parts.map((part, index) =>
+      this.#written(part, index === parts.length - 1 ? around : { ...around, closes: false }),
+    );
+    if (each.some(({ length }) => length === 0)) return [];
+    return [each.flatMap((ways) => this.#one(ways))];
+  }
+
+  /** Fixed texts are one lexeme, however many they are. */
+  #choice(parts: readonly Format[], around: Surroundings): Productions {
+    const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+    const others = parts.filter(({ kind }) => kind !== "text");
+    return [
+      ...(texts.length === 0 ? [] : [[this.#anyOf(texts), ...this.#closing(around)]]),
+      ...others.flatMap((part) => this.#written(part, around)),
+    ];
+  }
+
+  #repeated(
+    { part, min, max }: { readonly part: Format; readonly min: number; readonly max: number },
+    around: Surroundings,
+  ): Productions {
+    const once = this.#written(part, { ...around, closes: false });
+    const closing = this.#closing(around);
+    if (once.length === 0) return min === 0 ? [closing] : [];
+    const one = this.#one(once);
+    const name = this.#freshName();
+    // Beyond the least there is nothing to count where there is no most.
+    const countMax = max === Number.POSITIVE_INFINITY ? min : max;
+    const behind = (count: number): GrammarSymbol =>
+      this.#compilation.rules.rule(`${name} ${count}`, () => [
+        ...(count >= min ? [closing] : []),
+        ...(count < max ? [[...one, behind(Math.min(count + 1, countMax))]] : []),
+      ]);
+    return [[behind(0)]];
+  }
+
+  /** @param from how many characters of its beginning are written already */
+  #tag({ begin, content, ends }: Tag, from = 0): Productions {
+    const bodies = this.#written(content, { ends, closes: true });
+    return bodies.map((body) => [this.#anyOf([begin.slice(from)]), ...body]);
+  }
+
+  #triggered(format: TriggeredTags, around: Surroundings): Productions {
+    const { excludes, needsOne, stopsAfterFirst } = format;
+    const branches = format.branches.map(({ trigger, tags }) => ({
+      trigger,
+      bodies: tags.flatMap((tag) => this.#tag(tag, trigger.length)),
+    }));
+    const { mixed, behind } = this.#mixed({ branches, excludes, stopsAfterFirst }, around);
+    if (mixed.length === 0) return [];
+    if (!needsOne) return mixed;
+    return branches
+      .filter(({ bodies }) => bodies.length > 0)
+      .map(({ trigger, bodies }) => [this.#anyOf([trigger]), ...this.#one(bodies), ...behind]);
+  }
+
+  /** Its free text may hold the ends of the tag around it, unless it excludes them. */
+  #dispatched({ branches, excludes, stopsAfterFirst }: Dispatch, around: Surroundings): Productions {
+    const inside = { ends: around.ends, closes: false };
+    const written = branches.map(({ trigger, format }) => ({
+      trigger,
+      bodies: this.#written(format, inside),
+    }));
+    const { mixed } = this.#mixed({ branches: written, excludes, stopsAfterFirst }, nowhere);
+    return mixed.map((one) => [...one, ...this.#closing(around)]);
+  }
+
+  /**
+   * Free text with what its triggers lead to.
+   *
+   * @returns also what may stand behind each of these
+   */
+  #mixed(
+    {
+      branches,
+      excludes,
+      stopsAfterFirst,
+    }: Pick<Dispatch, "excludes" | "stopsAfterFirst"> & { readonly branches: readonly Branch[] },
+    around: Surroundings,
+  ): { readonly mixed: Productions; readonly behind: Production } {
+    const stops = [...branches.map(({ trigger }) => trigger), ...filled(around.ends)];
+    const text = new FreeText(this.#compilation, stops, excludes);
+    const free = this.#free(text, around);
+    // Where free text never comes to its end, only a last tag does.
+    if (free.length === 0 && !stopsAfterFirst) return { mixed: [], behind: [] };
+    const again: Production = [this.#compilation.rules.rule(this.#freshName(), () => mixed)];
+    const behind = stopsAfterFirst ? this.#closing(around) : again;
+    const called = branches.flatMap(({ trigger, bodies }): Productions => {
+      if (bodies.length === 0) return [];
+      return this.#before(text, trigger).map((one) => [...one, ...this.#one(bodies), ...behind]);
+    });
+    const mixed = [...free, ...called];
+    return { mixed, behind };
+  }
+
+  #separated(format: SeparatedTags, around: Surroundings): Productions {
+    const closing = this.#closing(around);
+    const tags = format.tags.flatMap((tag) => this.#tag(tag));
+    const none = format.needsOne ? [] : [closing];
+    if (tags.length === 0) return none;
+    const one = this.#one(tags);
+    if (format.stopsAfterFirst) return [...none, [...one, ...closing]];
+    const separator = this.#anyOf([format.separator]);
+    const more: GrammarSymbol = this.#compilation.rules.rule(this.#freshName(), () => [
+      closing,
+      [separator, ...one, more],
+    ]);
+    return [...none, [...one, more]];
+  }
+
+  /** What is written behind the last format of a tag. */
+  #closing({ ends, closes }: Surroundings): Production {
+    return closes ? [this.#anyOf(ends)] : [];
+  }
+
+  #anyOf(texts: readonly string[]): GrammarSymbol {
+    return terminal(this.#compilation.expressions.anyText(texts));
+  }
+
+  #lexeme(expression: Expression): Productions {
+    return this.#compilation.automaton.isEmpty(expression) ? [] : [[terminal(expression)]];
+  }
+
+  #one(ways: Productions): Production {
+    return ways.length === 1 ? ways[0] : [this.#rule(ways)];
+  }
+
+  #rule(ways: Productions): GrammarSymbol {
+    return this.#compilation.rules.rule(this.#freshName(), () => ways);
+  }
+
+  #freshName(): string {
+    this.#ruleCount += 1;
+    return `tags ${this.#ruleCount}`;
+  }
+}
+
+const filled = (texts: readonly string[]): readonly string[] => texts.filter((text) => text !== "");
+
+/** Runs what reads the content at a place; its refusals say where that is. */
+function within<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    const { kind, subject, message } = error;
+    const inner = error.place.startsWith("#/") ? error.place.slice(1) : error.place && `, ${error.place}`;
+    throw new ConstraintRefusal({
+      kind,
+      subject,
+      place: `${place}${inner}`,
+      message: `In the content at ${place}: ${message}`,
+    });
+  }
+}

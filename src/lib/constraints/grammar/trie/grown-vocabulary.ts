@@ -1,0 +1,139 @@
+// Vocabularies of any size with the mixture of today's models, grown from a small real one. Latin words go on from
+// shorter ones, as merging makes them, with and without a blank and a capital before; a quarter are words of other
+// scripts, some cut within a character; the rest are numbers of up to three digits, runs of blanks, line breaks with
+// indentation, signs, seams of JSON and pieces of code. The shares are an estimate of what vocabularies of 128,000 tokens
+// hold; there are more nodes to a token than in those, since no word means anything.
+import { seededRandom } from "../../../../base/domain/random.ts";
+
+/** The seed's tokens, every byte, and grown ones, each once: `tokenCount` in all, the same for the same seed. */
+export function grownVocabulary(
+  seed: readonly (Uint8Array | null)[],
+  tokenCount: number,
+): readonly (Uint8Array | null)[] {
+  const grown = [...seed];
+  // Latin-1 keeps bytes that are no text apart.
+  const known = new Set(seed.map((token) => (token === null ? "" : latin(token))));
+  const add = (token: Uint8Array): void => {
+    const key = latin(token);
+    if (known.has(key) || grown.length >= tokenCount) return;
+    known.add(key);
+    grown.push(token);
+  };
+  for (let byte = 0; byte < 256; byte++) add(Uint8Array.of(byte));
+  const growth = new Growth(seed);
+  while (grown.length < tokenCount) add(growth.token());
+  return grown;
+}
+
+const encoder = new TextEncoder();
+const latin = (token: Uint8Array): string => Buffer.from(token).toString("latin1");
+
+const signs = Array.from("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~");
+const jsonSeams = ['{"', '":"', '": "', '":', '": ', '","', '", "', '",', '"},{"', '"}', "},", "}}", "]}"];
+const moreJsonSeams = [
+  '":{"',
+  '":["',
+  '":[',
+  '"],"',
+  '"]',
+  "},{",
+  "[]",
+  "{}",
+  '":[{"',
+  '"}],"',
+  '\\"',
+  "\\n",
+];
+const seams = [...jsonSeams, ...moreJsonSeams, "\\u00", "\\u", "null", "true", "false", '":null', '":true,"'];
+
+/** Ranges of characters, how often each is used, and whether its words are written with blanks between them. */
+const scripts = [
+  { first: 0x430, last: 0x44f, weight: 8, hasBlanks: true },
+  { first: 0x4e00, last: 0x9fff, weight: 8, hasBlanks: false },
+  { first: 0xac00, last: 0xd7a3, weight: 4, hasBlanks: true },
+  { first: 0x3041, last: 0x30fe, weight: 3, hasBlanks: false },
+  { first: 0x621, last: 0x64a, weight: 3, hasBlanks: true },
+  { first: 0xdf, last: 0xff, weight: 3, hasBlanks: true },
+  { first: 0x904, last: 0x939, weight: 2, hasBlanks: true },
+  { first: 0xe01, last: 0xe3a, weight: 2, hasBlanks: false },
+  { first: 0x3b1, last: 0x3c9, weight: 2, hasBlanks: true },
+  { first: 0x1f300, last: 0x1f64f, weight: 1, hasBlanks: false },
+].flatMap((script) => Array.from({ length: script.weight }, () => script));
+
+class Growth {
+  readonly #random = seededRandom("a grown vocabulary");
+  readonly #syllables: readonly string[];
+  readonly #words: string[];
+
+  constructor(seed: readonly (Uint8Array | null)[]) {
+    const words = seed.flatMap((token) =>
+      token === null ? [] : (/^ ?([a-z]+)$/.exec(latin(token))?.[1] ?? []),
+    );
+    this.#words = [...new Set(words)];
+    this.#syllables = [...new Set(words.flatMap((word) => word.match(/.{1,2}/g) ?? []))];
+  }
+
+  token(): Uint8Array {
+    const kind = this.#random.index(100);
+    if (kind < 55) return encoder.encode(this.#latinWord());
+    if (kind < 82) return this.#foreignWord();
+    return encoder.encode(kind < 92 ? this.#code() : this.#layout(kind));
+  }
+
+  #latinWord(): string {
+    const word = this.#word();
+    const capital = word.charAt(0).toUpperCase() + word.slice(1);
+    return this.#one([` ${word}`, ` ${word}`, ` ${capital}`, word, capital]);
+  }
+
+  /** A known word or one that goes on from it, early ones rather. */
+  #word(): string {
+    const known = this.#words[Math.floor(this.#words.length * this.#random.uniform() ** 2)];
+    if (known.length > 9 || this.#random.index(4) === 0) return known;
+    const word = known + this.#one(this.#syllables);
+    this.#words.push(word);
+    return word;
+  }
+
+  #foreignWord(): Uint8Array {
+    const { first, last, hasBlanks } = this.#one(scripts);
+    const letters = Array.from({ length: 1 + this.#random.index(hasBlanks ? 5 : 2) }, () =>
+      // The first letters of a script are the more common ones, as far as a made-up word goes.
+      String.fromCodePoint(first + Math.floor((last - first + 1) * this.#random.uniform() ** 2)),
+    );
+    const word = encoder.encode((hasBlanks && this.#random.index(2) === 0 ? " " : "") + letters.join(""));
+    // Merging bytes leaves tokens that end within a character.
+    return this.#random.index(12) === 0 ? word.subarray(0, word.length - 1) : word;
+  }
+
+  #code(): string {
+    const word = this.#word();
+    const sign = this.#one(signs);
+    const other = this.#one(signs);
+    return this.#one([
+      sign + word,
+      sign + word,
+      sign + other,
+      sign + other + this.#one(signs),
+      ` ${sign}`,
+      ` ${sign}${other}`,
+      `${sign}\n`,
+      `${word}${sign}`,
+      `"${word}`,
+      `"${word}":`,
+      `${word}":`,
+      `_${word}`,
+    ]);
+  }
+
+  #layout(kind: number): string {
+    if (kind < 96) return String(this.#random.index(1_000)).padStart(1 + this.#random.index(3), "0");
+    if (kind < 98) return this.#one(seams);
+    const blanks = this.#one([" ", " ", "\t", "\n"]).repeat(1 + this.#random.index(80));
+    return this.#one(["", "\n", "\r\n", "\n\n", ",\n"]) + blanks + this.#one(["", "", '"', "}"]);
+  }
+
+  #one<T>(values: readonly T[]): T {
+    return values[this.#random.index(values.length)];
+  }
+}

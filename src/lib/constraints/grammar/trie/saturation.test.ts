@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../../../base/domain/random.ts";
+import type { Random } from "../../../../base/domain/random.ts";
+import { Automaton, deadState } from "../../regex/automaton.ts";
+import { bytesOf } from "../../regex/byte-set.ts";
+import { Expressions } from "../../regex/expressions.ts";
+import type { Expression } from "../../regex/expressions.ts";
+import { ConstraintRefusal, defaultGrammarLimits, StepBudget } from "../../regex/limits.ts";
+import { Saturation } from "./saturation.ts";
+import { searchCount, searchSeed } from "../../../../base/domain/testing/search.ts";
+
+const letters = "ab ";
+
+function compilation() {
+  const budget = new StepBudget(defaultGrammarLimits);
+  budget.restart("compileSteps", 1_000);
+  const expressions = new Expressions(defaultGrammarLimits, budget);
+  return { expressions, automaton: new Automaton(expressions, defaultGrammarLimits, budget) };
+}
+
+/** A random expression over few letters, of which some texts are long and some ends far. */
+function randomPart(expressions: Expressions, random: Random, depth = 3): Expression {
+  const inner = () => randomPart(expressions, random, depth - 1);
+  const letter = () => expressions.bytes(bytesOf([letters.charCodeAt(random.index(letters.length))]));
+  switch (depth === 0 ? 0 : random.index(6)) {
+    case 1:
+      return expressions.or(inner(), inner());
+    case 2:
+      return expressions.repeat(inner(), random.index(2));
+    case 3: {
+      const min = random.index(9);
+      return expressions.repeat(inner(), min, min + random.index(9));
+    }
+    case 4:
+    case 5:
+      return expressions.sequence(inner(), inner());
+    default:
+      return letter();
+  }
+}
+
+/** All texts over the letters up to a length. */
+function* texts(length: number): Generator<readonly number[]> {
+  yield [];
+  if (length === 0) return;
+  for (const text of texts(length - 1)) for (const letter of letters) yield [...text, letter.charCodeAt(0)];
+}
+
+/** Whether both states are live behind the same texts up to a length. */
+function checkAlike(automaton: Automaton, one: number, other: number, length: number): void {
+  for (const text of texts(length)) {
+    const [first, second] = [one, other].map((state) =>
+      text.reduce((at, byte) => (at === deadState ? at : automaton.next(at, byte)), state),
+    );
+    assert.equal(first === deadState, second === deadState, String.fromCharCode(...text));
+  }
+}
+
+test("a length beside a pattern is left out only where no token comes near it", () => {
+  const random = seededRandom(searchSeed, "bounded");
+  let changedCount = 0;
+  for (let turn = 0; turn < searchCount(200); turn++) {
+    const { expressions, automaton } = compilation();
+    const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));
+    const min = random.index(3);
+    const counter = expressions.repeat(any, random.index(2) * min, min + random.index(24));
+    const mark = expressions.bytes(bytesOf([letters.charCodeAt(1)]));
+    const both = expressions.sequence(expressions.bounded(randomPart(expressions, random), counter), mark);
+    const length = random.index(4);
+    const saturation = new Saturation(automaton, length);
+    for (let at = automaton.start(both), step = 0; at !== deadState && step < 8; step++) {
+      const saturated = saturation.of(at);
+      changedCount += saturated === at ? 0 : 1;
+      checkAlike(automaton, at, saturated, length);
+      const live = Array.from(letters, (letter) => automaton.next(at, letter.charCodeAt(0)));
+      at =
+        live.find((next) => next !== deadState && random.index(2) === 0) ?? live[random.index(live.length)];
+    }
+  }
+  assert.ok(changedCount > searchCount(80), `${changedCount} states were saturated`);
+});
+
+test("a length beside what is ruled out is left out where every end is near", () => {
+  const random = seededRandom(searchSeed, "unbounded");
+  let [changedCount, refusedCount] = [0, 0];
+  for (let turn = 0; turn < searchCount(200); turn++) {
+    try {
+      changedCount += isLeftOut(random) ? 1 : 0;
+    } catch (error) {
+      // Some have more states than a constraint may.
+      if (!(error instanceof ConstraintRefusal) || error.kind !== "limit") throw error;
+      refusedCount += 1;
+    }
+  }
+  assert.ok(changedCount > searchCount(1), `${changedCount} states were saturated`);
+  assert.ok(refusedCount < searchCount(10), `${refusedCount} were refused`);
+});
+
+/** Whether the length of a random part beside what is ruled out goes; what is left is live as before. */
+function isLeftOut(random: Random): boolean {
+  const { expressions, automaton } = compilation();
+  const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));
+  const part = expressions.or(randomPart(expressions, random), expressions.repeat(any, 60 + random.index(9)));
+  const ruledOut = expressions.sequence(randomPart(expressions, random), expressions.repeat(any, 0));
+  const counter = expressions.repeat(any, 0, 55 + random.index(24));
+  const both = expressions.and(part, counter, expressions.not(ruledOut));
+  const start = automaton.start(both);
+  const length = random.index(4);
+  const saturated = new Saturation(automaton, length).of(start);
+  checkAlike(automaton, start, saturated, length);
+  return saturated !== start;
+}

@@ -1,0 +1,221 @@
+// A pattern spelled in bytes. Assertions are worked out from the right: each part is given what the rest of the text must
+// match, so that `$` asks the rest to be empty and a look-ahead intersects it. What is asked of the character before a
+// place is worked out by cases: what a part matches is split by its last character.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { Spelling } from "./characters/spelling.ts";
+import { allCharacters, commonPoints, otherPoints } from "./characters/code-points.ts";
+import type { CodePoints } from "./characters/code-points.ts";
+import type { Expression, Expressions } from "./expressions.ts";
+import { emptyText, nothing } from "./expressions.ts";
+import { ConstraintRefusal } from "./limits.ts";
+import { hasAssertion, setsBehind } from "./pattern.ts";
+import type { Pattern } from "./pattern.ts";
+
+/** A pattern and how to spell it. */
+export interface Wording {
+  readonly expressions: Expressions;
+  readonly spelling: Spelling;
+  /** Where the pattern stands, for refusals. */
+  readonly place: string;
+}
+
+/** The texts that match the pattern from their first character to their last. */
+export function wholeMatch(wording: Wording, pattern: Pattern): Expression {
+  return new PatternSpeller(wording, pattern).from(atStart, emptyText);
+}
+
+/** The texts in which the pattern matches somewhere, as JSON Schema's `pattern` asks. */
+export function matchAnywhere(wording: Wording, pattern: Pattern): Expression {
+  const { expressions, spelling } = wording;
+  const any = expressions.repeat(spelling.character, 0);
+  const speller = new PatternSpeller(wording, pattern);
+  if (setsBehind(pattern).length === 0) return expressions.sequence(any, speller.from(atStart, any));
+  const later = speller.kinds.map((kind) =>
+    expressions.sequence(any, spelling.spell(kind), speller.from(kind, any)),
+  );
+  return expressions.or(speller.from(atStart, any), ...later);
+}
+
+/** What stands before a place: nothing, or a character of a set that the pattern does not tell apart further. */
+type Before = CodePoints | null;
+const atStart: Before = null;
+
+/** What the text must match from a place on. */
+interface Rest {
+  readonly after: (before: Before) => Expression;
+  /** Whether it depends on what stands before the place. */
+  readonly looksBehind: boolean;
+}
+
+class PatternSpeller {
+  /** All characters, divided into those that the pattern does not tell apart by looking behind. */
+  readonly kinds: readonly CodePoints[];
+  readonly #wording: Wording;
+  readonly #pattern: Pattern;
+  /** What was expressed, of what is without assertions. */
+  readonly #known = new Map<Pattern, Expression>();
+
+  constructor(wording: Wording, pattern: Pattern) {
+    this.#wording = wording;
+    this.#pattern = pattern;
+    this.kinds = dividedBy(setsBehind(pattern));
+  }
+
+  /** The pattern behind something, and before the rest of the text. */
+  from(before: Before, rest: Expression): Expression {
+    return this.#spelled(this.#pattern, before, { after: () => rest, looksBehind: false });
+  }
+
+  #spelled(pattern: Pattern, before: Before, rest: Rest): Expression {
+    const { expressions } = this.#wording;
+    if (!hasAssertion(pattern)) return this.#text(pattern, before, rest);
+    switch (pattern.kind) {
+      case "sequence":
+        return this.#sequence(pattern.parts, before, rest);
+      case "choice":
+        return expressions.or(...pattern.parts.map((part) => this.#spelled(part, before, rest)));
+      case "repeat": {
+        if (pattern.max > 1) throw repeatedAssertion(this.#wording);
+        const once = pattern.max === 0 ? nothing : this.#spelled(pattern.part, before, rest);
+        return pattern.min === 0 ? expressions.or(once, rest.after(before)) : once;
+      }
+      case "end":
+        return expressions.isNullable(rest.after(before)) ? emptyText : nothing;
+      case "look": {
+        // Whatever follows, follows by the rest too; bytes that are no characters are none there.
+        const any = { after: () => expressions.anything, looksBehind: false };
+        const seen = this.#spelled(pattern.part, before, any);
+        return expressions.and(pattern.isNegative ? expressions.not(seen) : seen, rest.after(before));
+      }
+      case "behind":
+        return holds(pattern, before) ? rest.after(before) : nothing;
+      case "character":
+        return this.#text(pattern, before, rest);
+      default:
+        return unreachable(pattern);
+    }
+  }
+
+  #sequence(parts: readonly Pattern[], before: Before, rest: Rest): Expression {
+    return gathered(parts)
+      .reduceRight<Rest>((behind, part) => {
+        // What follows is the same wherever the cases lead to it.
+        const known = new Map<Before, Expression>();
+        const looksBehind = behind.looksBehind || setsBehind(part).length > 0;
+        const after = (place: Before): Expression => {
+          const key = looksBehind ? place : atStart;
+          const expression = known.get(key) ?? this.#spelled(part, place, behind);
+          known.set(key, expression);
+          return expression;
+        };
+        return { after, looksBehind };
+      }, rest)
+      .after(before);
+  }
+
+  /** A pattern without assertions. */
+  #text(pattern: Pattern, before: Before, rest: Rest): Expression {
+    const { expressions } = this.#wording;
+    const text = this.#expressed(pattern);
+    if (!rest.looksBehind) return expressions.sequence(text, rest.after(before));
+    const cases = this.kinds.map((kind) => {
+      const ending = this.#endingWith(pattern, kind);
+      return ending === nothing ? nothing : expressions.sequence(ending, rest.after(kind));
+    });
+    return expressions.or(...cases, expressions.isNullable(text) ? rest.after(before) : nothing);
+  }
+
+  /** The texts of a pattern without assertions whose last character is of the set. */
+  #endingWith(pattern: Pattern, kind: CodePoints): Expression {
+    const { expressions, spelling } = this.#wording;
+    switch (pattern.kind) {
+      case "character":
+        return spelling.spell(commonPoints(pattern.set, kind));
+      case "sequence": {
+        const parts = pattern.parts.map((part) => this.#expressed(part));
+        const cases: Expression[] = [];
+        for (let last = parts.length - 1; last >= 0; last--) {
+          const ending = this.#endingWith(pattern.parts[last], kind);
+          cases.push(expressions.sequence(...parts.slice(0, last), ending));
+          if (!expressions.isNullable(parts[last])) break;
+        }
+        return expressions.or(...cases);
+      }
+      case "choice":
+        return expressions.or(...pattern.parts.map((part) => this.#endingWith(part, kind)));
+      case "repeat": {
+        if (pattern.max === 0) return nothing;
+        const part = this.#expressed(pattern.part);
+        const others = expressions.repeat(part, Math.max(0, pattern.min - 1), pattern.max - 1);
+        return expressions.sequence(others, this.#endingWith(pattern.part, kind));
+      }
+      default:
+        throw repeatedAssertion(this.#wording);
+    }
+  }
+
+  #expressed(pattern: Pattern): Expression {
+    const expression = this.#known.get(pattern) ?? this.#newlyExpressed(pattern);
+    this.#known.set(pattern, expression);
+    return expression;
+  }
+
+  #newlyExpressed(pattern: Pattern): Expression {
+    const { expressions, spelling } = this.#wording;
+    switch (pattern.kind) {
+      case "character":
+        return spelling.spell(pattern.set);
+      case "sequence":
+        return expressions.sequence(...pattern.parts.map((part) => this.#expressed(part)));
+      case "choice":
+        return expressions.or(...pattern.parts.map((part) => this.#expressed(part)));
+      case "repeat":
+        return expressions.repeat(this.#expressed(pattern.part), pattern.min, pattern.max);
+      default:
+        throw repeatedAssertion(this.#wording);
+    }
+  }
+}
+
+/** Parts of a sequence, those without assertions that follow each other as one. */
+function gathered(parts: readonly Pattern[]): readonly Pattern[] {
+  const all: Pattern[] = [];
+  let texts: Pattern[] = [];
+  for (const part of parts) {
+    if (!hasAssertion(part)) {
+      texts.push(part);
+      continue;
+    }
+    if (texts.length > 0) all.push({ kind: "sequence", parts: texts });
+    all.push(part);
+    texts = [];
+  }
+  return texts.length > 0 ? [...all, { kind: "sequence", parts: texts }] : all;
+}
+
+function dividedBy(sets: readonly CodePoints[]): readonly CodePoints[] {
+  let kinds: readonly CodePoints[] = [allCharacters];
+  for (const set of sets) {
+    kinds = kinds
+      .flatMap((kind) => [commonPoints(kind, set), commonPoints(kind, otherPoints(set))])
+      .filter((kind) => kind.length > 0);
+  }
+  return kinds;
+}
+
+function holds(
+  { set, orStart }: { readonly set: CodePoints; readonly orStart: boolean },
+  before: Before,
+): boolean {
+  // The set holds all of a kind, or nothing of it.
+  return before === null ? orStart : commonPoints(before, set).length > 0;
+}
+
+function repeatedAssertion({ place }: Wording): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "not-exact",
+    subject: "a repeated assertion",
+    place,
+    message: `An assertion that is repeated cannot be expressed exactly${place === "" ? "" : ` (${place})`}.`,
+  });
+}

@@ -1,0 +1,815 @@
+// Regular expressions over bytes as small integers. Equal expressions, up to the laws applied here, are the same number
+// (hash-consing), which keeps the number of their derivatives finite: Owens, Reppy, Turon, "Regular-expression
+// derivatives re-examined", 2009, section 4.1. Intersection and complement are operators like the others.
+import { unreachable } from "../../../base/domain/assert.ts";
+import { limitExceeded } from "./limits.ts";
+import type { GrammarLimits, StepBudget } from "./limits.ts";
+import { BytePartitions } from "./byte-partition.ts";
+import type { BytePartition } from "./byte-partition.ts";
+import { byteRange, bytesOf, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
+import type { ByteSet } from "./byte-set.ts";
+import {
+  commonMultiple,
+  completionOf,
+  digitOf,
+  isAlwaysMultiple,
+  isMultiple,
+  pointByte,
+} from "./multiple.ts";
+import type { Multiple } from "./multiple.ts";
+import { GrownMap } from "./grown-map.ts";
+import { endsHere, leastLength, nextBytes, textRange, textsAfter } from "./text-list.ts";
+import type { TextRange } from "./text-list.ts";
+import { isMeant, longerThan, meantAfter, meantOf, distinguishingBytes } from "./unlisted.ts";
+import type { Meant } from "./unlisted.ts";
+
+export type Expression = number;
+
+/** Matches no text at all. */
+export const nothing: Expression = 0;
+/** Matches the empty text. */
+export const emptyText: Expression = 1;
+
+export type ExpressionNode =
+  | { readonly kind: "nothing" | "empty" }
+  | { readonly kind: "bytes"; readonly set: ByteSet }
+  | { readonly kind: "sequence"; readonly head: Expression; readonly tail: Expression }
+  | { readonly kind: "or" | "and"; readonly parts: readonly Expression[] }
+  | { readonly kind: "not"; readonly part: Expression }
+  | {
+      readonly kind: "repeat";
+      readonly part: Expression;
+      readonly min: number;
+      readonly max: number;
+    }
+  /** The digits of a number that is a multiple of another. */
+  | { readonly kind: "multiple"; readonly multiple: Multiple }
+  /** Any of many texts. */
+  | { readonly kind: "texts"; readonly list: number; readonly range: TextRange }
+  /** What the body of a JSON string may go on with, but for what would make it mean one of many texts. */
+  | {
+      readonly kind: "unlisted";
+      readonly body: Expression;
+      readonly list: number;
+      readonly meant: Meant;
+    };
+
+interface Facts {
+  /** Matches the empty text. */
+  readonly isNullable: boolean;
+  /** Is, without searching, known to match some text unless it is `nothing`: no intersection and no complement in it. */
+  readonly isPlain: boolean;
+  /** How deep taking its derivative recurses. */
+  readonly depth: number;
+  /** The largest number of repetitions that is counted in it. */
+  readonly countMax: number;
+  /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
+  readonly firsts: ByteSet;
+  /** Of how many bytes a matching text is, about: at least, but for what several parts of a conjunction want in one. */
+  readonly lengthAhead: number;
+  /** The shortest text has at most so many bytes; infinite where that is not plain. */
+  readonly nearestEnd: number;
+  /** Whatever a text begins with, it can end within so many further bytes; infinite where that is not plain. */
+  readonly farthestEnd: number;
+}
+
+/** Texts of a plain expression that have at most so many characters, or at least so many too. */
+interface Bounded {
+  readonly of: Expression;
+  /**
+   * What says how many: repetitions of one character, of which all texts of `of` are made; within a character the rest
+   * of it too.
+   */
+  readonly counter: Expression;
+}
+
+const farAway = { nearestEnd: Number.POSITIVE_INFINITY, farthestEnd: Number.POSITIVE_INFINITY };
+
+const noBytes = byteRange(1, 0);
+const allBytes = byteRange(0, 255);
+
+/** Nesting of derivatives beyond this would endanger the stack; patterns are held to far less. */
+const depthMax = 1_500;
+
+/** Fewer texts are a union of sequences, whose equal ends are the same expressions. */
+const manyTexts = 32;
+/** Sorting texts takes a step for sixteen of their bytes. */
+const sortedBytesPerStepLog2 = 4;
+
+/** Measured: a node with its facts and its name, and an entry of the derivatives. */
+const [bytesPerNode, bytesPerDerivative] = [500, 60];
+
+/** More than the expressions that any limit lets be: the numbers of two make one key. */
+const pairFactor = 2 ** 26;
+
+/** All expressions of one constraint. May go on from others that many constraints have in common. */
+export class Expressions {
+  /** Matches every text. */
+  readonly anything: Expression;
+  readonly #limits: GrammarLimits;
+  readonly #budget: StepBudget;
+  readonly #ground: Expressions | undefined;
+  /** How many it goes on from. */
+  readonly #groundCount: number;
+  /** Its own, numbered on from those. */
+  readonly #nodes: ExpressionNode[] = [];
+  readonly #facts: Facts[] = [];
+  readonly #partitions: BytePartitions;
+  /** By expression, where they were asked for: of most none ever are. */
+  readonly #classes: (BytePartition | undefined)[] = [];
+  readonly #known: GrownMap<string, Expression>;
+  readonly #named: GrownMap<string, Expression>;
+  /** By head and tail. */
+  readonly #sequences: GrownMap<number, Expression>;
+  readonly #ranges: GrownMap<number, Expression>;
+  readonly #derivatives: GrownMap<number, Expression>;
+  /** The numbers of lists of texts. */
+  readonly #lists: GrownMap<string, number>;
+  /** Intersections that bound the length of one of their parts, and do nothing else. */
+  readonly #bounded: GrownMap<Expression, Bounded>;
+  /** The complements of expressions that were complemented. */
+  readonly #opposites: GrownMap<Expression, Expression>;
+
+  /** @param ground whose expressions have the same numbers here, and which is {@link complete} */
+  constructor(limits: GrammarLimits, budget: StepBudget, ground?: Expressions) {
+    this.#limits = limits;
+    this.#budget = budget;
+    const before = <Part>(read: (one: Expressions) => Part): Part | undefined =>
+      ground === undefined ? undefined : read(ground);
+    this.#ground = ground;
+    this.#groundCount = ground?.count ?? 0;
+    this.#partitions = new BytePartitions(before((one) => one.#partitions));
+    this.#known = new GrownMap(before((one) => one.#known));
+    this.#named = new GrownMap(before((one) => one.#named));
+    this.#sequences = new GrownMap(before((one) => one.#sequences));
+    this.#ranges = new GrownMap(before((one) => one.#ranges));
+    this.#derivatives = new GrownMap(before((one) => one.#derivatives));
+    this.#lists = new GrownMap(before((one) => one.#lists));
+    this.#bounded = new GrownMap(before((one) => one.#bounded));
+    this.#opposites = new GrownMap(before((one) => one.#opposites));
+    const ofNone = {
+      isNullable: true,
+      isPlain: true,
+      depth: 0,
+      countMax: 0,
+      firsts: noBytes,
+      lengthAhead: 0,
+      nearestEnd: 0,
+      farthestEnd: 0,
+    };
+    const never = { lengthAhead: Number.POSITIVE_INFINITY, nearestEnd: Number.POSITIVE_INFINITY };
+    this.#add("nothing", { kind: "nothing" }, { ...ofNone, isNullable: false, ...never });
+    this.#add("empty", { kind: "empty" }, ofNone);
+    this.anything = this.#add(
+      "n0",
+      { kind: "not", part: nothing },
+      { ...ofNone, depth: 1, firsts: allBytes },
+    );
+  }
+
+  /** How many there are, with those that it goes on from. */
+  get count(): number {
+    return this.#groundCount + this.#nodes.length;
+  }
+
+  /** About what all this takes, beyond what it goes on from. */
+  get byteLength(): number {
+    const nodes = this.#nodes.length * bytesPerNode;
+    return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
+  }
+
+  /** Finds out whatever is found out later of others, so that those that go on from it change nothing here. */
+  complete(): void {
+    for (let expression = 0; expression < this.count; expression++) this.classes(expression);
+  }
+
+  /** What `make` makes of the same name, made once. */
+  named(name: string, make: () => Expression): Expression {
+    const known = this.#named.get(name);
+    if (known !== undefined) return known;
+    const expression = make();
+    this.#named.set(name, expression);
+    return expression;
+  }
+
+  node(expression: Expression): ExpressionNode {
+    const own = expression - this.#groundCount;
+    // Whatever comes before its own is another's.
+    return own < 0 && this.#ground !== undefined ? this.#ground.node(expression) : this.#nodes[own];
+  }
+
+  #factsOf(expression: Expression): Facts {
+    const own = expression - this.#groundCount;
+    return own < 0 && this.#ground !== undefined ? this.#ground.#factsOf(expression) : this.#facts[own];
+  }
+
+  isNullable(expression: Expression): boolean {
+    return this.#factsOf(expression).isNullable;
+  }
+
+  isPlain(expression: Expression): boolean {
+    return this.#factsOf(expression).isPlain;
+  }
+
+  /** The classes of bytes that have the same derivative of the expression. */
+  classes(expression: Expression): BytePartition {
+    const own = expression - this.#groundCount;
+    if (own < 0 && this.#ground !== undefined) return this.#ground.classes(expression);
+    return (this.#classes[own] ??= this.#newClasses(this.#nodes[own]));
+  }
+
+  /** False where no text that begins with the byte matches. */
+  mayBegin(expression: Expression, byte: number): boolean {
+    return hasByte(this.#factsOf(expression).firsts, byte);
+  }
+
+  /** How many bytes are left to write, about: everything that a conjunction asks for counts for itself. */
+  lengthAhead(expression: Expression): number {
+    return this.#factsOf(expression).lengthAhead;
+  }
+
+  bytes(set: ByteSet): Expression {
+    if (set.every((word) => word === 0)) return nothing;
+    const key = `b${set.join(",")}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    return this.#add(
+      key,
+      { kind: "bytes", set },
+      {
+        isNullable: false,
+        isPlain: true,
+        depth: 0,
+        countMax: 0,
+        firsts: set,
+        lengthAhead: 1,
+        nearestEnd: 1,
+        farthestEnd: 1,
+      },
+    );
+  }
+
+  range(low: number, high: number): Expression {
+    const key = low * 256 + high;
+    const known = this.#ranges.get(key);
+    if (known !== undefined) return known;
+    const expression = this.bytes(byteRange(low, high));
+    this.#ranges.set(key, expression);
+    return expression;
+  }
+
+  /** The bytes in this order. */
+  literal(bytes: Uint8Array): Expression {
+    return this.sequence(...Array.from(bytes, (byte) => this.range(byte, byte)));
+  }
+
+  /** Any of the texts. */
+  anyText(texts: readonly string[]): Expression {
+    if (texts.length < manyTexts) {
+      const encoder = new TextEncoder();
+      return this.or(...texts.map((text) => this.literal(encoder.encode(text))));
+    }
+    return this.listedText(texts);
+  }
+
+  /** The same, whose texts are no expressions before they are followed; at least one. */
+  listedText(texts: readonly string[]): Expression {
+    this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
+    const range = textRange(texts);
+    return this.#texts(this.#listOf(range), range);
+  }
+
+  #listOf({ texts }: TextRange): number {
+    // No text holds a character that is no byte.
+    const name = texts.join("\u{100}");
+    const list = this.#lists.get(name) ?? this.#lists.size;
+    this.#lists.set(name, list);
+    return list;
+  }
+
+  /**
+   * The bodies of JSON strings that say none of the texts, whatever escapes they are written with.
+   *
+   * @param body the body of any string
+   */
+  unlisted(body: Expression, texts: readonly string[]): Expression {
+    this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
+    const meant = meantOf(texts);
+    return meant === null ? body : this.#unlisted(body, this.#listOf(meant.range), meant);
+  }
+
+  #unlisted(body: Expression, list: number, meant: Meant | null): Expression {
+    if (body === nothing || meant === null) return body;
+    const { range, escape } = meant;
+    const key = `u${body},${list},${range.from},${range.to},${range.depth},${escape}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const facts = this.#factsOf(body);
+    const isLeftOut = facts.isNullable && isMeant(meant);
+    // What is longer than all of them is none of them.
+    const longer = longerThan(meant);
+    return this.#add(
+      key,
+      { kind: "unlisted", body, list, meant },
+      {
+        ...facts,
+        isNullable: facts.isNullable && !isLeftOut,
+        depth: facts.depth + 1,
+        lengthAhead: facts.lengthAhead + (isLeftOut ? 1 : 0),
+        nearestEnd: facts.nearestEnd + longer,
+        farthestEnd: facts.farthestEnd + longer,
+      },
+    );
+  }
+
+  #texts(list: number, range: TextRange): Expression {
+    const isNullable = endsHere(range);
+    if (isNullable && range.to - range.from === 1) return emptyText;
+    return this.#add(
+      `t${list},${range.from},${range.to},${range.depth}`,
+      { kind: "texts", list, range },
+      {
+        isNullable,
+        isPlain: true,
+        depth: 0,
+        countMax: 0,
+        firsts: nextBytes(range),
+        lengthAhead: leastLength(range),
+        ...farAway,
+      },
+    );
+  }
+
+  sequence(...parts: readonly Expression[]): Expression {
+    return parts.reduceRight((tail, head) => this.#pair(head, tail), emptyText);
+  }
+
+  #pair(head: Expression, tail: Expression): Expression {
+    if (head === nothing || tail === nothing) return nothing;
+    if (head === emptyText) return tail;
+    if (tail === emptyText) return head;
+    const node = this.node(head);
+    if (node.kind === "sequence") return this.#pair(node.head, this.#pair(node.tail, tail));
+    const key = head * pairFactor + tail;
+    const known = this.#sequences.get(key);
+    if (known !== undefined) return known;
+    const [first, second] = [this.#factsOf(head), this.#factsOf(tail)];
+    const sequence = this.#append(
+      { kind: "sequence", head, tail },
+      {
+        isNullable: first.isNullable && second.isNullable,
+        isPlain: first.isPlain && second.isPlain,
+        depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
+        countMax: Math.max(first.countMax, second.countMax),
+        firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
+        lengthAhead: first.lengthAhead + second.lengthAhead,
+        nearestEnd: first.nearestEnd + second.nearestEnd,
+        farthestEnd: Math.max(first.farthestEnd + second.nearestEnd, second.farthestEnd),
+      },
+    );
+    this.#sequences.set(key, sequence);
+    return sequence;
+  }
+
+  or(...parts: readonly Expression[]): Expression {
+    const members = this.#flat("or", parts);
+    members.delete(nothing);
+    if (members.has(this.anything)) return this.anything;
+    this.#mergeBytes(members, unitedBytes);
+    if (members.has(emptyText) && [...members].some((part) => part !== emptyText && this.isNullable(part)))
+      members.delete(emptyText);
+    for (const part of members) {
+      const node = this.node(part);
+      if (node.kind === "not" && members.has(node.part)) return this.anything;
+      // Of A and (A and B) only A is left.
+      if (node.kind === "and" && node.parts.some((inner) => members.has(inner))) members.delete(part);
+    }
+    return this.#list("or", members, nothing);
+  }
+
+  and(...parts: readonly Expression[]): Expression {
+    const members = this.#flat("and", parts);
+    members.delete(this.anything);
+    if (members.has(nothing)) return nothing;
+    if (members.has(emptyText))
+      return [...members].every((part) => this.isNullable(part)) ? emptyText : nothing;
+    this.#mergeBytes(members, commonBytes);
+    this.#mergeMultiples(members);
+    for (const part of members) {
+      const left = this.#leftBeside(members, part);
+      if (left === nothing) return nothing;
+      if (left !== part) return this.and(left, ...[...members].filter((other) => other !== part));
+    }
+    return this.#list("and", members, this.anything);
+  }
+
+  /**
+   * The texts of an expression that the counter allows, which counts characters.
+   *
+   * @param counter repetitions of one character, of which all texts of the expression must be made
+   */
+  bounded(expression: Expression, counter: Expression): Expression {
+    const both = this.and(expression, counter);
+    this.#bound(both, { of: expression, counter });
+    return both;
+  }
+
+  #bound(expression: Expression, bounded: Bounded): void {
+    // Of what is not plain it is not known where it ends, and following it beside the whole would cost much.
+    if (this.isPlain(bounded.of) && this.node(expression).kind === "and")
+      this.#bounded.set(expression, bounded);
+  }
+
+  /** What a member of an intersection still says beside the others: of A and (B, or not A) it is B. */
+  #leftBeside(members: ReadonlySet<Expression>, part: Expression): Expression {
+    const node = this.node(part);
+    if (node.kind === "not") return this.#implies(members, node.part) ? nothing : part;
+    if (node.kind !== "or") return part;
+    this.#budget.spend(node.parts.length >>> 3);
+    if (node.parts.some((option) => members.has(option))) return this.anything;
+    const options = node.parts.map((option) => this.#optionBeside(members, option));
+    return options.every((option, index) => option === node.parts[index]) ? part : this.or(...options);
+  }
+
+  #optionBeside(members: ReadonlySet<Expression>, option: Expression): Expression {
+    const node = this.node(option);
+    if (node.kind !== "and") return this.#isRuledOut(members, option) ? nothing : option;
+    if (node.parts.some((inner) => this.#isRuledOut(members, inner))) return nothing;
+    if (!node.parts.some((inner) => members.has(inner))) return option;
+    return this.and(...node.parts.filter((inner) => !members.has(inner)));
+  }
+
+  /** Whether it is plain that what all members match, this one does not match. */
+  #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
+    const opposite = this.#opposites.get(part);
+    if (opposite !== undefined && members.has(opposite)) return true;
+    const node = this.node(part);
+    return node.kind === "not" && this.#implies(members, node.part);
+  }
+
+  not(part: Expression): Expression {
+    const node = this.node(part);
+    if (node.kind === "not") return node.part;
+    const known = this.#opposites.get(part);
+    if (known !== undefined) return known;
+    const opposite = this.#opposite(part, node);
+    this.#opposites.set(part, opposite);
+    return opposite;
+  }
+
+  /** Complements of intersections and of unions of such are pushed inwards (De Morgan), so that less of them is nested. */
+  #opposite(part: Expression, node: ExpressionNode): Expression {
+    if (node.kind === "and") return this.or(...node.parts.map((inner) => this.not(inner)));
+    if (node.kind === "or" && !this.isPlain(part)) {
+      const plain = node.parts.filter((inner) => this.isPlain(inner));
+      const others = node.parts.filter((inner) => !this.isPlain(inner));
+      return this.and(this.not(this.or(...plain)), ...others.map((inner) => this.not(inner)));
+    }
+    const { isNullable, depth, countMax } = this.#factsOf(part);
+    return this.#add(
+      `n${part}`,
+      { kind: "not", part },
+      {
+        isNullable: !isNullable,
+        isPlain: false,
+        depth: depth + 1,
+        countMax,
+        firsts: allBytes,
+        lengthAhead: isNullable ? 1 : 0,
+        ...farAway,
+      },
+    );
+  }
+
+  /** @param max may be infinite */
+  repeat(part: Expression, min: number, max = Number.POSITIVE_INFINITY): Expression {
+    if (max === 0 || part === emptyText) return emptyText;
+    if (part === nothing) return min === 0 ? emptyText : nothing;
+    if (min === 1 && max === 1) return part;
+    const facts = this.#factsOf(part);
+    const node = this.node(part);
+    if (node.kind === "repeat" && node.min === 0 && node.max === Number.POSITIVE_INFINITY) return part;
+    const least = facts.isNullable ? 0 : min;
+    const key = `r${part},${least},${max}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const most = max === Number.POSITIVE_INFINITY ? least : max;
+    return this.#add(
+      key,
+      { kind: "repeat", part, min: least, max },
+      {
+        ...facts,
+        isNullable: least === 0,
+        depth: facts.depth + 1,
+        countMax: Math.max(facts.countMax, most),
+        lengthAhead: facts.lengthAhead * least,
+        nearestEnd: facts.nearestEnd * least,
+        farthestEnd: facts.farthestEnd + facts.nearestEnd * Math.max(0, least - 1),
+      },
+    );
+  }
+
+  optional(part: Expression): Expression {
+    return this.or(emptyText, part);
+  }
+
+  multiple(multiple: Multiple): Expression {
+    const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
+    const key = `m${divisor},${scale},${remainder},${fractionDigits},${digitsLeft}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    return this.#add(
+      key,
+      { kind: "multiple", multiple },
+      {
+        isNullable: isMultiple(multiple),
+        isPlain: true,
+        depth: 0,
+        countMax: 0,
+        firsts: numberBytes,
+        lengthAhead: isMultiple(multiple) ? 0 : 1,
+        ...farAway,
+      },
+    );
+  }
+
+  /**
+   * An expression that no text of at most `length` bytes tells from this one: behind each of them both have texts, or
+   * neither has. Counts that such a text cannot reach are made equal. Other intersections than those that bound a length,
+   * and complements, stay as they are.
+   */
+  saturated(expression: Expression, length: number): Expression {
+    if (this.#factsOf(expression).countMax <= length + 1) return expression;
+    const node = this.node(expression);
+    switch (node.kind) {
+      case "sequence":
+        return this.#pair(this.saturated(node.head, length), this.saturated(node.tail, length));
+      case "or":
+        return this.or(...node.parts.map((part) => this.saturated(part, length)));
+      case "and": {
+        const bounded = this.#bounded.get(expression);
+        if (bounded === undefined || !this.#isFarFromBounds(bounded, length)) return expression;
+        return this.saturated(bounded.of, length);
+      }
+      case "repeat": {
+        const max = node.max > length + 1 ? Number.POSITIVE_INFINITY : node.max;
+        return this.repeat(this.saturated(node.part, length), Math.min(node.min, length + 1), max);
+      }
+      default:
+        return expression;
+    }
+  }
+
+  /** Whether behind any text of the length the bounds leave room for an end, and ask for nothing more. */
+  #isFarFromBounds({ of, counter }: Bounded, length: number): boolean {
+    const { countMax } = this.#factsOf(counter);
+    return this.#leastCount(counter) === 0 && countMax > length + this.#factsOf(of).farthestEnd;
+  }
+
+  /** How many characters a counter still asks for: behind the rest of one it repeats another. */
+  #leastCount(counter: Expression): number {
+    const node = this.node(counter);
+    switch (node.kind) {
+      case "repeat":
+        return node.min;
+      case "sequence":
+        return this.#leastCount(node.tail);
+      case "or":
+        return Math.max(...node.parts.map((part) => this.#leastCount(part)));
+      default:
+        return Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /**
+   * The same without bounds of repetitions above a number: the two agree on every text of at most so many bytes. What is
+   * ruled out stays as it is.
+   */
+  unbounded(expression: Expression, above: number): Expression {
+    if (this.#factsOf(expression).countMax <= above) return expression;
+    const node = this.node(expression);
+    switch (node.kind) {
+      case "sequence":
+        return this.#pair(this.unbounded(node.head, above), this.unbounded(node.tail, above));
+      case "or":
+        return this.or(...node.parts.map((part) => this.unbounded(part, above)));
+      case "and": {
+        // Of such it is known when the bounds are far.
+        if (this.#bounded.get(expression) !== undefined) return expression;
+        return this.and(...node.parts.map((part) => this.unbounded(part, above)));
+      }
+      case "repeat":
+        return this.repeat(
+          this.unbounded(node.part, above),
+          node.min,
+          node.max > above ? Number.POSITIVE_INFINITY : node.max,
+        );
+      default:
+        return expression;
+    }
+  }
+
+  /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
+  derivative(expression: Expression, byte: number): Expression {
+    if (!hasByte(this.#factsOf(expression).firsts, byte)) return nothing;
+    const first = this.classes(expression).first[byte];
+    const key = expression * 256 + first;
+    const known = this.#derivatives.get(key);
+    if (known !== undefined) return known;
+    this.#budget.spend(1);
+    const derivative = this.#derive(this.node(expression), first);
+    this.#derivatives.set(key, derivative);
+    const bounded = this.#bounded.get(expression);
+    if (bounded !== undefined)
+      this.#bound(derivative, {
+        of: this.derivative(bounded.of, first),
+        counter: this.derivative(bounded.counter, first),
+      });
+    return derivative;
+  }
+
+  #newClasses(node: ExpressionNode): BytePartition {
+    switch (node.kind) {
+      case "nothing":
+      case "empty":
+        return this.#partitions.whole;
+      case "bytes":
+        return this.#partitions.of(node.set);
+      case "sequence": {
+        const classes = this.classes(node.head);
+        return this.isNullable(node.head)
+          ? this.#partitions.refined(classes, this.classes(node.tail))
+          : classes;
+      }
+      case "or":
+      case "and":
+        return this.#classesOfAll(node.parts.map((part) => this.classes(part)));
+      case "not":
+      case "repeat":
+        return this.classes(node.part);
+      case "texts":
+        return this.#partitions.apart(nextBytes(node.range));
+      case "unlisted":
+        return this.#partitions.refined(
+          this.classes(node.body),
+          this.#partitions.apart(distinguishingBytes(node.meant)),
+        );
+      case "multiple":
+        return this.#classesOfAll(numberCharacters.map((byte) => this.#partitions.of(bytesOf([byte]))));
+      default:
+        return unreachable(node);
+    }
+  }
+
+  #classesOfAll(classes: readonly BytePartition[]): BytePartition {
+    return classes.reduce((one, other) => this.#partitions.refined(one, other));
+  }
+
+  #derive(node: ExpressionNode, byte: number): Expression {
+    switch (node.kind) {
+      case "nothing":
+      case "empty":
+        return nothing;
+      case "bytes":
+        return hasByte(node.set, byte) ? emptyText : nothing;
+      case "sequence": {
+        const first = this.#pair(this.derivative(node.head, byte), node.tail);
+        return this.isNullable(node.head) ? this.or(first, this.derivative(node.tail, byte)) : first;
+      }
+      case "or":
+        return this.or(...node.parts.map((part) => this.derivative(part, byte)));
+      case "and":
+        return this.and(...node.parts.map((part) => this.derivative(part, byte)));
+      case "not":
+        return this.not(this.derivative(node.part, byte));
+      case "repeat":
+        return this.#pair(
+          this.derivative(node.part, byte),
+          this.repeat(node.part, Math.max(0, node.min - 1), node.max - 1),
+        );
+      case "texts": {
+        const rest = textsAfter(node.range, byte);
+        return rest === null ? nothing : this.#texts(node.list, rest);
+      }
+      case "unlisted": {
+        const body = this.derivative(node.body, byte);
+        return body === nothing ? nothing : this.#unlisted(body, node.list, meantAfter(node.meant, byte));
+      }
+      case "multiple": {
+        const next = digitOf(node.multiple, byte);
+        return next === null ? nothing : this.multiple(next);
+      }
+      default:
+        return unreachable(node);
+    }
+  }
+
+  /** The members of nested lists of the same kind, as one set. */
+  #flat(kind: "or" | "and", parts: readonly Expression[]): Set<Expression> {
+    const members = new Set<Expression>();
+    for (const part of parts) {
+      const node = this.node(part);
+      if (node.kind === kind) for (const inner of node.parts) members.add(inner);
+      else members.add(part);
+    }
+    return members;
+  }
+
+  /** Sets of bytes in a list become one. */
+  #mergeBytes(members: Set<Expression>, merged: (one: ByteSet, other: ByteSet) => ByteSet): void {
+    let all: ByteSet | null = null;
+    let count = 0;
+    for (const part of members) {
+      const node = this.node(part);
+      if (node.kind !== "bytes") continue;
+      all = all === null ? node.set : merged(all, node.set);
+      count += 1;
+    }
+    if (all === null || count < 2) return;
+    for (const part of members) if (this.node(part).kind === "bytes") members.delete(part);
+    members.add(this.bytes(all));
+  }
+
+  /** Multiples in an intersection become one. */
+  #mergeMultiples(members: Set<Expression>): void {
+    let last: Expression | null = null;
+    for (const part of members) {
+      const node = this.node(part);
+      if (node.kind !== "multiple") continue;
+      const before = last === null ? null : this.node(last);
+      const both = before?.kind === "multiple" ? commonMultiple(before.multiple, node.multiple) : null;
+      if (last !== null && both !== null) {
+        members.delete(last);
+        members.delete(part);
+        // Comes up again behind all others, and meets what is left.
+        members.add(completionOf(both) === null ? nothing : this.multiple(both));
+        last = null;
+      } else last = part;
+    }
+  }
+
+  /** Whether it is plain that what all members match, this one matches. */
+  #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
+    if (members.has(other)) return true;
+    const wanted = this.node(other);
+    if (wanted.kind !== "multiple") return false;
+    return [...members].some((part) => {
+      const node = this.node(part);
+      return node.kind === "multiple" && isAlwaysMultiple(node.multiple, wanted.multiple);
+    });
+  }
+
+  #list(kind: "or" | "and", members: ReadonlySet<Expression>, ofNone: Expression): Expression {
+    const parts = [...members].sort((one, other) => one - other);
+    if (parts.length === 0) return ofNone;
+    if (parts.length === 1) return parts[0];
+    this.#budget.spend(parts.length >>> 2);
+    const key = `${kind}${parts.join(",")}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const facts = parts.map((part) => this.#factsOf(part));
+    const lengths = facts.map(({ lengthAhead }) => lengthAhead);
+    return this.#add(
+      key,
+      { kind, parts },
+      {
+        isNullable:
+          kind === "or" ? facts.some((one) => one.isNullable) : facts.every((one) => one.isNullable),
+        isPlain: kind === "or" && facts.every((one) => one.isPlain),
+        depth: Math.max(...facts.map(({ depth }) => depth)) + 1,
+        countMax: Math.max(...facts.map(({ countMax }) => countMax)),
+        firsts: facts
+          .map(({ firsts }) => firsts)
+          .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
+        lengthAhead: kind === "or" ? Math.min(...lengths) : lengths.reduce((sum, length) => sum + length, 0),
+        ...(kind === "and"
+          ? farAway
+          : {
+              nearestEnd: Math.min(...facts.map(({ nearestEnd }) => nearestEnd)),
+              farthestEnd: Math.max(...facts.map(({ farthestEnd }) => farthestEnd)),
+            }),
+      },
+    );
+  }
+
+  #add(key: string, node: ExpressionNode, facts: Facts): Expression {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const expression = this.#append(node, facts);
+    this.#known.set(key, expression);
+    return expression;
+  }
+
+  #append(node: ExpressionNode, facts: Facts): Expression {
+    if (this.#nodes.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    if (facts.depth > depthMax) throw limitExceeded("nesting", this.#limits.nesting);
+    this.#budget.spend(1);
+    const expression = this.count;
+    this.#nodes.push(node);
+    this.#facts.push(facts);
+    return expression;
+  }
+}
+
+const numberCharacters = [...Array.from("0123456789", (digit) => digit.charCodeAt(0)), pointByte];
+const numberBytes = bytesOf(numberCharacters);

@@ -1,0 +1,85 @@
+// A position in a pattern or a grammar's text, and refusals that name it.
+import { quoted } from "../../../base/domain/service-error.ts";
+import { ConstraintRefusal } from "./limits.ts";
+
+export class Reader {
+  readonly place: string;
+  position = 0;
+  readonly #text: string;
+  readonly #noun: string;
+
+  /**
+   * @param place where the text itself stands, such as a pointer into a schema; may be empty
+   * @param noun what the refusals call the text
+   */
+  constructor(text: string, place: string, noun = "pattern") {
+    this.#text = text;
+    this.place = place;
+    this.#noun = noun;
+  }
+
+  get isAtEnd(): boolean {
+    return this.position >= this.#text.length;
+  }
+
+  /** The text as messages repeat it. */
+  get described(): string {
+    return `the ${this.#noun} ${quoted(this.#text)}${this.place === "" ? "" : ` at ${this.place}`}`;
+  }
+
+  sees(text: string): boolean {
+    return this.#text.startsWith(text, this.position);
+  }
+
+  /** Steps over the text if it stands here. */
+  skip(text: string): boolean {
+    if (!this.sees(text)) return false;
+    this.position += text.length;
+    return true;
+  }
+
+  /** The next character; empty at the end. */
+  peek(): string {
+    const point = this.#text.codePointAt(this.position);
+    return point === undefined ? "" : String.fromCodePoint(point);
+  }
+
+  /** Steps over one character. */
+  take(): string {
+    const character = this.peek();
+    if (character === "") throw this.malformed("an unexpected end");
+    this.position += character.length;
+    return character;
+  }
+
+  /** Steps over what the expression, which must be sticky, matches here. */
+  match(expression: RegExp): RegExpExecArray | null {
+    expression.lastIndex = this.position;
+    const match = expression.exec(this.#text);
+    if (match !== null) this.position += match[0].length;
+    return match;
+  }
+
+  placeOf(position: number): string {
+    return this.place === "" ? `position ${position}` : `${this.place}, position ${position}`;
+  }
+
+  malformed(what: string, position = this.position): ConstraintRefusal {
+    return new ConstraintRefusal({
+      kind: "malformed",
+      subject: what,
+      place: this.placeOf(position),
+      message: `There is ${what} at position ${position} of ${this.described}.`,
+    });
+  }
+
+  /** @param cure what to do instead, a sentence without its full stop */
+  notExact(what: string, position = this.position, cure = ""): ConstraintRefusal {
+    return new ConstraintRefusal({
+      kind: "not-exact",
+      subject: what,
+      place: this.placeOf(position),
+      message: `There is ${what} at position ${position} of ${this.described}, which cannot be expressed exactly.${cure === "" ? "" : ` ${cure}.`}`,
+    });
+  }
+}

@@ -1,0 +1,17 @@
+// What a constraint that is not served is refused with.
+import assert from "node:assert/strict";
+import type { RefusalKind } from "../../../../base/domain/constraint.ts";
+import { ConstraintRefusal } from "../limits.ts";
+
+/** Runs what must be refused, with this kind, subject and place; `source` is what is refused. */
+export function checkRefusal(
+  run: () => unknown,
+  [kind, subject, place]: readonly [kind: RefusalKind, subject: string, place: string],
+  source: string,
+): void {
+  assert.throws(run, (error: unknown) => {
+    assert.ok(error instanceof ConstraintRefusal, `${source}: ${String(error)}`);
+    assert.deepEqual([error.kind, error.subject, error.place], [kind, subject, place], source);
+    return true;
+  });
+}

@@ -1,0 +1,260 @@
+/**
+ * Attention from plain operations, and the masks it adds to its scores.
+ *
+ * Query heads that share a key head are laid out as extra rows of one matrix, so keys and values are
+ * never repeated. Serving whole sequences has a fused operation instead
+ * (`GraphBuilder.causalAttention`). Masks are made once per graph and reused by all layers.
+ */
+import { assert } from "../../base/domain/assert.ts";
+import type { GraphBuilder } from "./builder.ts";
+import { dimensionProduct, dimensionSum } from "./dimension.ts";
+import type { Dimension } from "./dimension.ts";
+import type { Value } from "./graph.ts";
+import { dimensionAt } from "./shape-rules.ts";
+
+/** Far below any score, yet finite: a row that masks everything gives no NaN. */
+const MASKED = -1e30;
+
+export interface AttentionOptions {
+  readonly queryHeads: number;
+  readonly kvHeads: number;
+  readonly headSize: number;
+  /** Multiplies the scores, usually headSize^-0.5. */
+  readonly scale: number;
+  /** Added to the scores; see the functions for its shape. */
+  readonly mask: Value;
+}
+
+/**
+ * The mask of whole sequences.
+ *
+ * @param window how many tokens a position sees, itself included; absent means all before it
+ * @returns float32 [T, T], 0 where row may see column
+ */
+export function causalMask(builder: GraphBuilder, length: Dimension, window?: number): Value {
+  const position = builder.iota(length);
+  const queries = builder.reshape(position, [length, 1]);
+  const keys = builder.reshape(position, [1, length]);
+  return toMask(builder, isVisible(builder, queries, keys, window));
+}
+
+/**
+ * The mask of rows that each go on where a prefix ends: their keys are the prefix's, then their own.
+ *
+ * @param options.prefixLengths int64 [B], how much of the prefix each row has; the rest is padding
+ * @param options.prefixCapacity P, the longest prefix
+ * @param options.window how many tokens a position sees, itself included; absent means all before it
+ * @returns float32 [B, 1, 1, T, P+T], 0 where row may see column
+ */
+export function continuationMask(
+  builder: GraphBuilder,
+  options: {
+    readonly prefixLengths: Value;
+    readonly prefixCapacity: Dimension;
+    readonly length: Dimension;
+    readonly window?: number | undefined;
+  },
+): Value {
+  const { prefixLengths, prefixCapacity, length, window } = options;
+  const rows = dimensionAt(prefixLengths.shape, 0);
+  const lengths = builder.reshape(prefixLengths, [rows, 1, 1]);
+  const queries = builder.reshape(builder.iota(length), [1, length, 1]);
+  const before = builder.reshape(builder.iota(prefixCapacity), [1, 1, prefixCapacity]);
+  const own = builder.reshape(builder.iota(length), [1, 1, length]);
+  const inPrefix = builder.less(before, lengths);
+  const distance = builder.subtract(builder.add(lengths, queries), before);
+  const prefixVisible =
+    window === undefined ? inPrefix : builder.and(inPrefix, builder.less(distance, window));
+  const visible = builder.concat(
+    [
+      builder.expand(prefixVisible, [rows, length, prefixCapacity]),
+      builder.expand(isVisible(builder, queries, own, window), [rows, length, length]),
+    ],
+    2,
+  );
+  const keys = dimensionSum([prefixCapacity, length]);
+  return builder.reshape(toMask(builder, visible), [rows, 1, 1, length, keys]);
+}
+
+/**
+ * The mask of one new token a row over a cache, of which each row has filled its own length, and itself.
+ *
+ * @param options.pastLengths int64 [B], the filled part of the cache and the position of the new token
+ * @param options.capacity C, the cache's size
+ * @param options.window how many tokens a position sees, itself included; absent means all before it
+ * @returns float32 [B, 1, 1, 1, 1+C], the new token first
+ */
+export function cacheMask(
+  builder: GraphBuilder,
+  options: {
+    readonly pastLengths: Value;
+    readonly capacity: Dimension;
+    readonly window?: number | undefined;
+  },
+): Value {
+  const { pastLengths, capacity, window } = options;
+  const rows = dimensionAt(pastLengths.shape, 0);
+  const past = builder.reshape(pastLengths, [rows, 1]);
+  const slots = builder.reshape(builder.iota(capacity), [1, capacity]);
+  const inCache = builder.less(slots, past);
+  const cacheVisible =
+    window === undefined
+      ? inCache
+      : builder.and(inCache, builder.less(builder.subtract(past, slots), window));
+  const newVisible = builder.full([rows, 1], 1, "bool");
+  const mask = toMask(builder, builder.concat([newVisible, cacheVisible], 1));
+  return builder.reshape(mask, [rows, 1, 1, 1, dimensionSum([capacity, 1])]);
+}
+
+/**
+ * Attention of sequences to themselves, or to themselves after a prefix, with a gradient, for training.
+ *
+ * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], S being T without a prefix; positions already applied
+ * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, S], such as `causalMask` or `continuationMask`
+ * @returns [B, T, Hq*K]
+ */
+export function selfAttention(
+  builder: GraphBuilder,
+  inputs: { readonly q: Value; readonly k: Value; readonly v: Value },
+  options: AttentionOptions,
+): Value {
+  const queries = groupQueries(builder, inputs.q, options);
+  const keys = splitHeads(builder, inputs.k, options);
+  const values = splitHeads(builder, inputs.v, options);
+  const scores = builder.matMul(queries, keys, { transposeB: true, alpha: options.scale });
+  const probabilities = maskedSoftmax(builder, scores, { q: inputs.q, ...options });
+  return ungroupQueries(builder, builder.matMul(probabilities, values), inputs.q, options);
+}
+
+export interface CacheAttentionInputs {
+  /** [B, 1, Hq*K], or [B, T, Hq*K] where T tokens of a row each see another part of the row's cache. */
+  readonly q: Value;
+  readonly k: Value;
+  readonly v: Value;
+  readonly cacheKeys: Value;
+  readonly cacheValues: Value;
+}
+
+export interface CacheAttentionResults {
+  readonly attention: Value;
+  readonly keys: Value;
+  readonly values: Value;
+}
+
+/**
+ * Attention of one new token a row to a cache and to itself, for serving.
+ *
+ * The cache is only read: an output as large as the cache would be copied on every run. The new token
+ * comes first in the softmax, so that a larger cache adds nothing but zeros to the end of its sums:
+ * a row's result is bit for bit the same whatever the other rows and the capacity are, provided that
+ * capacities are multiples of 64 and exceed every past length.
+ *
+ * Every query head is a matrix of one row over its key head, broadcast: products of one row read the cache as it lies,
+ * while those of a few rows first pack all of it (measured: twice to four times slower).
+ *
+ * Several tokens of a row are computed as so many rows that read one cache, and have the same bits.
+ *
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or [B, Hkv, 1, C, K], in which
+ *   they go into the products of one token a row as they are
+ * @param options.mask `cacheMask` of B*T past lengths and the same C
+ * @returns attention [B, T, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K], or [B, T, Hkv, 1, 1, K]
+ */
+export function cacheAttention(
+  builder: GraphBuilder,
+  inputs: CacheAttentionInputs,
+  options: AttentionOptions,
+): CacheAttentionResults {
+  const { q, k, v, cacheKeys, cacheValues } = inputs;
+  const { kvHeads, headSize, scale, mask } = options;
+  const [rows, length] = sizes(q);
+  const capacity = dimensionAt(cacheKeys.shape, -2);
+  const [tokens, cached] =
+    length === 1
+      ? [[rows], [rows]]
+      : [
+          [rows, length],
+          [rows, 1],
+        ];
+  const cacheShape = [...cached, kvHeads, 1, capacity, headSize];
+  const newShape = [...tokens, kvHeads, 1, 1, headSize];
+  const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
+  // A factor within the product would leave the path for one row.
+  const scaled = scale === 1 ? q : builder.multiply(q, scale);
+  const queries = builder.reshape(scaled, [...tokens, kvHeads, groupSize(options), 1, headSize]);
+  const keys = builder.reshape(k, newShape);
+  const values = builder.reshape(v, newShape);
+  const scores = builder.concat(
+    [
+      builder.reduceSum(builder.multiply(queries, keys), [-1], true),
+      builder.matMul(queries, builder.reshape(cacheKeys, cacheShape), { transposeB: true }),
+    ],
+    -1,
+  );
+  const probabilities = builder.softmax(builder.add(scores, builder.reshape(mask, maskShape)));
+  const attended = builder.add(
+    builder.multiply(builder.slice(probabilities, -1, 0, 1), values),
+    builder.matMul(builder.slice(probabilities, -1, 1), builder.reshape(cacheValues, cacheShape)),
+  );
+  return { attention: builder.reshape(attended, q.shape), keys, values };
+}
+
+function isVisible(builder: GraphBuilder, queries: Value, keys: Value, window: number | undefined): Value {
+  const isBefore = builder.lessOrEqual(keys, queries);
+  if (window === undefined) return isBefore;
+  return builder.and(isBefore, builder.less(builder.subtract(queries, keys), window));
+}
+
+function toMask(builder: GraphBuilder, visible: Value): Value {
+  return builder.where(visible, builder.scalar(0), builder.scalar(MASKED));
+}
+
+/** [B, T, Hkv*K] to [B, Hkv, T, K]. */
+function splitHeads(builder: GraphBuilder, x: Value, { kvHeads, headSize }: AttentionOptions): Value {
+  const [rows, length] = sizes(x);
+  const split = builder.reshape(x, [rows, length, kvHeads, headSize]);
+  return builder.transpose(split, [0, 2, 1, 3]);
+}
+
+/** [B, T, Hq*K] to [B, Hkv, (Hq/Hkv)*T, K]. */
+function groupQueries(builder: GraphBuilder, q: Value, options: AttentionOptions): Value {
+  const { kvHeads, headSize } = options;
+  const [rows, length] = sizes(q);
+  const group = groupSize(options);
+  const split = builder.reshape(q, [rows, length, kvHeads * group, headSize]);
+  const heads = builder.transpose(split, [0, 2, 1, 3]);
+  return builder.reshape(heads, [rows, kvHeads, dimensionProduct([group, length]), headSize]);
+}
+
+/** The reverse of `groupQueries`. */
+function ungroupQueries(
+  builder: GraphBuilder,
+  grouped: Value,
+  like: Value,
+  options: AttentionOptions,
+): Value {
+  const { queryHeads, headSize } = options;
+  const [rows, length] = sizes(like);
+  const heads = builder.reshape(grouped, [rows, queryHeads, length, headSize]);
+  return builder.reshape(builder.transpose(heads, [0, 2, 1, 3]), like.shape);
+}
+
+function maskedSoftmax(
+  builder: GraphBuilder,
+  scores: Value,
+  options: AttentionOptions & { readonly q: Value },
+): Value {
+  const [rows, length] = sizes(options.q);
+  // Rows of one key head are its group's heads one after the other: the mask repeats for each.
+  const keys = dimensionAt(scores.shape, 3);
+  const perHead = builder.reshape(scores, [rows, options.kvHeads, groupSize(options), length, keys]);
+  return builder.reshape(builder.softmax(builder.add(perHead, options.mask)), scores.shape);
+}
+
+function sizes(x: Value): readonly [Dimension, Dimension] {
+  return [dimensionAt(x.shape, 0), dimensionAt(x.shape, 1)];
+}
+
+function groupSize({ queryHeads, kvHeads }: AttentionOptions): number {
+  assert(queryHeads % kvHeads === 0, `${queryHeads} query heads over ${kvHeads} key heads`);
+  return queryHeads / kvHeads;
+}

@@ -1,0 +1,587 @@
+/**
+ * Builds graphs: one typed method per operation, each returning a handle on its result.
+ *
+ * An operation that was already made of the same operands is returned again, and operations that
+ * change nothing are left out, so graphs need no later simplification. Negative axes count from the
+ * end. Larger pieces (masks, attention) are functions in `attention.ts`.
+ */
+import { assert, present } from "../../base/domain/assert.ts";
+import { canonicalDimension, dimensionProduct } from "./dimension.ts";
+import type { Dimension, Shape } from "./dimension.ts";
+import type { DataType, Graph, NamedValue, Node, OpAttributes, OpKind, TensorType, Value } from "./graph.ts";
+import { dimensionAt, formatShape, sameShape, shapeRules } from "./shape-rules.ts";
+
+/** A value, or a number that becomes a scalar of the other operand's type. */
+export type Operand = Value | number;
+
+export interface MatMulOptions {
+  readonly transposeA?: boolean;
+  readonly transposeB?: boolean;
+  /** Multiplies the product; costs nothing. */
+  readonly alpha?: number;
+}
+
+export interface FusedAttentionOptions {
+  readonly queryHeads: number;
+  readonly kvHeads: number;
+  readonly scale: number;
+  /** How many tokens a position sees, itself included; 0 or absent means all before it. */
+  readonly window?: number;
+}
+
+/** Cosines and sines, each [positions, P], of the first 2 P of the `headSize` numbers of a head. */
+export interface Rotation {
+  readonly cos: Value;
+  readonly sin: Value;
+  readonly headSize: number;
+}
+
+export class GraphBuilder {
+  readonly #nodes: Node[] = [];
+  readonly #known = new Map<string, Node>();
+  readonly #producers: Node[] = [];
+  readonly #inputs: NamedValue[] = [];
+  readonly #names = new Set<string>();
+
+  /** The operations so far, in an order in which they can run. */
+  get nodes(): readonly Node[] {
+    return this.#nodes;
+  }
+
+  /** The operation that makes a value. */
+  producer(value: Value): Node {
+    const node = this.#producers[value.id];
+    assert(node !== undefined && node.outputs.includes(value), "the value is of another builder");
+    return node;
+  }
+
+  /** Declares a tensor that every run is given; its plain symbols bind to the sizes it has. */
+  input(name: string, dtype: DataType, shape: Shape): Value {
+    this.#claim(name);
+    const value = this.#append("input", [], { name, dtype, shape: shape.map(canonicalDimension) });
+    this.#inputs.push({ name, value });
+    return value;
+  }
+
+  /** Declares a weight whose data the session is given once; the shape has no symbols. */
+  parameter(name: string, shape: readonly number[], dtype: DataType = "float32"): Value {
+    this.#claim(name);
+    return this.#append("parameter", [], { name, dtype, shape });
+  }
+
+  /** A small tensor within the program, values in row-major order. */
+  constant(dtype: DataType, shape: readonly number[], values: readonly number[]): Value {
+    return this.#append("constant", [], { dtype, shape, values });
+  }
+
+  /** A constant without axes. */
+  scalar(value: number, dtype: DataType = "float32"): Value {
+    return this.constant(dtype, [], [value]);
+  }
+
+  /** A tensor that holds one number everywhere. */
+  full(shape: Shape, value: number, dtype: DataType = "float32"): Value {
+    return this.expand(this.scalar(value, dtype), shape);
+  }
+
+  /** 0, 1, …, length-1 as int64. */
+  iota(length: Dimension): Value {
+    return this.#append("iota", [], { length: canonicalDimension(length) });
+  }
+
+  negate(x: Value): Value {
+    return this.#append("negate", [x], {});
+  }
+
+  exp(x: Value): Value {
+    return this.#append("exp", [x], {});
+  }
+
+  log(x: Value): Value {
+    return this.#append("log", [x], {});
+  }
+
+  sqrt(x: Value): Value {
+    return this.#append("sqrt", [x], {});
+  }
+
+  tanh(x: Value): Value {
+    return this.#append("tanh", [x], {});
+  }
+
+  sigmoid(x: Value): Value {
+    return this.#append("sigmoid", [x], {});
+  }
+
+  /** x · sigmoid(x). */
+  silu(x: Value): Value {
+    return this.#append("silu", [x], {});
+  }
+
+  /** GELU in its tanh approximation. */
+  geluTanh(x: Value): Value {
+    return this.#append("geluTanh", [x], {});
+  }
+
+  not(x: Value): Value {
+    return this.#append("not", [x], {});
+  }
+
+  cast(x: Value, dtype: DataType): Value {
+    return x.dtype === dtype ? x : this.#append("cast", [x], { dtype });
+  }
+
+  /** Limits to [minimum, maximum]; either may be infinite. The gradient passes at the limits. */
+  clip(x: Value, minimum: number, maximum: number): Value {
+    return this.#append("clip", [x], { minimum, maximum });
+  }
+
+  /** The same value, through which no gradient flows. */
+  stopGradient(x: Value): Value {
+    return this.#append("stopGradient", [x], {});
+  }
+
+  /** The same value, computed or handed on only when the signals, of at least one axis each, have been computed. */
+  after(x: Value, signals: readonly Value[]): Value {
+    return this.#append("after", [x, ...signals], {});
+  }
+
+  /** The same value, remembered where it lies in a part that is computed again for its gradient (`recompute.ts`). */
+  kept(x: Value): Value {
+    return this.#append("kept", [x], {});
+  }
+
+  /**
+   * The same value, marked as the end of a part that is computed again for its gradient: use `recomputed` of
+   * `recompute.ts`, which knows what a part captures.
+   */
+  recomputed(result: Value, inputs: readonly Value[], captured: readonly Value[]): Value {
+    return this.#append("recomputed", [result, ...inputs, ...captured], { inputCount: inputs.length });
+  }
+
+  /** The same operation over other operands. */
+  copy(node: Node, inputs: readonly Value[]): Node {
+    return this.#node(node.kind, inputs, node.attributes);
+  }
+
+  add(a: Operand, b: Operand): Value {
+    return this.#append("add", this.#pair(a, b), {});
+  }
+
+  subtract(a: Operand, b: Operand): Value {
+    return this.#append("subtract", this.#pair(a, b), {});
+  }
+
+  multiply(a: Operand, b: Operand): Value {
+    return this.#append("multiply", this.#pair(a, b), {});
+  }
+
+  divide(a: Operand, b: Operand): Value {
+    return this.#append("divide", this.#pair(a, b), {});
+  }
+
+  maximum(a: Operand, b: Operand): Value {
+    return this.#append("maximum", this.#pair(a, b), {});
+  }
+
+  minimum(a: Operand, b: Operand): Value {
+    return this.#append("minimum", this.#pair(a, b), {});
+  }
+
+  less(a: Operand, b: Operand): Value {
+    return this.#append("less", this.#pair(a, b), {});
+  }
+
+  lessOrEqual(a: Operand, b: Operand): Value {
+    return this.#append("lessOrEqual", this.#pair(a, b), {});
+  }
+
+  greater(a: Operand, b: Operand): Value {
+    return this.#append("greater", this.#pair(a, b), {});
+  }
+
+  greaterOrEqual(a: Operand, b: Operand): Value {
+    return this.#append("greaterOrEqual", this.#pair(a, b), {});
+  }
+
+  equal(a: Operand, b: Operand): Value {
+    return this.#append("equal", this.#pair(a, b), {});
+  }
+
+  and(a: Value, b: Value): Value {
+    return this.#append("and", [a, b], {});
+  }
+
+  or(a: Value, b: Value): Value {
+    return this.#append("or", [a, b], {});
+  }
+
+  where(condition: Value, then: Operand, otherwise: Operand): Value {
+    return this.#append("where", [condition, ...this.#pair(then, otherwise)], {});
+  }
+
+  /** Gives the same numbers another shape; both shapes are written out, symbols included. */
+  reshape(x: Value, shape: Shape): Value {
+    const target = shape.map(canonicalDimension);
+    if (sameShape(x.shape, target)) return x;
+    const node = this.producer(x);
+    const origin = node.kind === "reshape" ? node.inputs[0] : undefined;
+    if (origin !== undefined) return this.reshape(origin, target);
+    return this.#append("reshape", [x], { shape: target });
+  }
+
+  /** Axis i of the result is axis permutation[i] of the operand. */
+  transpose(x: Value, permutation: readonly number[]): Value {
+    if (permutation.every((axis, position) => axis === position)) return x;
+    return this.#append("transpose", [x], { permutation });
+  }
+
+  concat(values: readonly Value[], axis: number): Value {
+    const first = values[0];
+    assert(first !== undefined, "concat: nothing to join");
+    if (values.length === 1) return first;
+    return this.#append("concat", values, { axis: absoluteAxis(first, axis) });
+  }
+
+  /** The part [start, end) of one axis; both may be symbolic, `end` defaults to the axis' size. */
+  slice(x: Value, axis: number, start: Dimension, end?: Dimension): Value {
+    const position = absoluteAxis(x, axis);
+    const size = dimensionAt(x.shape, position);
+    const until = canonicalDimension(end ?? size);
+    if (start === 0 && until === size) return x;
+    return this.#append("slice", [x], {
+      axis: position,
+      start: canonicalDimension(start),
+      end: until,
+    });
+  }
+
+  /** Broadcasts to a larger shape. */
+  expand(x: Value, shape: Shape): Value {
+    const target = shape.map(canonicalDimension);
+    return sameShape(x.shape, target) ? x : this.#append("expand", [x], { shape: target });
+  }
+
+  /** Sums over axes (all if absent). */
+  reduceSum(x: Value, axes?: readonly number[], keepDimensions = false): Value {
+    const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
+    return attributes.axes.length === 0 ? x : this.#append("reduceSum", [x], attributes);
+  }
+
+  /** Averages over axes (all if absent). */
+  reduceMean(x: Value, axes?: readonly number[], keepDimensions = false): Value {
+    const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
+    return attributes.axes.length === 0 ? x : this.#append("reduceMean", [x], attributes);
+  }
+
+  /** The largest over axes (all if absent). */
+  reduceMax(x: Value, axes?: readonly number[], keepDimensions = false): Value {
+    const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
+    return attributes.axes.length === 0 ? x : this.#append("reduceMax", [x], attributes);
+  }
+
+  /** alpha · op(a) · op(b) over the last two axes; the axes before are broadcast. */
+  matMul(a: Value, b: Value, options: MatMulOptions = {}): Value {
+    const { transposeA = false, transposeB = false, alpha = 1 } = options;
+    return this.#append("matMul", [a, b], { transposeA, transposeB, alpha });
+  }
+
+  /** c + alpha · a · bᵀ of matrices a [M, K], b [N, K] and c [M, N]. */
+  gemm(a: Value, b: Value, c: Value, { alpha = 1 }: Pick<MatMulOptions, "alpha"> = {}): Value {
+    return this.#append("gemm", [a, b, c], { alpha });
+  }
+
+  /**
+   * x · (weight · scales) as a product of integers, for which each row of x is rounded to 255 steps.
+   *
+   * @param x [..., K]; weight int8 or uint8 [K, N]; scales [N]
+   * @param learned what has a gradient: the source [..., K] that x is another form of, and the weights [N, K] with their
+   *   scales [K] that take the gradient of the result to that of the source; without it there is no gradient
+   */
+  int8MatMul(
+    x: Value,
+    weight: Value,
+    scales: Value,
+    learned?: { readonly source: Value; readonly weight: Value; readonly scales: Value },
+  ): Value {
+    const back = learned === undefined ? [] : [learned.source, learned.weight, learned.scales];
+    return this.#append("int8MatMul", [x, weight, scales, ...back], {});
+  }
+
+  /**
+   * x · Wᵀ for weights of 4 bits in blocks of 32, for which each 32 numbers of x are rounded to 255 steps.
+   *
+   * @param x [..., K]; codes uint8 [N, K/32, 16], two a byte; scales [N, K/32]
+   */
+  int4MatMul(x: Value, codes: Value, scales: Value): Value {
+    return this.#append("int4MatMul", [x, codes, scales], {});
+  }
+
+  /** Rows of `table` [N, …rest] at int64 `ids` of any shape: [...ids, ...rest]. */
+  gatherRows(table: Value, ids: Value): Value {
+    return this.#append("gatherRows", [table, ids], {});
+  }
+
+  /**
+   * Rows of `table` [N, …rest] in another order: as `gatherRows`, but with a gradient that is a gather too. What stands at
+   * `ids` beyond one copy of each row is padding, through which no gradient flows.
+   *
+   * @param ids int64 of any shape, M in all
+   * @param places int64 [N]: where in the flat `ids` each row stands
+   * @param options.isPartial whether a row may stand nowhere; its place is then M
+   */
+  moveRows(table: Value, ids: Value, places: Value, options: { readonly isPartial?: boolean } = {}): Value {
+    return this.#append("moveRows", [table, ids, places], { isPartial: options.isPartial ?? false });
+  }
+
+  /** The table [N, ...rest] with rows [M, ...rest] in place of those at int64 ids [M]; rows of equal ids are equal. */
+  placeRows(table: Value, rows: Value, ids: Value): Value {
+    return this.#append("placeRows", [table, rows, ids], {});
+  }
+
+  /** Sums `updates` [...ids, ...rest] into a zero tensor [rows, ...rest]: the reverse of a gather. */
+  scatterAddRows(updates: Value, ids: Value, rows: Dimension): Value {
+    const rest = updates.shape.slice(ids.shape.length);
+    const count = dimensionProduct(ids.shape);
+    const sums = this.#append(
+      "scatterAddRows",
+      [this.reshape(updates, [count, dimensionProduct(rest)]), this.reshape(ids, [count])],
+      { rows: canonicalDimension(rows) },
+    );
+    return this.reshape(sums, [rows, ...rest]);
+  }
+
+  /** Picks along the last axis: x [..., N] at int64 ids [..., M]. */
+  gatherLast(x: Value, ids: Value): Value {
+    return this.#append("gatherLast", [x, ids], {});
+  }
+
+  /** Softmax over the last axis. */
+  softmax(x: Value): Value {
+    return this.#append("softmax", [x], {});
+  }
+
+  /** Logarithm of the softmax over the last axis. */
+  logSoftmax(x: Value): Value {
+    return this.#append("logSoftmax", [x], {});
+  }
+
+  /** Natural-log probability of one id per row: logits [..., V], int64 ids [...] → [...]. */
+  tokenLogprob(logits: Value, ids: Value): Value {
+    return this.#append("tokenLogprob", [logits, ids], {});
+  }
+
+  /**
+   * Natural-log probabilities of one id per row under the scores x · weightᵀ, and the entropies of these distributions, of
+   * which no more than a block of rows is in memory. No gradient flows through the entropies.
+   *
+   * @param x [N, D]; weight [V, D]; ids int64 [N]
+   */
+  linearLogprob(
+    x: Value,
+    weight: Value,
+    ids: Value,
+  ): { readonly logprobs: Value; readonly entropies: Value } {
+    return logprobResults(this.#node("linearLogprob", [x, weight, ids], {}));
+  }
+
+  /**
+   * As `linearLogprob`, with products of integers.
+   *
+   * @param x [N, D]
+   * @param weight [V, D] as columns [D, V], the same codes as rows [V, D], both int8 or uint8, and scales [V]
+   * @param ids int64 [N]
+   */
+  int8LinearLogprob(
+    x: Value,
+    { columns, rows, scales }: Readonly<Record<"columns" | "rows" | "scales", Value>>,
+    ids: Value,
+  ): { readonly logprobs: Value; readonly entropies: Value } {
+    return logprobResults(this.#node("int8LinearLogprob", [x, columns, scales, rows, ids], {}));
+  }
+
+  /** x / sqrt(mean(x²) + epsilon) · weight over the last axis; weight is [D]. */
+  rmsNorm(x: Value, weight: Value, epsilon: number): Value {
+    return this.#append("rmsNorm", [x, weight], { epsilon });
+  }
+
+  /**
+   * Rotates pairs (i, i + P) of every head by the angle of its position, for all i below P; a head has K ≥ 2 P numbers.
+   *
+   * @param x [B, T, H*K]
+   */
+  rotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
+    return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: false, headSize });
+  }
+
+  /** The reverse rotation; also the gradient of `rotary`. */
+  inverseRotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
+    return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: true, headSize });
+  }
+
+  /**
+   * Attention of whole sequences to themselves, fused, for serving (it has no gradient).
+   *
+   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
+   * @returns attention [B, T, Hq*K], and the keys and values as the cache wants them, [B, Hkv, T, K]
+   */
+  causalAttention(
+    q: Value,
+    k: Value,
+    v: Value,
+    options: FusedAttentionOptions,
+  ): { readonly attention: Value; readonly keys: Value; readonly values: Value } {
+    const [attention, keys, values] = this.#node("causalAttention", [q, k, v], {
+      window: 0,
+      ...options,
+    }).outputs;
+    return {
+      attention: present(attention, "the attention"),
+      keys: present(keys, "the keys"),
+      values: present(values, "the values"),
+    };
+  }
+
+  /**
+   * Attention of whole sequences to themselves, for training. Its gradient computes the probabilities again, block by block.
+   *
+   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
+   * @returns [B, T, Hq*K]
+   */
+  blockedAttention(q: Value, k: Value, v: Value, options: FusedAttentionOptions): Value {
+    return this.#append("blockedAttention", [q, k, v], { window: 0, ...options });
+  }
+
+  /**
+   * The gradients of `blockedAttention` by q, k and v.
+   *
+   * @param values attended, which it gave, and the gradient by that, [B, T, Hq*K]
+   */
+  blockedAttentionGradient(
+    values: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", Value>>,
+    options: FusedAttentionOptions,
+  ): readonly Value[] {
+    const { q, k, v, attended, gradient } = values;
+    const operands = [q, k, v, attended, gradient];
+    return this.#node("blockedAttentionGradient", operands, { window: 0, ...options }).outputs;
+  }
+
+  /**
+   * Attention of some tokens to the filled part of a cache and to themselves, fused, for serving (it has no gradient).
+   * For two tokens or more the numbers are, to the last bit, those of `causalAttention` of the whole sequence.
+   *
+   * @param inputs q [1, T, Hq*K]; k and v [1, T, Hkv*K]; positions already applied
+   * @param past keys and values [1, Hkv, C, K] of which the first `length` (int64 [1], at most C) are filled
+   * @returns [1, T, Hq*K]
+   */
+  continuedAttention(
+    inputs: { readonly q: Value; readonly k: Value; readonly v: Value },
+    past: { readonly keys: Value; readonly values: Value; readonly length: Value },
+    options: FusedAttentionOptions,
+  ): Value {
+    const operands = [inputs.q, inputs.k, inputs.v, past.keys, past.values, past.length];
+    return this.#append("continuedAttention", operands, { window: 0, ...options });
+  }
+
+  /** Ends building: the graph that computes these outputs, without operations nobody needs. */
+  build(outputs: Readonly<Record<string, Value>>): Graph {
+    const named = Object.entries(outputs).map(([name, value]) => ({ name, value }));
+    for (const { name } of named) {
+      assert(!this.#names.has(name), `the output ${name} is not also an input or a parameter`);
+    }
+    const needed = new Set<Node>();
+    const pending = named.map(({ value }) => this.producer(value));
+    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+      if (needed.has(node)) continue;
+      needed.add(node);
+      pending.push(...node.inputs.map((value) => this.producer(value)));
+    }
+    const nodes = this.#nodes.filter((node) => needed.has(node));
+    const parameters = nodes.flatMap((node) =>
+      node.kind === "parameter" ? node.outputs.map((value) => ({ name: node.attributes.name, value })) : [],
+    );
+    return { nodes, inputs: [...this.#inputs], parameters, outputs: named };
+  }
+
+  #append<K extends OpKind>(kind: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value {
+    return present(this.#node(kind, inputs, attributes).outputs[0], `a result of ${kind}`);
+  }
+
+  #node<K extends OpKind>(kind: K, inputs: readonly Value[], attributes: OpAttributes[K]): Node {
+    // A value of another builder would silently become whatever has its number here.
+    for (const value of inputs) this.producer(value);
+    const key = `${kind} ${inputs.map(({ id }) => id).join(" ")} ${attributesKey(attributes)}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const types: readonly TensorType[] = shapeRules[kind](inputs, attributes);
+    const outputs = types.map(({ dtype, shape }, index) => ({
+      id: this.#producers.length + index,
+      dtype,
+      shape,
+    }));
+    // The compiler cannot see that kind and attributes belong together through a type parameter.
+    const node = { kind, inputs, attributes, outputs } as unknown as Node;
+    this.#nodes.push(node);
+    for (let index = 0; index < outputs.length; index++) this.#producers.push(node);
+    this.#known.set(key, node);
+    return node;
+  }
+
+  #pair(a: Operand, b: Operand): readonly [Value, Value] {
+    if (typeof a !== "number") {
+      return [a, typeof b === "number" ? this.scalar(b, a.dtype) : b];
+    }
+    assert(typeof b !== "number", "an operation on two numbers needs no graph");
+    return [this.scalar(a, b.dtype), b];
+  }
+
+  #claim(name: string): void {
+    assert(!this.#names.has(name), `two inputs or parameters are called ${name}`);
+    this.#names.add(name);
+  }
+}
+
+function logprobResults({ outputs: [logprobs, entropies] }: Node): {
+  readonly logprobs: Value;
+  readonly entropies: Value;
+} {
+  return {
+    logprobs: present(logprobs, "the log-probabilities"),
+    entropies: present(entropies, "the entropies"),
+  };
+}
+
+function absoluteAxis(x: Value, axis: number): number {
+  const rank = x.shape.length;
+  assert(axis >= -rank && axis < rank, `${formatShape(x.shape)} has no axis ${axis}`);
+  return axis < 0 ? axis + rank : axis;
+}
+
+function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly number[] {
+  return axes === undefined
+    ? x.shape.map((_, axis) => axis)
+    : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
+}
+
+/** Of long lists of numbers, which a graph may hold at many places: those of a constant. */
+const listKeys = new WeakMap<readonly unknown[], string>();
+const longListLength = 64;
+
+function attributesKey(attributes: object): string {
+  return JSON.stringify(attributes, (_, value: unknown) =>
+    Array.isArray(value) && value.length >= longListLength ? listKey(value) : exactNumber(value),
+  );
+}
+
+function listKey(list: readonly unknown[]): string {
+  const known = listKeys.get(list);
+  if (known !== undefined) return known;
+  const key = list.map(exactNumber).join();
+  listKeys.set(list, key);
+  return key;
+}
+
+/** JSON would spell infinities and NaN all as null. */
+function exactNumber(value: unknown): unknown {
+  return typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value;
+}

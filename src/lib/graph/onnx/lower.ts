@@ -1,0 +1,403 @@
+/**
+ * Lowers a graph to an ONNX model for onnxruntime, with weights as external data.
+ *
+ * One rule per operation. Rules choose the kernel that was measured to be fastest on the CPU;
+ * nothing here changes what is computed.
+ */
+import { assert, present } from "../../../base/domain/assert.ts";
+import type { Shape } from "../dimension.ts";
+import type { Graph, Node, OpAttributes, OpKind, Value } from "../graph.ts";
+import { codeProduct, rowCodes } from "./integer-codes.ts";
+import { blockedAttention, blockedAttentionGradient, type QueryShape } from "./lower-blocks.ts";
+import { floatScores, int8Scores, linearLogprob, type Scores } from "./lower-logprobs.ts";
+import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
+import type { OnnxNodeOptions } from "./onnx-model.ts";
+import { dimensionAt } from "../shape-rules.ts";
+import type { WeightSource } from "../weight-source.ts";
+
+interface Lowering {
+  readonly model: OnnxModelWriter;
+  /** The name of a value. */
+  readonly nameOf: (value: Value) => string;
+  /** The name of an operand, or of a result that is used; "" for a result that nobody uses. */
+  readonly results: readonly string[];
+}
+
+type LoweringRule<K extends OpKind> = (
+  node: Node<K>,
+  operands: readonly string[],
+  lowering: Lowering,
+) => void;
+
+/**
+ * Writes a graph as ONNX bytes.
+ *
+ * @param sourceOf where each parameter lies, by its name; files by the names that the model shall have for them
+ * @param onNode is told each operation of the model with its name there
+ */
+export function lower(
+  graph: Graph,
+  sourceOf: (parameter: string) => WeightSource,
+  onNode: (operation: string, name: string) => void = () => undefined,
+): Uint8Array {
+  const model = new OnnxModelWriter(onNode);
+  const names = nameValues(graph);
+  const nameOf = (value: Value): string => present(names.get(value.id), `a name of ${value.id}`);
+  for (const input of graph.inputs) model.input(input);
+  for (const parameter of graph.parameters) model.parameter(parameter, sourceOf(parameter.name));
+  const declared = new Set([...graph.inputs, ...graph.parameters, ...graph.outputs].map(({ name }) => name));
+  for (const node of graph.nodes) {
+    if (node.kind === "constant") {
+      const { dtype, shape, values } = node.attributes;
+      const sizes = shape.filter((size) => typeof size === "number");
+      names.set(present(node.outputs[0], "a result").id, model.constant(dtype, sizes, values));
+      continue;
+    }
+    if (node.kind === "kept" || node.kind === "recomputed") {
+      // Another name of their first operand.
+      names.set(present(node.outputs[0], "a result").id, nameOf(present(node.inputs[0], "an operand")));
+      continue;
+    }
+    const results = node.outputs.map((value) => names.get(value.id) ?? "");
+    for (const [index, name] of results.entries())
+      if (name !== "" && !declared.has(name)) model.result({ name, value: node.outputs[index] });
+    // The compiler cannot see that the rule of this node's kind takes this node.
+    const rule = loweringRules[node.kind] as LoweringRule<OpKind>;
+    rule(node, node.inputs.map(nameOf), { model, nameOf, results });
+  }
+  for (const { name, value } of graph.outputs) {
+    model.output({ name, value });
+    const source = nameOf(value);
+    if (source !== name) model.node("Identity", [source], { outputs: [name] });
+  }
+  return model.finish();
+}
+
+/** Names every used value: inputs, parameters and outputs as they are called, others by number. */
+function nameValues(graph: Graph): Map<number, string> {
+  const names = new Map<number, string>();
+  for (const { name, value } of [...graph.inputs, ...graph.parameters]) names.set(value.id, name);
+  const made = new Set(
+    graph.nodes.flatMap(({ kind, outputs }) => (kind === "constant" ? [] : outputs.map((value) => value.id))),
+  );
+  for (const { name, value } of graph.outputs) {
+    if (made.has(value.id) && !names.has(value.id)) names.set(value.id, name);
+  }
+  for (const value of graph.nodes.flatMap(({ inputs }) => inputs)) {
+    if (!names.has(value.id)) names.set(value.id, `%v${value.id}`);
+  }
+  return names;
+}
+
+const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
+  // Declared before the nodes; constants and other names of a value are named above.
+  input: () => {},
+  parameter: () => {},
+  constant: () => {},
+  kept: () => {},
+  recomputed: () => {},
+  iota: ({ attributes: { length } }, _, lowering) => {
+    const scalar = (name: string) => lowering.model.node("Squeeze", [name]);
+    const limit =
+      typeof length === "number"
+        ? lowering.model.constant("int64", [], [length])
+        : scalar(lowering.model.dimension(length));
+    const zero = lowering.model.constant("int64", [], [0]);
+    const one = lowering.model.constant("int64", [], [1]);
+    emit(lowering, "Range", [zero, limit, one]);
+  },
+
+  negate: direct("Neg"),
+  exp: direct("Exp"),
+  log: direct("Log"),
+  sqrt: direct("Sqrt"),
+  tanh: direct("Tanh"),
+  sigmoid: direct("Sigmoid"),
+  // One pass instead of two.
+  silu: direct("QuickGelu", { domain: CONTRIB_DOMAIN, attributes: { alpha: { float: 1 } } }),
+  geluTanh: direct("Gelu", { attributes: { approximate: "tanh" } }),
+  not: direct("Not"),
+  cast: ({ attributes: { dtype } }, operands, lowering) => {
+    emit(lowering, "Cast", operands, { attributes: { to: dataTypeNumbers[dtype] } });
+  },
+  clip: ({ attributes: { minimum, maximum } }, operands, lowering) => {
+    const limits = [minimum, maximum].map((limit) => lowering.model.constant("float32", [], [limit]));
+    emit(lowering, "Clip", [...operands, ...limits]);
+  },
+  stopGradient: direct("Identity"),
+
+  add: direct("Add"),
+  subtract: direct("Sub"),
+  multiply: direct("Mul"),
+  divide: direct("Div"),
+  maximum: direct("Max"),
+  minimum: direct("Min"),
+  less: direct("Less"),
+  lessOrEqual: direct("LessOrEqual"),
+  greater: direct("Greater"),
+  greaterOrEqual: direct("GreaterOrEqual"),
+  equal: direct("Equal"),
+  and: direct("And"),
+  or: direct("Or"),
+  where: direct("Where"),
+
+  after: ({ inputs: [x] }, [value, ...signals], lowering) => {
+    // A reshape moves no data, and a size of 0 is that of the operand. How many elements a signal has is known once it is there;
+    // a part of its shape may be taken from another tensor that has the same.
+    const { model } = lowering;
+    const { length: rank } = present(x, "an operand").shape;
+    const zeros = model.constant("int64", [rank], Array<number>(rank).fill(0));
+    const target = signals
+      .map((signal) => model.shared("Size", [signal]))
+      .reduce((product, size) => model.shared("Mul", [size, product]), zeros);
+    emit(lowering, "Reshape", [present(value, "an operand"), target]);
+  },
+
+  reshape: ({ inputs, attributes: { shape } }, operands, lowering) => {
+    const target = reshapeTarget(present(inputs[0], "an operand").shape, shape);
+    const vector =
+      target === undefined
+        ? lowering.model.shape(shape)
+        : lowering.model.constant("int64", [target.length], target);
+    emit(lowering, "Reshape", [...operands, vector]);
+  },
+  transpose: ({ attributes: { permutation } }, operands, lowering) => {
+    emit(lowering, "Transpose", operands, { attributes: { perm: permutation } });
+  },
+  concat: ({ attributes: { axis } }, operands, lowering) => {
+    emit(lowering, "Concat", operands, { attributes: { axis } });
+  },
+  slice: ({ attributes: { axis, start, end } }, operands, lowering) => {
+    const bounds = [start, end].map((bound) => lowering.model.dimension(bound));
+    emit(lowering, "Slice", [...operands, ...bounds, lowering.model.constant("int64", [1], [axis])]);
+  },
+  expand: ({ attributes: { shape } }, operands, lowering) => {
+    emit(lowering, "Expand", [...operands, lowering.model.shape(shape)]);
+  },
+
+  reduceSum: reduction("ReduceSum"),
+  reduceMean: reduction("ReduceMean"),
+  reduceMax: reduction("ReduceMax"),
+
+  matMul: ({ attributes: { transposeA, transposeB, alpha } }, operands, lowering) => {
+    if (!transposeA && !transposeB && alpha === 1) {
+      emit(lowering, "MatMul", operands);
+      return;
+    }
+    emit(lowering, "FusedMatMul", operands, {
+      domain: CONTRIB_DOMAIN,
+      attributes: {
+        transA: transposeA ? 1 : 0,
+        transB: transposeB ? 1 : 0,
+        alpha: { float: alpha },
+      },
+    });
+  },
+
+  gemm: ({ attributes: { alpha } }, operands, lowering) =>
+    emit(lowering, "Gemm", operands, { attributes: { transB: 1, alpha: { float: alpha } } }),
+
+  int8MatMul: ({ inputs }, [x, weight, scales], lowering) => {
+    const { codes, size } = rowCodes(lowering.model, present(x, "x"));
+    const weightCodes = { name: present(weight, "a weight"), dtype: inputs[1].dtype };
+    const product = codeProduct(lowering.model, codes, weightCodes, present(scales, "scales"));
+    emit(lowering, "Mul", [product, size]);
+  },
+  int4MatMul: ({ inputs, outputs }, operands, lowering) => {
+    const [K, N] = [inputs[0], outputs[0]].map((value) => value?.shape.at(-1));
+    assert(typeof K === "number" && typeof N === "number", "the sizes of a weight are known");
+    emit(lowering, "MatMulNBits", operands, {
+      domain: CONTRIB_DOMAIN,
+      // With larger blocks, and with other levels, a row depends on how many rows there are.
+      attributes: { K, N, bits: 4, block_size: 32, accuracy_level: 4 },
+    });
+  },
+
+  gatherRows: direct("Gather"),
+  moveRows: (_, [table, ids], lowering) =>
+    emit(lowering, "Gather", [present(table, "a table"), present(ids, "ids")]),
+  placeRows: (_node, [table, rows, ids], lowering) => {
+    const { model } = lowering;
+    const indices = model.node("Unsqueeze", [present(ids, "ids"), model.constant("int64", [1], [1])]);
+    emit(lowering, "ScatterND", [present(table, "a table"), indices, present(rows, "rows")]);
+  },
+  scatterAddRows: ({ outputs }, [updates, ids], lowering) => {
+    // ScatterElements adds one element after the other; ScatterND would race on equal ids.
+    const { model } = lowering;
+    const rows = present(updates, "updates");
+    const column = model.node("Unsqueeze", [present(ids, "ids"), model.constant("int64", [1], [1])]);
+    const indices = model.node("Expand", [column, model.node("Shape", [rows])]);
+    const zero = model.constant("float32", [], [0]);
+    const shape = model.shape(present(outputs[0], "a result").shape);
+    const zeros = model.node("Expand", [zero, shape]);
+    emit(lowering, "ScatterElements", [zeros, indices, rows], {
+      attributes: { axis: 0, reduction: "add" },
+    });
+  },
+  gatherLast: direct("GatherElements", { attributes: { axis: -1 } }),
+
+  softmax: direct("Softmax", { attributes: { axis: -1 } }),
+  logSoftmax: direct("LogSoftmax", { attributes: { axis: -1 } }),
+  tokenLogprob: (_, [logits, ids], lowering) => {
+    const { model } = lowering;
+    const last = model.constant("int64", [1], [-1]);
+    const logprobs = model.node("LogSoftmax", [present(logits, "logits")], {
+      attributes: { axis: -1 },
+    });
+    const column = model.node("Unsqueeze", [present(ids, "ids"), last]);
+    const picked = model.node("GatherElements", [logprobs, column], { attributes: { axis: -1 } });
+    emit(lowering, "Squeeze", [picked, last]);
+  },
+  linearLogprob: (_, [x = "", weight = "", ids = ""], lowering) =>
+    emitLogprobs({ x, ids, scores: floatScores(lowering.model, x, weight) }, lowering),
+  int8LinearLogprob: ({ inputs }, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) => {
+    const weight = { columns, scales, rows, dtype: inputs[1].dtype };
+    emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
+  },
+  rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
+    // The first result has to have a name.
+    const outputs = [result || `%unused 0 of ${inverse}`, ...(inverse ? [inverse] : [])];
+    model.node("SimplifiedLayerNormalization", operands, {
+      attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
+      outputs,
+    });
+  },
+
+  rotary: ({ inputs, attributes: { inverse, headSize } }, [x, positions, cos, sin], lowering) => {
+    const { model } = lowering;
+    // Without these a head has as many numbers as the tables rotate.
+    const rotated = 2 * Number(present(inputs[2], "cos").shape[1]);
+    const width = Number(present(inputs[0], "x").shape[2]);
+    const attributes: Readonly<Record<string, number>> =
+      rotated === headSize ? {} : { num_heads: width / headSize, rotary_embedding_dim: rotated };
+    const angle = present(sin, "sin");
+    const turned = inverse ? model.node("Neg", [angle]) : angle;
+    emit(
+      lowering,
+      "RotaryEmbedding",
+      [present(x, "x"), present(positions, "positions"), present(cos, "cos"), turned],
+      {
+        domain: CONTRIB_DOMAIN,
+        attributes,
+      },
+    );
+  },
+  causalAttention: ({ inputs, attributes }, operands, lowering) => {
+    const { shape } = present(inputs[0], "queries");
+    const length = lowering.model.dimension(dimensionAt(shape, 1));
+    const totals = { length, rows: lowering.model.dimension(dimensionAt(shape, 0)) };
+    fusedAttention([...operands, "", ""], totals, attributes, lowering);
+  },
+  continuedAttention: ({ inputs, attributes }, operands, lowering) => {
+    const { model } = lowering;
+    const length = model.dimension(dimensionAt(present(inputs[0], "queries").shape, 1));
+    const pastLength = present(operands[5], "the past length");
+    const totals = {
+      length: model.node("Add", [pastLength, length]),
+      rows: model.constant("int64", [1], [1]),
+    };
+    fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
+  },
+  blockedAttention: ({ inputs, attributes }, [q = "", k = "", v = ""], { model, results }) => {
+    const name = blockedAttention(
+      model,
+      { q, k, v },
+      { ...attributes, ...queriesOf(inputs, attributes, model) },
+    );
+    model.node("Identity", [name], { outputs: results });
+  },
+  blockedAttentionGradient: ({ inputs, attributes }, operands, { model, results }) => {
+    const [q = "", k = "", v = "", attended = "", gradient = ""] = operands;
+    const values = { q, k, v, attended, gradient };
+    const shape = { ...attributes, ...queriesOf(inputs, attributes, model) };
+    const names = blockedAttentionGradient(model, values, shape);
+    for (const [index, result] of results.entries())
+      if (result !== "") model.node("Identity", [present(names[index], "a gradient")], { outputs: [result] });
+  },
+};
+
+/** Emits the results of log-probabilities under scores, those that are used. */
+function emitLogprobs(
+  operands: { readonly x: string; readonly ids: string; readonly scores: Scores },
+  { model, results }: Lowering,
+): void {
+  const wanted = { entropy: Boolean(results[1]), slopes: Boolean(results[2]) };
+  const names = linearLogprob(model, operands, wanted);
+  for (const [index, result] of results.entries())
+    if (result !== "") model.node("Identity", [present(names[index], "a result")], { outputs: [result] });
+}
+
+/** What blocks of attention need to know of queries [B, T, Hq*K]. */
+function queriesOf(
+  [queries]: readonly Value[],
+  { queryHeads }: { readonly queryHeads: number },
+  model: OnnxModelWriter,
+): QueryShape {
+  const { shape } = present(queries, "queries");
+  const width = dimensionAt(shape, 2);
+  assert(typeof width === "number", "the width of queries is known");
+  return { headSize: width / queryHeads, length: model.dimension(dimensionAt(shape, 1)) };
+}
+
+/**
+ * Rows of equal length, past included.
+ *
+ * @param operands q, k, v, and past keys and values or "" twice
+ * @param totals names of int64 [1]: the length of each row, and how many rows there are
+ */
+function fusedAttention(
+  operands: readonly string[],
+  totals: { readonly length: string; readonly rows: string },
+  { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
+  { model, results }: Lowering,
+): void {
+  // The kernel counts from the last valid position, one below the length.
+  const last = model.node("Sub", [totals.length, model.constant("int64", [1], [1])]);
+  const int32 = { attributes: { to: dataTypeNumbers.int32 } };
+  const rowLengths = model.node("Cast", [model.node("Expand", [last, totals.rows])], int32);
+  const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
+  // It always returns three results: what attends, and all keys and values.
+  const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
+  model.node("GroupQueryAttention", [...operands, rowLengths, total], {
+    domain: CONTRIB_DOMAIN,
+    attributes: {
+      num_heads: queryHeads,
+      kv_num_heads: kvHeads,
+      scale: { float: scale },
+      // Here a window counts the position itself, as ours does; -1 is none.
+      local_window_size: window === 0 ? -1 : window,
+    },
+    outputs: names,
+  });
+}
+
+function emit(
+  { model, results }: Lowering,
+  operation: string,
+  operands: readonly string[],
+  options: OnnxNodeOptions = {},
+): void {
+  model.node(operation, operands, { ...options, outputs: results });
+}
+
+function direct(operation: string, options: OnnxNodeOptions = {}): LoweringRule<OpKind> {
+  return (_, operands, lowering) => emit(lowering, operation, operands, options);
+}
+
+function reduction(operation: string): LoweringRule<"reduceSum" | "reduceMean" | "reduceMax"> {
+  return ({ attributes: { axes, keepDimensions } }, operands, lowering) => {
+    const axisVector = lowering.model.constant("int64", [axes.length], axes);
+    emit(lowering, operation, [...operands, axisVector], {
+      attributes: { keepdims: keepDimensions ? 1 : 0 },
+    });
+  };
+}
+
+/** A constant target (0 copies the operand's size, one -1 is inferred), or undefined if none says it. */
+function reshapeTarget(from: Shape, to: Shape): readonly number[] | undefined {
+  const target = to.map((size, axis) => {
+    if (typeof size === "number") return size;
+    return size === from[axis] ? 0 : -1;
+  });
+  return target.filter((size) => size === -1).length <= 1 ? target : undefined;
+}

@@ -1,0 +1,458 @@
+/**
+ * The slow reference interpreter: what every operation means, one rule per kind, in float64.
+ *
+ * Lowering and gradients are checked against it.
+ */
+import { assert, present } from "../../../base/domain/assert.ts";
+import {
+  coordinatesOf,
+  denseFrom,
+  elementAt,
+  mapDense,
+  mapRows,
+  matrixAt,
+  positionOf,
+  reduceDense,
+  withEntry,
+} from "./dense.ts";
+import type { Dense } from "./dense.ts";
+import { elementCount } from "../tensor.ts";
+import { evaluateDimension, isSymbol } from "../dimension.ts";
+import type { Dimension } from "../dimension.ts";
+import type { Graph, OpAttributes, OpKind, TensorType } from "../graph.ts";
+
+interface Scope {
+  readonly feed: (name: string) => Dense;
+  readonly size: (dimension: Dimension) => number;
+}
+
+type Meaning<K extends OpKind> = (
+  operands: readonly Dense[],
+  attributes: OpAttributes[K],
+  scope: Scope,
+  types: readonly TensorType[],
+) => readonly Dense[];
+
+/**
+ * Computes a graph's outputs.
+ *
+ * @param feeds the data of every input and parameter that is used, by name
+ */
+export function interpret(
+  graph: Graph,
+  feeds: Readonly<Record<string, Dense>>,
+): Readonly<Record<string, Dense>> {
+  const feed = (name: string) => present(feeds[name], `data of ${name}`);
+  const sizes = new Map<string, number>();
+  for (const { name, value } of graph.inputs) {
+    for (const [axis, size] of value.shape.entries()) {
+      if (isSymbol(size)) sizes.set(size, present(feed(name).dims[axis], "a size"));
+    }
+  }
+  const scope = { feed, size: (dimension: Dimension) => evaluateDimension(dimension, sizes) };
+  const values = new Map<number, Dense>();
+  const valueOf = (id: number) => present(values.get(id), `value ${id}`);
+  for (const node of graph.nodes) {
+    // The compiler cannot see that the meaning of this node's kind takes this node.
+    const meaning = meanings[node.kind] as Meaning<OpKind>;
+    const operands = node.inputs.map(({ id }) => valueOf(id));
+    for (const [index, result] of meaning(operands, node.attributes, scope, node.inputs).entries()) {
+      values.set(present(node.outputs[index], "a result").id, result);
+    }
+  }
+  return Object.fromEntries(graph.outputs.map(({ name, value }) => [name, valueOf(value.id)]));
+}
+
+const meanings: { readonly [K in OpKind]: Meaning<K> } = {
+  input: (_, { name }, { feed }) => [feed(name)],
+  parameter: (_, { name }, { feed }) => [feed(name)],
+  constant: (_, { shape, values }, { size }) => [{ dims: shape.map(size), data: Float64Array.from(values) }],
+  iota: (_, { length }, { size }) => [denseFrom([size(length)], ([index]) => index ?? 0)],
+
+  negate: elementwise((x) => -x),
+  exp: elementwise(Math.exp),
+  log: elementwise(Math.log),
+  sqrt: elementwise(Math.sqrt),
+  tanh: elementwise(Math.tanh),
+  sigmoid: elementwise(sigmoid),
+  silu: elementwise((x) => x * sigmoid(x)),
+  geluTanh: elementwise((x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  not: elementwise((x) => 1 - x),
+  cast: ([x], { dtype }) => {
+    const convert = {
+      float32: Number,
+      int64: Math.trunc,
+      int32: Math.trunc,
+      int8: Math.trunc,
+      uint8: Math.trunc,
+      bool: (element: number) => (element === 0 ? 0 : 1),
+    }[dtype];
+    return [mapDense([operand(x)], convert)];
+  },
+  clip: ([x], { minimum, maximum }) => [
+    mapDense([operand(x)], (element) => Math.min(Math.max(element, minimum), maximum)),
+  ],
+  stopGradient: elementwise((x) => x),
+
+  add: elementwise((a, b) => a + b),
+  subtract: elementwise((a, b) => a - b),
+  multiply: elementwise((a, b) => a * b),
+  divide: elementwise((a, b) => a / b),
+  maximum: elementwise(Math.max),
+  minimum: elementwise(Math.min),
+  less: elementwise((a, b) => Number(a < b)),
+  lessOrEqual: elementwise((a, b) => Number(a <= b)),
+  greater: elementwise((a, b) => Number(a > b)),
+  greaterOrEqual: elementwise((a, b) => Number(a >= b)),
+  equal: elementwise((a, b) => Number(a === b)),
+  and: elementwise((a, b) => a * b),
+  or: elementwise((a, b) => Math.max(a, b)),
+  where: elementwise((condition, then, otherwise) => (condition === 0 ? otherwise : then)),
+
+  after: ([x]) => [operand(x)],
+  kept: ([x]) => [operand(x)],
+  recomputed: ([result]) => [operand(result)],
+
+  reshape: ([x], { shape }, { size }) => [{ dims: shape.map(size), data: operand(x).data }],
+  transpose: ([x], { permutation }) => {
+    const from = operand(x);
+    const dims = permutation.map((axis) => from.dims[axis] ?? 1);
+    const source = (at: readonly number[]) =>
+      permutation.map((_, axis) => at[permutation.indexOf(axis)] ?? 0);
+    return [denseFrom(dims, (at) => elementAt(from, source(at)))];
+  },
+  concat: (operands, { axis }) => {
+    const sizes = operands.map(({ dims }) => dims[axis] ?? 0);
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const pick = (at: readonly number[]) => {
+      let index = at[axis] ?? 0;
+      let part = 0;
+      for (; index >= (sizes[part] ?? Infinity); part++) index -= sizes[part] ?? 0;
+      return elementAt(operand(operands[part]), withEntry(at, axis, index));
+    };
+    return [denseFrom(withEntry(operand(operands[0]).dims, axis, total), pick)];
+  },
+  slice: ([x], { axis, start, end }, { size }) => {
+    const from = operand(x);
+    const first = size(start);
+    const dims = withEntry(from.dims, axis, size(end) - first);
+    return [denseFrom(dims, (at) => elementAt(from, withEntry(at, axis, (at[axis] ?? 0) + first)))];
+  },
+  expand: ([x], { shape }, { size }) => [denseFrom(shape.map(size), (at) => elementAt(operand(x), at))],
+
+  reduceSum: ([x], attributes) => [reduceDense(operand(x), attributes, sum)],
+  reduceMean: ([x], attributes) => [
+    reduceDense(operand(x), attributes, (elements) => sum(elements) / elements.length),
+  ],
+  reduceMax: ([x], attributes) => [reduceDense(operand(x), attributes, (elements) => Math.max(...elements))],
+
+  matMul: ([a, b], { transposeA, transposeB, alpha }) => {
+    const left = operand(a);
+    const right = operand(b);
+    const rows = left.dims.at(transposeA ? -1 : -2) ?? 1;
+    const inner = left.dims.at(transposeA ? -2 : -1) ?? 1;
+    const columns = right.dims.at(transposeB ? -2 : -1) ?? 1;
+    const batch = mapDense([batchOf(left), batchOf(right)], () => 0).dims;
+    const products: number[] = [];
+    for (let matrix = 0; matrix < elementCount(batch); matrix++) {
+      const outer = coordinatesOf(batch, matrix);
+      const [leftAt, rightAt] = [matrixAt(left, outer), matrixAt(right, outer)];
+      for (let row = 0; row < rows; row++)
+        for (let column = 0; column < columns; column++) {
+          let total = 0;
+          for (let k = 0; k < inner; k++) {
+            const factor = transposeA ? leftAt(k, row) : leftAt(row, k);
+            total += factor * (transposeB ? rightAt(column, k) : rightAt(k, column));
+          }
+          products.push(alpha * total);
+        }
+    }
+    return [{ dims: [...batch, rows, columns], data: Float64Array.from(products) }];
+  },
+
+  gemm: ([a, b, c], { alpha }) => {
+    const [left, right] = [operand(a), operand(b)];
+    const inner = left.dims[1] ?? 0;
+    const productAt = ([row = 0, column = 0]: readonly number[]): number =>
+      sum(Array.from({ length: inner }, (_, k) => elementAt(left, [row, k]) * elementAt(right, [column, k])));
+    const { dims } = operand(c);
+    return [denseFrom(dims, (at) => elementAt(operand(c), at) + alpha * productAt(at))];
+  },
+
+  int8MatMul: ([x, weight, scales], _attributes, _scope, types) => {
+    const from = operand(x);
+    const rows = mapRows(from, (row) => inSteps(row, row.length));
+    const [inner = 0, columns = 0] = operand(weight).dims;
+    const weightAt = matrixAt(signedCodes(operand(weight), types[1]), []);
+    const multiply = (row: Float64Array) =>
+      Float64Array.from({ length: columns }, (_, column) => {
+        const products = Array.from({ length: inner }, (_, k) => (row[k] ?? 0) * weightAt(k, column));
+        return sum(products) * elementAt(operand(scales), [column]);
+      });
+    return [mapRows(rows, multiply)];
+  },
+  int4MatMul: ([x, codes, scales]) => {
+    const rows = mapRows(operand(x), (row) => inSteps(row, 32));
+    const [columns = 0, blocks = 0] = operand(scales).dims;
+    const weightAt = (column: number, k: number) => {
+      const [block, within] = [Math.floor(k / 32), k % 32];
+      const pair = elementAt(operand(codes), [column, block, Math.floor(within / 2)]);
+      const code = within % 2 === 0 ? pair % 16 : Math.floor(pair / 16);
+      return (code - 8) * elementAt(operand(scales), [column, block]);
+    };
+    const multiply = (row: Float64Array) =>
+      Float64Array.from({ length: columns }, (_, column) =>
+        sum(Array.from({ length: 32 * blocks }, (_, k) => (row[k] ?? 0) * weightAt(column, k))),
+      );
+    return [mapRows(rows, multiply)];
+  },
+
+  gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
+  moveRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
+  placeRows: ([table, rows, ids]) => {
+    const into = operand(table);
+    const from = operand(rows);
+    const targets = operand(ids).data;
+    return [
+      denseFrom(into.dims, ([id, ...rest]) => {
+        const row = targets.indexOf(id);
+        return row < 0 ? elementAt(into, [id, ...rest]) : elementAt(from, [row, ...rest]);
+      }),
+    ];
+  },
+  scatterAddRows: ([updates, ids], { rows }, { size }) => {
+    const from = operand(updates);
+    const targets = operand(ids).data;
+    return [
+      denseFrom([size(rows), from.dims[1] ?? 1], ([row, column = 0]) =>
+        sum(Array.from(targets, (target, index) => (target === row ? elementAt(from, [index, column]) : 0))),
+      ),
+    ];
+  },
+  gatherLast: ([x, ids]) => {
+    const from = operand(x);
+    const at = operand(ids);
+    return [denseFrom(at.dims, (place) => elementAt(from, [...place.slice(0, -1), elementAt(at, place)]))];
+  },
+
+  softmax: ([x]) => [mapRows(operand(x), (row) => logSoftmax(row).map(Math.exp))],
+  logSoftmax: ([x]) => [mapRows(operand(x), logSoftmax)],
+  tokenLogprob: ([logits, ids]) => {
+    const logprobs = mapRows(operand(logits), logSoftmax);
+    const at = operand(ids);
+    return [denseFrom(at.dims, (place) => elementAt(logprobs, [...place, elementAt(at, place)]))];
+  },
+  linearLogprob: ([x, weight, ids]) => logprobsUnder(operand(x), operand(weight), operand(ids)),
+  int8LinearLogprob: ([x, , scales, rows, ids], _attributes, _scope, types) => {
+    const codes = signedCodes(operand(rows), types[3]);
+    const weight = denseFrom(codes.dims, ([id = 0, channel = 0]) => {
+      return elementAt(codes, [id, channel]) * elementAt(operand(scales), [id]);
+    });
+    const rounded = mapRows(operand(x), (row) => inSteps(row, row.length));
+    return logprobsUnder(rounded, weight, operand(ids));
+  },
+  rmsNorm: ([x, weight], { epsilon }) => {
+    const from = operand(x);
+    const inverse = mapRows(from, (row) => [
+      1 / Math.sqrt(sum(Array.from(row, (element) => element ** 2)) / row.length + epsilon),
+    ]);
+    return [mapDense([from, inverse, operand(weight)], (a, b, c) => a * b * c), inverse];
+  },
+
+  rotary: ([x, positions, cos, sin], { inverse, headSize }) => {
+    const from = operand(x);
+    const half = operand(cos).dims[1] ?? 1;
+    const rotate = ([row = 0, token = 0, channel = 0]: readonly number[]) => {
+      const within = channel % headSize;
+      if (within >= 2 * half) return elementAt(from, [row, token, channel]);
+      const angle = [elementAt(operand(positions), [row, token]), within % half];
+      const isFirst = within < half;
+      const partner = channel + (isFirst ? half : -half);
+      const sign = isFirst === inverse ? 1 : -1;
+      return (
+        elementAt(from, [row, token, channel]) * elementAt(operand(cos), angle) +
+        sign * elementAt(from, [row, token, partner]) * elementAt(operand(sin), angle)
+      );
+    };
+    return [denseFrom(from.dims, rotate)];
+  },
+  causalAttention: ([q, k, v], attributes) => {
+    const { kvHeads, queryHeads } = attributes;
+    const [rows = 0, length = 0, width = 0] = operand(q).dims;
+    const headSize = width / queryHeads;
+    const cached = (x: Dense) =>
+      denseFrom([rows, kvHeads, length, headSize], ([row = 0, head = 0, token = 0, channel = 0]) =>
+        elementAt(x, [row, token, head * headSize + channel]),
+      );
+    const attention = fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes);
+    return [attention, cached(operand(k)), cached(operand(v))];
+  },
+  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength], attributes) => {
+    const past = elementAt(operand(pastLength), [0]);
+    const joined = (cache: Dense, x: Dense) => {
+      const [, length = 0, width = 0] = x.dims;
+      const headSize = cache.dims[3] ?? 1;
+      return denseFrom([1, past + length, width], ([, token = 0, place = 0]) =>
+        token < past
+          ? elementAt(cache, [0, Math.floor(place / headSize), token, place % headSize])
+          : elementAt(x, [0, token - past, place]),
+      );
+    };
+    const keys = joined(operand(pastKeys), operand(k));
+    const values = joined(operand(pastValues), operand(v));
+    return [fusedAttention({ q: operand(q), k: keys, v: values, past }, attributes)];
+  },
+  blockedAttention: ([q, k, v], attributes) => [
+    fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes),
+  ],
+  blockedAttentionGradient: ([q, k, v, , slope], attributes) =>
+    attentionGradient({ q: operand(q), k: operand(k), v: operand(v), slope: operand(slope) }, attributes),
+};
+
+/** By the definition, one query of one head after the other. */
+function attentionGradient(
+  { q, k, v, slope }: Readonly<Record<"q" | "k" | "v" | "slope", Dense>>,
+  { queryHeads, kvHeads, scale, window }: OpAttributes["blockedAttentionGradient"],
+): readonly Dense[] {
+  const [rows = 0, length = 0, width = 0] = q.dims;
+  const headSize = width / queryHeads;
+  const [byQ, byK, byV] = [q, k, v].map(({ dims, data }) => ({ dims, data: new Float64Array(data.length) }));
+  assert(byQ !== undefined && byK !== undefined && byV !== undefined, "three gradients");
+  const indices = Array.from({ length: rows * length * queryHeads }, (_, index) => index);
+  for (const index of indices) {
+    const [head, token] = [index % queryHeads, Math.floor(index / queryHeads) % length];
+    const row = Math.floor(index / queryHeads / length);
+    const first = window === 0 ? 0 : Math.max(0, token - window + 1);
+    const others = Array.from({ length: token - first + 1 }, (_, place) => first + place);
+    const channels = Array.from({ length: headSize }, (_, channel) => channel);
+    const ofQuery = (channel: number) => (row * length + token) * width + head * headSize + channel;
+    const kvHead = Math.floor(head / (queryHeads / kvHeads));
+    const ofKey = (other: number, channel: number) =>
+      ((row * length + other) * kvHeads + kvHead) * headSize + channel;
+    const at = ({ data }: Dense, place: number) => data[place] ?? Number.NaN;
+    const dot = (x: Dense, y: Dense, other: number) =>
+      sum(channels.map((channel) => at(x, ofQuery(channel)) * at(y, ofKey(other, channel))));
+    const weights = logSoftmax(Float64Array.from(others, (other) => scale * dot(q, k, other))).map(Math.exp);
+    const pulled = others.map((other) => dot(slope, v, other));
+    const mean = sum(pulled.map((pull, place) => pull * (weights[place] ?? 0)));
+    for (const [place, other] of others.entries()) {
+      const weight = weights[place] ?? 0;
+      const byScore = scale * weight * ((pulled[place] ?? 0) - mean);
+      for (const channel of channels) {
+        byQ.data[ofQuery(channel)] = at(byQ, ofQuery(channel)) + byScore * at(k, ofKey(other, channel));
+        byK.data[ofKey(other, channel)] = at(byK, ofKey(other, channel)) + byScore * at(q, ofQuery(channel));
+        byV.data[ofKey(other, channel)] =
+          at(byV, ofKey(other, channel)) + weight * at(slope, ofQuery(channel));
+      }
+    }
+  }
+  return [byQ, byK, byV];
+}
+
+/** Queries from position `past` on, over keys and values from position 0 on. */
+function fusedAttention(
+  { q, k, v, past }: { readonly q: Dense; readonly k: Dense; readonly v: Dense; readonly past: number },
+  { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
+): Dense {
+  const headSize = (q.dims[2] ?? 0) / queryHeads;
+  const group = queryHeads / kvHeads;
+  const channels = Array.from({ length: headSize }, (_, channel) => channel);
+  /** The positions that a query looks at, and how much it takes of each. */
+  const lookOf = ([row = 0, token = 0, head = 0]: readonly number[]) => {
+    const offset = Math.floor(head / group) * headSize;
+    const position = past + token;
+    const first = window === 0 ? 0 : Math.max(0, position - window + 1);
+    const tokens = Array.from({ length: position - first + 1 }, (_, index) => first + index);
+    const [queryAt, keyAt] = [matrixAt(q, [row]), matrixAt(k, [row])];
+    const score = (other: number) =>
+      sum(
+        channels.map((channel) => queryAt(token, head * headSize + channel) * keyAt(other, offset + channel)),
+      );
+    const weights = logSoftmax(Float64Array.from(tokens, (other) => scale * score(other))).map(Math.exp);
+    return { tokens, weights, offset };
+  };
+  const [rows = 0, length = 0] = q.dims;
+  const looks = Array.from({ length: rows * length * queryHeads }, (_, index) =>
+    lookOf(coordinatesOf([rows, length, queryHeads], index)),
+  );
+  return denseFrom(q.dims, ([row = 0, token = 0, place = 0]) => {
+    const look = looks[positionOf([rows, length, queryHeads], [row, token, Math.floor(place / headSize)])];
+    const { tokens, weights, offset } = present(look, "the look of a query");
+    const valueAt = matrixAt(v, [row]);
+    const channel = offset + (place % headSize);
+    return sum(tokens.map((other, index) => (weights[index] ?? 0) * valueAt(other, channel)));
+  });
+}
+
+function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind> {
+  return (operands) => [mapDense(operands, combine)];
+}
+
+/** What `linearLogprob` is, of rows x [N, D] and weights [V, D]. */
+function logprobsUnder(rows: Dense, scores: Dense, ids: Dense): readonly Dense[] {
+  const [count = 0, width = 0] = rows.dims;
+  const [vocabulary = 0] = scores.dims;
+  const channels = Array.from({ length: width }, (_, channel) => channel);
+  const [rowAt, scoreAt] = [matrixAt(rows, []), matrixAt(scores, [])];
+  const logits = denseFrom([count, vocabulary], ([row = 0, id = 0]) =>
+    sum(channels.map((channel) => rowAt(row, channel) * scoreAt(id, channel))),
+  );
+  const logprobs = mapRows(logits, logSoftmax);
+  const chanceAt = matrixAt(mapDense([logprobs], Math.exp), []);
+  const idOf = (row = 0) => elementAt(ids, [row]);
+  const tokens = Array.from({ length: vocabulary }, (_, id) => id);
+  const expected = (row: number, of: (id: number) => number) =>
+    sum(tokens.map((id) => chanceAt(row, id) * of(id)));
+  return [
+    denseFrom([count], ([row = 0]) => elementAt(logprobs, [row, idOf(row)])),
+    denseFrom([count], ([row = 0]) => -expected(row, (id) => elementAt(logprobs, [row, id]))),
+    denseFrom(
+      [count, width],
+      ([row = 0, channel = 0]) => scoreAt(idOf(row), channel) - expected(row, (id) => scoreAt(id, channel)),
+    ),
+  ];
+}
+
+/** Rounds each block of so many numbers to 127 steps up to its largest magnitude. */
+function inSteps(row: Float64Array, blockSize: number): Float64Array {
+  return row.map((element, index) => {
+    const start = index - (index % blockSize);
+    const size = Math.max(...row.subarray(start, start + blockSize).map(Math.abs));
+    return size === 0 ? 0 : (Math.round((element / size) * 127) / 127) * size;
+  });
+}
+
+/** Codes as the numbers that they stand for: unsigned ones count from 128. */
+function signedCodes(codes: Dense, type: TensorType | undefined): Dense {
+  return type?.dtype === "uint8" ? mapDense([codes], (code) => code - 128) : codes;
+}
+
+function rowsAt(table: Dense, ids: Dense): Dense {
+  const rank = ids.dims.length;
+  return denseFrom([...ids.dims, ...table.dims.slice(1)], (place) =>
+    elementAt(table, [elementAt(ids, place.slice(0, rank)), ...place.slice(rank)]),
+  );
+}
+
+function operand(dense: Dense | undefined): Dense {
+  assert(dense !== undefined, "an operand is missing");
+  return dense;
+}
+
+function batchOf({ dims }: Dense): Dense {
+  return denseFrom(dims.slice(0, -2), () => 0);
+}
+
+function logSoftmax(row: Float64Array): Float64Array {
+  const largest = Math.max(...row);
+  const total = Math.log(sum(Array.from(row, (element) => Math.exp(element - largest))));
+  return row.map((element) => element - largest - total);
+}
+
+function sigmoid(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}
+
+function sum(elements: readonly number[]): number {
+  return elements.reduce((total, element) => total + element, 0);
+}

@@ -1,0 +1,43 @@
+// Jinja2 templates as Hugging Face and vLLM run those of chats: blocks trimmed, nothing escaped, loop controls, blocks of
+// generation, no values that change. Knows nothing of messages.
+import type { Clock } from "../../base/domain/clock.ts";
+import { Budget, type ProgramLimits } from "./budget.ts";
+import { TemplateFault } from "./fault.ts";
+import { filters } from "./filters/filters.ts";
+import { tests } from "./filters/tests.ts";
+import { globalsOf } from "./run/globals.ts";
+import { Interpreter } from "./run/interpreter.ts";
+import { Scope } from "./run/scope.ts";
+import { requireKnown } from "./syntax/names.ts";
+import type { Body } from "./syntax/nodes.ts";
+import { parseTemplate } from "./syntax/parser.ts";
+import type { Value } from "./values/value.ts";
+
+export interface Template {
+  /** Its syntax tree. */
+  readonly body: Body;
+  /**
+   * @throws TemplateFault with the line where it failed; TemplateRaised where it raises; what `limits` throw; RangeError
+   *   where its values are nested too deeply for the stack
+   */
+  render(variables: Iterable<readonly [string, Value]>, limits?: ProgramLimits): string;
+}
+
+/** @throws TemplateFault with its line for a wrong syntax; RangeError where it is nested too deeply */
+export function compileTemplate(source: string, clock: Clock): Template {
+  const body = parseTemplate(source);
+  requireKnown(body, { filters, tests });
+  return {
+    body,
+    render: (variables, limits) => {
+      const run = new Interpreter(new Budget(limits ?? null, clock));
+      const scope = new Scope(null, [...globalsOf(clock, run), ...variables]);
+      try {
+        return run.render(body, scope);
+      } catch (error) {
+        if (error instanceof TemplateFault) error.line ??= run.line;
+        throw error;
+      }
+    },
+  };
+}

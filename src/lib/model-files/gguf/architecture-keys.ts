@@ -1,0 +1,163 @@
+// Checks the keys of a GGUF file's architecture: every key is one that the configuration is made from, or has a value that
+// changes nothing. Any other key is refused by its name, since a model must never run as another one.
+import type { ServiceError } from "../../../base/domain/service-error.ts";
+import type { GgufValue } from "./gguf-file.ts";
+import type { GgufMetadata } from "./metadata.ts";
+
+/** Values of a key that change nothing in what is computed. */
+interface HarmlessKey {
+  /** @param value never null */
+  readonly isHarmless: (value: GgufValue, context: KeyContext) => boolean;
+  /** Cure in the refusal: what Hone computes instead. */
+  readonly cure: string;
+}
+
+/** The sizes that values are compared with. */
+export interface KeyContext {
+  readonly headSize: number;
+  readonly contextLength: number;
+  readonly rotaryBase: number;
+  readonly normEpsilon: number;
+  /** The only `tensor_data_layout` in which the rows of q and k are put in order. */
+  readonly tensorLayout: string;
+}
+
+/** The keys that every configuration is made from, without the name of the architecture. */
+const readKeys: ReadonlySet<string> = new Set([
+  "context_length",
+  "embedding_length",
+  "block_count",
+  "feed_forward_length",
+  "attention.head_count",
+  "attention.head_count_kv",
+  "attention.key_length",
+  "attention.layer_norm_rms_epsilon",
+  "rope.freq_base",
+  "rope.scaling.type",
+  "rope.scaling.factor",
+  "rope.scale_linear",
+  "rope.scaling.attn_factor",
+  "rope.scaling.original_context_length",
+  "rope.scaling.yarn_ext_factor",
+  "rope.scaling.yarn_attn_factor",
+  "rope.scaling.yarn_beta_fast",
+  "rope.scaling.yarn_beta_slow",
+  "rope.scaling.yarn_log_multiplier",
+]);
+
+const isZero = (value: GgufValue): boolean => value === 0 || value === false;
+const isZeroOrOne = (value: GgufValue): boolean => value === 0 || value === 1;
+const isAny = (): boolean => true;
+
+const dense: HarmlessKey = {
+  isHarmless: (value) => isZero(value) || (Array.isArray(value) && value.every(isZero)),
+  cure: "a mixture of experts is not computed; use a dense model",
+};
+const withoutScale = (what: string): HarmlessKey => ({
+  isHarmless: isZeroOrOne,
+  cure: `this architecture has no factor of its own for ${what}`,
+});
+const headSized: HarmlessKey = {
+  isHarmless: (value, { headSize }) => value === headSize,
+  cure: "queries, keys and values of one size in every layer are computed",
+};
+const wholeHeads: HarmlessKey = {
+  isHarmless: (value, { headSize }) => value === headSize,
+  cure: "the rotary embedding of this architecture covers whole heads",
+};
+
+/** By key, without the name of the architecture. */
+const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
+  // The embedding and the list of tokens say how many there are.
+  vocab_size: { isHarmless: isAny, cure: "" },
+  // Embeddings of texts are those of the last token.
+  pooling_type: {
+    isHarmless: (value) => value === 0 || value === 3,
+    cure: "embeddings of the last token are computed (0 or 3)",
+  },
+  tensor_data_layout: {
+    isHarmless: (value, { tensorLayout }) => value === tensorLayout,
+    cure: "tensors of this layout are not read",
+  },
+  use_parallel_residual: { isHarmless: isZero, cure: "parallel residuals are not computed" },
+  nextn_predict_layers: { isHarmless: isZero, cure: "layers that predict further tokens are not read" },
+  leading_dense_block_count: dense,
+  expert_count: dense,
+  expert_used_count: dense,
+  expert_shared_count: dense,
+  expert_group_count: dense,
+  expert_group_used_count: dense,
+  expert_feed_forward_length: dense,
+  expert_shared_feed_forward_length: dense,
+  expert_weights_scale: dense,
+  expert_weights_norm: dense,
+  expert_gating_func: dense,
+  logit_scale: withoutScale("logits"),
+  residual_scale: withoutScale("residuals"),
+  embedding_scale: withoutScale("embeddings"),
+  final_logit_softcapping: { isHarmless: isZero, cure: "this architecture does not cap its logits" },
+  attn_logit_softcapping: { isHarmless: isZero, cure: "soft capping of attention scores is not computed" },
+  "attention.value_length": headSized,
+  "attention.key_length_swa": headSized,
+  "attention.value_length_swa": headSized,
+  "attention.layer_norm_epsilon": {
+    isHarmless: (value, { normEpsilon }) => value === normEpsilon,
+    cure: "norms are computed with attention.layer_norm_rms_epsilon",
+  },
+  "attention.causal": {
+    isHarmless: (value) => value === true,
+    cure: "only causal attention is computed; use a causal model",
+  },
+  "attention.scale": { isHarmless: isZero, cure: "this architecture has no scale of attention of its own" },
+  "attention.temperature_scale": {
+    isHarmless: isZero,
+    cure: "this architecture has no scale of attention by position",
+  },
+  "attention.clamp_kqv": { isHarmless: isZero, cure: "queries, keys and values are not clamped" },
+  "attention.max_alibi_bias": { isHarmless: isZero, cure: "ALiBi is not computed" },
+  "attention.shared_kv_layers": { isHarmless: isZero, cure: "every layer has keys and values of its own" },
+  "attention.sliding_window": {
+    isHarmless: (value, { contextLength }) => value === 0 || Number(value) >= contextLength,
+    cure: "this architecture has no sliding window",
+  },
+  "rope.dimension_count": wholeHeads,
+  "rope.dimension_count_swa": wholeHeads,
+  "rope.freq_base_swa": {
+    isHarmless: (value, { rotaryBase }) => value === rotaryBase,
+    cure: "this architecture has one rotary embedding for all layers",
+  },
+  "rope.scaling.alpha": { isHarmless: isZero, cure: "this scaling is not computed" },
+  // Informational, except for Granite, where it switches the rotary embedding.
+  "rope.scaling.finetuned": { isHarmless: isAny, cure: "" },
+};
+
+/**
+ * Refuses the first key below the architecture's name that the configuration does not honour.
+ *
+ * @param own the keys that this architecture reads besides those of all
+ * @throws ServiceError `unsupported` naming the key, its value and what is computed
+ */
+export function checkArchitectureKeys(
+  metadata: GgufMetadata,
+  architecture: string,
+  { own, context }: { readonly own: readonly string[]; readonly context: KeyContext },
+): void {
+  const prefix = `${architecture}.`;
+  for (const key of metadata.keysBelow(prefix)) {
+    const name = key.slice(prefix.length);
+    if (readKeys.has(name) || own.includes(name)) continue;
+    const fault = faultOf(metadata, { key, name, context });
+    if (fault !== null) throw fault;
+  }
+}
+
+function faultOf(
+  metadata: GgufMetadata,
+  { key, name, context }: { readonly key: string; readonly name: string; readonly context: KeyContext },
+): ServiceError | null {
+  const known = Object.hasOwn(harmlessKeys, name) ? harmlessKeys[name] : undefined;
+  if (known === undefined)
+    return metadata.refused(key, "the key is not known, and may change what is computed");
+  const value = metadata.value(key);
+  return value === null || known.isHarmless(value, context) ? null : metadata.refused(key, known.cure);
+}

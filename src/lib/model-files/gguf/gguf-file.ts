@@ -1,0 +1,306 @@
+// The GGUF file format: what stands before the tensors' bytes, read and checked at once; tensors only when asked for.
+// Knows nothing of models. Sizes are compared with the file's before memory is taken for them.
+// Source: the format's description in ggml (docs/gguf.md), versions 2 and 3.
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { byteLengthOf, corrupt, type StoredTensor, type StoredType } from "../stored-tensor.ts";
+
+export type GgufValue =
+  | string
+  | number
+  | boolean
+  | readonly string[]
+  | readonly number[]
+  | readonly boolean[];
+
+export interface GgufFile {
+  readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** In the file's order; shapes are row-major, outermost first, as in other formats (the file has them reversed). */
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+}
+
+/** More than the largest vocabularies (262,144 tokens with their merges) and their templates take. */
+const headerBytesMax = 256 * 1024 * 1024;
+const entriesMax = 1 << 20;
+
+/**
+ * Reads a model's file, or all parts of one that was split: any part may be named.
+ *
+ * @throws ServiceError `invalid` naming the file and the fault where it is cut off, corrupt or a part is missing;
+ * `unsupported` naming the types of tensors that are not read
+ */
+export function readGguf(file: string): GgufFile {
+  const first = readPart(file);
+  const count = first.metadata.get("split.count");
+  if (typeof count !== "number" || count <= 1) return first;
+  const parts = partNames(file, count).map((name) => (name === file ? first : readPart(name)));
+  const tensors = new Map<string, StoredTensor>();
+  for (const part of parts) for (const [name, tensor] of part.tensors) tensors.set(name, tensor);
+  const wanted = first.metadata.get("split.tensors.count");
+  if (typeof wanted === "number" && wanted !== tensors.size) {
+    throw corrupt(file, `its ${count} parts hold ${tensors.size} tensors, and should hold ${wanted}`);
+  }
+  // The first part has what describes the model; the others only which part they are.
+  return { metadata: parts[0].metadata, tensors };
+}
+
+/** The files of the model that `file` belongs to, in their order. */
+export function ggufParts(file: string): readonly string[] {
+  const count = Number(splitName.exec(basename(file))?.groups?.["count"] ?? 1);
+  return count > 1 ? partNames(file, count) : [file];
+}
+
+const splitName = /^(?<name>.+)-(?<part>\d{5})-of-(?<count>\d{5})\.gguf$/;
+const partsMax = 10_000;
+
+function partNames(file: string, count: number): readonly string[] {
+  const match = splitName.exec(basename(file));
+  if (match?.groups === undefined || Number(match.groups["count"]) !== count || count > partsMax) {
+    throw corrupt(
+      file,
+      `it is one of ${count} parts, and its name does not end with -00001-of-${pad(count)}.gguf`,
+    );
+  }
+  const { name } = match.groups;
+  return Array.from({ length: count }, (_, index) => {
+    return join(dirname(file), `${name}-${pad(index + 1)}-of-${pad(count)}.gguf`);
+  });
+}
+
+function pad(number: number): string {
+  return String(number).padStart(5, "0");
+}
+
+/** The tensors' types by their numbers in the file; those that are not read have their names in llama.cpp. */
+const typeNames: Readonly<Record<number, StoredType>> = {
+  0: "F32",
+  1: "F16",
+  2: "Q4_0",
+  3: "Q4_1",
+  6: "Q5_0",
+  7: "Q5_1",
+  8: "Q8_0",
+  10: "Q2_K",
+  11: "Q3_K",
+  12: "Q4_K",
+  13: "Q5_K",
+  14: "Q6_K",
+  18: "IQ3_XXS",
+  20: "IQ4_NL",
+  21: "IQ3_S",
+  23: "IQ4_XS",
+  30: "BF16",
+};
+
+const otherTypeNames: Readonly<Record<number, string>> = {
+  16: "IQ2_XXS",
+  17: "IQ2_XS",
+  19: "IQ1_S",
+  22: "IQ2_S",
+  29: "IQ1_M",
+  34: "TQ1_0",
+  35: "TQ2_0",
+  39: "MXFP4",
+  40: "NVFP4",
+};
+
+function readPart(file: string): GgufFile {
+  let descriptor: number;
+  try {
+    requirePlainFile(file, statSync(file));
+    descriptor = openSync(file, "r");
+  } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
+    throw new ServiceError({
+      code: "not_found",
+      message: `${file} cannot be opened; name the file of a model.`,
+      cause,
+    });
+  }
+  try {
+    return parsePart(new HeaderReader(file, descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function parsePart(reader: HeaderReader): GgufFile {
+  if (reader.fileSize < 24 || reader.text(4) !== "GGUF")
+    throw reader.corrupt("it does not begin as a GGUF file does");
+  const version = reader.uint32();
+  if (version !== 2 && version !== 3) {
+    throw reader.corrupt(`it is of version ${version}; 2 and 3 are read, in little-endian order`);
+  }
+  const [tensorCount, entryCount] = [reader.count(entriesMax), reader.count(entriesMax)];
+  const metadata = new Map<string, GgufValue>();
+  for (let index = 0; index < entryCount; index++) {
+    const key = reader.string();
+    metadata.set(key, readValue(reader, reader.uint32()));
+  }
+  const entries = Array.from({ length: tensorCount }, () => readEntry(reader));
+  const boundary = metadata.get("general.alignment") ?? 32;
+  if (typeof boundary !== "number" || boundary < 1 || boundary > 1 << 20) {
+    throw reader.corrupt(`its tensors lie on boundaries of ${JSON.stringify(boundary)} bytes`);
+  }
+  const dataStart = Math.ceil(reader.position / boundary) * boundary;
+  return { metadata, tensors: placed(reader, entries, dataStart) };
+}
+
+interface TensorEntry {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly type: StoredType;
+  readonly offset: number;
+}
+
+const dimensionsMax = 4;
+
+function readEntry(reader: HeaderReader): TensorEntry {
+  const name = reader.string();
+  const rank = reader.uint32();
+  if (rank > dimensionsMax) throw reader.corrupt(`the tensor ${name} has ${rank} dimensions`);
+  const shape = Array.from({ length: rank }, () => reader.count(Number.MAX_SAFE_INTEGER)).reverse();
+  const number = reader.uint32();
+  const type = typeNames[number];
+  if (type === undefined) {
+    const named = otherTypeNames[number] ?? `of the unknown type ${number}`;
+    throw new ServiceError({
+      code: "unsupported",
+      message: `${reader.file}: the tensor ${name} is ${named}; ${Object.values(typeNames).join(", ")} are read. Take the model in one of these.`,
+    });
+  }
+  return { name, shape, type, offset: reader.count(Number.MAX_SAFE_INTEGER) };
+}
+
+function placed(
+  reader: HeaderReader,
+  entries: readonly TensorEntry[],
+  dataStart: number,
+): ReadonlyMap<string, StoredTensor> {
+  const tensors = new Map<string, StoredTensor>();
+  for (const { name, shape, type, offset } of entries) {
+    const byteLength = byteLengthOf(type, shape);
+    if (byteLength === null) {
+      throw reader.corrupt(`the tensor ${name} is ${type} [${shape.join(", ")}], which are no whole blocks`);
+    }
+    const end = dataStart + offset + byteLength;
+    if (!Number.isSafeInteger(end) || end > reader.fileSize) {
+      throw reader.corrupt(
+        `the tensor ${name} ends at byte ${end}, the file has ${reader.fileSize}; copy it again`,
+      );
+    }
+    if (tensors.has(name)) throw reader.corrupt(`it holds two tensors ${name}`);
+    tensors.set(name, { name, type, shape, file: reader.file, offset: dataStart + offset, byteLength });
+  }
+  return tensors;
+}
+
+const valueReaders: Readonly<Record<number, (reader: HeaderReader) => string | number | boolean>> = {
+  0: (reader) => reader.view(1).getUint8(0),
+  1: (reader) => reader.view(1).getInt8(0),
+  2: (reader) => reader.view(2).getUint16(0, true),
+  3: (reader) => reader.view(2).getInt16(0, true),
+  4: (reader) => reader.uint32(),
+  5: (reader) => reader.view(4).getInt32(0, true),
+  6: (reader) => reader.view(4).getFloat32(0, true),
+  7: (reader) => reader.view(1).getUint8(0) !== 0,
+  8: (reader) => reader.string(),
+  10: (reader) => Number(reader.view(8).getBigUint64(0, true)),
+  11: (reader) => Number(reader.view(8).getBigInt64(0, true)),
+  12: (reader) => reader.view(8).getFloat64(0, true),
+};
+
+const arrayType = 9;
+
+function readValue(reader: HeaderReader, type: number): GgufValue {
+  if (type !== arrayType) return valueReader(reader, type)(reader);
+  const read = valueReader(reader, reader.uint32());
+  // Each element takes at least a byte, so that no length beyond the file's is believed.
+  const length = reader.count(reader.fileSize);
+  const values: (string | number | boolean)[] = [];
+  for (let index = 0; index < length; index++) values.push(read(reader));
+  // One reader gives one type of value.
+  return values as readonly string[];
+}
+
+function valueReader(
+  reader: HeaderReader,
+  type: number,
+): (reader: HeaderReader) => string | number | boolean {
+  const read = valueReaders[type];
+  if (read === undefined) throw reader.corrupt(`it holds a value of the unknown type ${type}`);
+  return read;
+}
+
+/** Reads a file from its beginning on, some at a time, and nothing beyond its end. */
+class HeaderReader {
+  readonly file: string;
+  readonly fileSize: number;
+  readonly #descriptor: number;
+  #buffer = Buffer.alloc(0);
+  /** Where the buffer begins in the file, and the reader in the buffer, in bytes. */
+  #start = 0;
+  #at = 0;
+
+  constructor(file: string, descriptor: number) {
+    this.file = file;
+    this.#descriptor = descriptor;
+    this.fileSize = fstatSync(descriptor).size;
+  }
+
+  /** In bytes from the file's beginning. */
+  get position(): number {
+    return this.#start + this.#at;
+  }
+
+  corrupt(fault: string): ServiceError {
+    return corrupt(this.file, fault);
+  }
+
+  uint32(): number {
+    return this.view(4).getUint32(0, true);
+  }
+
+  /** A number of 64 bits that counts something, at most `max`. */
+  count(max: number): number {
+    const value = this.view(8).getBigUint64(0, true);
+    if (value > BigInt(max)) throw this.corrupt(`it counts ${value} of what may be ${max} at most`);
+    return Number(value);
+  }
+
+  string(): string {
+    return this.text(this.count(headerBytesMax));
+  }
+
+  text(byteLength: number): string {
+    const at = this.#take(byteLength);
+    return this.#buffer.toString("utf8", at, at + byteLength);
+  }
+
+  view(byteLength: number): DataView {
+    const at = this.#take(byteLength);
+    return new DataView(this.#buffer.buffer, this.#buffer.byteOffset + at, byteLength);
+  }
+
+  /** @returns where the next `byteLength` bytes begin in the buffer */
+  #take(byteLength: number): number {
+    if (this.#at + byteLength > this.#buffer.length) this.#fill(byteLength);
+    const at = this.#at;
+    this.#at += byteLength;
+    return at;
+  }
+
+  #fill(byteLength: number): void {
+    const start = this.position;
+    if (start + byteLength > Math.min(this.fileSize, headerBytesMax)) {
+      const limit = this.fileSize > headerBytesMax ? `is longer than ${headerBytesMax} bytes` : "is cut off";
+      throw this.corrupt(`what stands before its tensors ${limit}; copy it again`);
+    }
+    const size = Math.min(Math.max(byteLength, 1 << 20), this.fileSize - start);
+    const buffer = Buffer.alloc(size);
+    if (readSync(this.#descriptor, buffer, 0, size, start) < byteLength) throw this.corrupt("it ends early");
+    [this.#buffer, this.#start, this.#at] = [buffer, start, 0];
+  }
+}

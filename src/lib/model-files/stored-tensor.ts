@@ -1,0 +1,177 @@
+// A tensor as a file of weights holds it, whatever the file's format: its type, its place, and its values when asked for.
+// All reading is synchronous: it happens in child processes and at start.
+import { closeSync, openSync, readSync } from "node:fs";
+import { assert, unreachable } from "../../base/domain/assert.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { blockTypes, dequantize } from "./gguf/block-types.ts";
+import { bfloat16ToFloat32, float16ToFloat32 } from "./half-floats.ts";
+
+const plainTypes = {
+  F32: { weights: 1, bytes: 4 },
+  F16: { weights: 1, bytes: 2 },
+  BF16: { weights: 1, bytes: 2 },
+  I64: { weights: 1, bytes: 8 },
+} as const;
+
+/** The element types that are read, with how many elements take how many bytes together. */
+const storedTypes = { ...plainTypes, ...blockTypes } as const;
+
+export type StoredType = keyof typeof storedTypes;
+/** One element is as good as another of these, and none is shared by several. */
+export type PlainType = keyof typeof plainTypes;
+
+/** Where one tensor lies. */
+export interface StoredTensor<Type extends StoredType = StoredType> {
+  readonly name: string;
+  readonly type: Type;
+  readonly shape: readonly number[];
+  readonly file: string;
+  /** In bytes from the file's beginning. */
+  readonly offset: number;
+  readonly byteLength: number;
+  /** What another program did to the values, which reading undoes. */
+  readonly rearranged?: Rearrangement;
+}
+
+/**
+ * `paired-rows`: within each head the rows of a rotary pair lie side by side, where they should be half a head apart;
+ * `plus-one`: one was added.
+ */
+export type Rearrangement =
+  | { readonly kind: "paired-rows"; readonly headCount: number }
+  | { readonly kind: "plus-one" };
+
+export function isPlainType(type: string): type is PlainType {
+  return Object.hasOwn(plainTypes, type);
+}
+
+/** The names of the plain types, for messages. */
+export const plainTypeNames: string = Object.keys(plainTypes).join(", ");
+
+/** The bytes of a tensor; null where its last axis is no whole number of blocks. */
+export function byteLengthOf(type: StoredType, shape: readonly number[]): number | null {
+  const { weights, bytes } = storedTypes[type];
+  const width = shape.at(-1) ?? 1;
+  if (width % weights !== 0) return null;
+  return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
+}
+
+/** How many rows of a tensor are read together: a head's, where reading puts those in another order. */
+export function rowsReadTogether({ shape, rearranged }: StoredTensor): number {
+  return rearranged?.kind === "paired-rows" ? shape[0] / rearranged.headCount : 1;
+}
+
+/**
+ * Rows of a tensor of rank 2, as a tensor of its own in the same place.
+ *
+ * @param from index of the first row; this and `count` are multiples of {@link rowsReadTogether}
+ */
+export function rowsOf<Type extends StoredType>(
+  tensor: StoredTensor<Type>,
+  from: number,
+  count: number,
+): StoredTensor<Type> {
+  const [rowCount, width] = tensor.shape;
+  assert(tensor.shape.length === 2 && from + count <= rowCount, `${tensor.name} has the rows`);
+  const together = rowsReadTogether(tensor);
+  assert(from % together === 0 && count % together === 0, `the heads of ${tensor.name} are whole`);
+  const rowBytes = tensor.byteLength / rowCount;
+  const offset = tensor.offset + from * rowBytes;
+  const rows = { ...tensor, shape: [count, width], offset, byteLength: count * rowBytes };
+  if (tensor.rearranged?.kind !== "paired-rows") return rows;
+  return { ...rows, rearranged: { kind: "paired-rows", headCount: count / together } };
+}
+
+/** Reads one tensor's values, widened to float32; `I64` is refused. */
+export function readFloats(tensor: StoredTensor): Float32Array {
+  const values = widened(tensor);
+  switch (tensor.rearranged?.kind) {
+    case undefined:
+      return values;
+    case "plus-one":
+      return values.map((value) => value - 1);
+    case "paired-rows":
+      return withHalvesApart(values, tensor.shape, tensor.rearranged.headCount);
+    default:
+      return unreachable(tensor.rearranged);
+  }
+}
+
+function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
+  const bytes = readTensorBytes({ file, ...place });
+  switch (type) {
+    case "F32":
+      return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
+    case "F16":
+      return float16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
+    case "BF16":
+      return bfloat16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
+    case "I64":
+      throw corrupt(file, `${name} holds integers where floating-point numbers are wanted`);
+    default:
+      return dequantize(type, bytes);
+  }
+}
+
+function withHalvesApart(values: Float32Array, shape: readonly number[], headCount: number): Float32Array {
+  const [rowCount, width = 1] = shape;
+  const result = new Float32Array(values.length);
+  for (let row = 0; row < rowCount; row++) {
+    const stored = storedRowOf(row, rowCount / headCount);
+    result.set(values.subarray(stored * width, (stored + 1) * width), row * width);
+  }
+  return result;
+}
+
+/**
+ * Where a row lies whose tensor has `paired-rows`: row r of a head's first half is its row 2 r there, row r of the second its
+ * row 2 r + 1.
+ */
+export function storedRowOf(row: number, headSize: number): number {
+  const inHead = row % headSize;
+  const pair = inHead % (headSize / 2);
+  return row - inHead + 2 * pair + (inHead < headSize / 2 ? 0 : 1);
+}
+
+/** Reads one tensor of integers. */
+export function readIntegers(tensor: StoredTensor): BigInt64Array {
+  if (tensor.type !== "I64") {
+    throw corrupt(tensor.file, `${tensor.name} is ${tensor.type} where integers (I64) are wanted`);
+  }
+  const bytes = readTensorBytes(tensor);
+  return new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
+}
+
+/** The bytes as they lie in the file, in a buffer of their own. */
+export function readTensorBytes({
+  file,
+  offset,
+  byteLength,
+}: Pick<StoredTensor, "file" | "offset" | "byteLength">): Uint8Array {
+  const descriptor = openSync(file, "r");
+  try {
+    return readBytes(descriptor, { file, offset, byteLength });
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A buffer of its own, so that typed views of it are aligned. */
+export function readBytes(
+  descriptor: number,
+  { file, offset, byteLength }: Pick<StoredTensor, "file" | "offset" | "byteLength">,
+): Buffer {
+  const bytes = Buffer.from(new ArrayBuffer(byteLength));
+  // One read call moves at most 2 GiB.
+  for (let done = 0; done < byteLength;) {
+    const count = readSync(descriptor, bytes, done, Math.min(byteLength - done, 1 << 30), offset + done);
+    if (count === 0) throw corrupt(file, `it ends ${byteLength - done} bytes early`);
+    done += count;
+  }
+  return bytes;
+}
+
+/** What is said of a file of weights that is not as it should be. */
+export function corrupt(file: string, fault: string, cause?: unknown): ServiceError {
+  return new ServiceError({ code: "invalid", message: `${file} cannot be read: ${fault}.`, cause });
+}

@@ -1,0 +1,196 @@
+// Text to token ids and back. Ids come from the vendored encoder; text comes from the tokens' own bytes, so that
+// decoding token by token and decoding all at once agree. It does not tidy up blanks before punctuation.
+import { Tokenizer as VendorTokenizer } from "@huggingface/tokenizers";
+import { assert } from "../../base/domain/assert.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { exactSplits } from "./exact-splits.ts";
+import { createTokenDecoder } from "./token-bytes.ts";
+
+export interface Tokenizer {
+  /** One more than the greatest id. A model's logits may cover more ids than that. */
+  readonly vocabularySize: number;
+  /** The id of `eos_token` in tokenizer_config.json; null when it names none. */
+  readonly endOfTextId: number | null;
+  /**
+   * Token ids of a text; an empty text has none but special ones. `addSpecialTokens` applies the tokenizer's own template
+   * (such as a leading beginning-of-text token), which a rendered chat prompt already has.
+   * Time grows with n log n; one unbroken word of a megabyte takes seconds, so bound long texts by `leastTokenCount` first.
+   */
+  encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
+  /**
+   * Text of the ids, as it continues a prompt: a leading blank stays. Broken UTF-8 becomes U+FFFD; ids without a token
+   * add nothing.
+   */
+  decode(ids: readonly number[], options: { readonly skipSpecialTokens: boolean }): string;
+  /** A token's own text, with U+FFFD where its bytes are no whole characters. */
+  tokenText(id: number): string;
+  /** A token as tokenizer.json spells it (`▁hello`, `Ġhello`, `<0x0A>`); empty for ids without a token. */
+  tokenSpelling(id: number): string;
+  /** A token's own bytes; empty for ids without a token. Not to be modified. */
+  tokenBytes(id: number): Uint8Array;
+  /** True for tokens that mark structure, which `skipSpecialTokens` leaves out. */
+  isSpecial(id: number): boolean;
+  /** A number of tokens that the text surely has at least, found without encoding it; 0 where nothing can be said. */
+  leastTokenCount(text: string): number;
+}
+
+/** The two files of a model folder, parsed. */
+export interface TokenizerFiles {
+  /** tokenizer.json */
+  readonly tokenizer: Readonly<Record<string, unknown>>;
+  /** tokenizer_config.json */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** What we use of the vendored class, whose own declarations do not resolve under Node's module resolution. */
+interface VendorEncoder {
+  encode(text: string, options: { readonly add_special_tokens: boolean }): { readonly ids: number[] };
+  get_vocab(withAddedTokens: boolean): ReadonlyMap<string, number>;
+  get_added_tokens_decoder(): ReadonlyMap<number, { readonly special: boolean }>;
+  token_to_id(token: string): number | undefined;
+  id_to_token(id: number): string | undefined;
+}
+
+/** Builds a tokenizer; throws ServiceError `unsupported` when the files describe one that is not supported. */
+export function createTokenizer(files: TokenizerFiles): Tokenizer {
+  const vendor = buildVendor(files);
+  const idOfToken = vendor.get_vocab(true);
+  const repeated = repeatedTokens(files.config);
+  const spelling = (id: number): string | undefined => repeated.get(id) ?? vendor.id_to_token(id);
+  const vocabularySize = greatest([...idOfToken.values(), ...repeated.keys()]) + 1;
+  const addedTokens = vendor.get_added_tokens_decoder();
+  const decodeToken = createTokenDecoder(files.tokenizer.decoder);
+  const specialIds = findSpecialIds(vendor, files.config);
+  const endOfText = tokenContent(files.config.eos_token);
+  const textDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const cache: (Uint8Array | undefined)[] = [];
+
+  const bytesOf = (id: number): Uint8Array => {
+    const token = spelling(id);
+    if (token === undefined) return new Uint8Array();
+    return decodeToken(token, { isAdded: addedTokens.has(id) });
+  };
+  const tokenBytes = (id: number): Uint8Array => (cache[id] ??= bytesOf(id));
+  const isBounded = isCountable(files.tokenizer);
+  // Every token is decoded for it, and most processes that load a tokenizer never ask.
+  let longest: number | null = null;
+  const longestToken = (): number =>
+    (longest ??= isBounded ? greatest([...idOfToken.values()].map((id) => bytesOf(id).length)) : Infinity);
+  const form = normalForm(files.tokenizer);
+
+  return {
+    vocabularySize,
+    endOfTextId: endOfText === null ? null : (vendor.token_to_id(endOfText) ?? null),
+    encode: (text, { addSpecialTokens }) => {
+      const { ids } = vendor.encode(text, { add_special_tokens: addSpecialTokens });
+      assert(
+        ids.every((id) => Number.isInteger(id)),
+        "every token of an encoded text has an id",
+      );
+      return ids;
+    },
+    decode: (ids, { skipSpecialTokens }) => {
+      const shown = skipSpecialTokens ? ids.filter((id) => !specialIds.has(id)) : ids;
+      return textDecoder.decode(Buffer.concat(shown.map(tokenBytes)));
+    },
+    tokenText: (id) => textDecoder.decode(tokenBytes(id)),
+    tokenSpelling: (id) => spelling(id) ?? "",
+    tokenBytes,
+    isSpecial: (id) => specialIds.has(id),
+    leastTokenCount: (text) =>
+      Math.ceil(Buffer.byteLength(form === null ? text : text.normalize(form)) / longestToken()),
+  };
+}
+
+/** Further ids of tokens that tokenizer.json lists once. Only folders made of GGUF files have them. */
+function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, string> {
+  const listed = config.repeated_tokens;
+  if (typeof listed !== "object" || listed === null) return new Map();
+  return new Map(Object.entries(listed).map(([id, token]) => [Number(id), String(token)]));
+}
+
+function buildVendor(files: TokenizerFiles): VendorEncoder {
+  try {
+    // See VendorEncoder for why the type is stated here.
+    const tokenizer = { ...files.tokenizer, pre_tokenizer: exactSplits(files.tokenizer.pre_tokenizer) };
+    return new VendorTokenizer(tokenizer, files.config) as VendorEncoder;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError({
+      code: "unsupported",
+      message: `tokenizer.json describes a tokenizer that is not supported: ${reason}`,
+      cause,
+    });
+  }
+}
+
+/** Those that tokenizer.json calls special, and those that tokenizer_config.json gives a role. */
+function findSpecialIds(vendor: VendorEncoder, config: TokenizerFiles["config"]): ReadonlySet<number> {
+  const ids = new Set<number>();
+  for (const [id, token] of vendor.get_added_tokens_decoder()) if (token.special) ids.add(id);
+  const additional = Array.isArray(config.additional_special_tokens) ? config.additional_special_tokens : [];
+  for (const token of [...Object.values(specialTokensOf(config)), ...additional.map(tokenContent)]) {
+    const id = token === null ? undefined : vendor.token_to_id(token);
+    if (id !== undefined) ids.add(id);
+  }
+  return ids;
+}
+
+const specialTokenNames = [
+  "bos_token",
+  "eos_token",
+  "unk_token",
+  "pad_token",
+  "sep_token",
+  "cls_token",
+  "mask_token",
+];
+
+/** The tokens that tokenizer_config.json gives a role, by the role's name; those without a token are absent. */
+export function specialTokensOf(config: TokenizerFiles["config"]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const name of specialTokenNames) {
+    const token = tokenContent(config[name]);
+    if (token !== null) found[name] = token;
+  }
+  return found;
+}
+
+/** A token is given as its text, or as an object with `content`. */
+function tokenContent(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (typeof value === "object" && value !== null && "content" in value && typeof value.content === "string")
+    return value.content;
+  return null;
+}
+
+/**
+ * Whether every byte of a (normalized) text is in some token: nothing is stripped, and nothing is fused into an unknown
+ * token.
+ */
+function isCountable(tokenizer: TokenizerFiles["tokenizer"]): boolean {
+  const { normalizer, added_tokens: added, decoder } = tokenizer;
+  const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');
+  const strips =
+    Array.isArray(added) &&
+    added.some(
+      (token: { lstrip?: unknown; rstrip?: unknown }) => token.lstrip === true || token.rstrip === true,
+    );
+  return isByteLevel && !strips && (normalizer === null || normalForm(tokenizer) !== null);
+}
+
+function normalForm(tokenizer: TokenizerFiles["tokenizer"]): "NFC" | null {
+  const { normalizer } = tokenizer;
+  return typeof normalizer === "object" &&
+    normalizer !== null &&
+    "type" in normalizer &&
+    normalizer.type === "NFC"
+    ? "NFC"
+    : null;
+}
+
+function greatest(values: Iterable<number>): number {
+  let result = 0;
+  for (const value of values) if (value > result) result = value;
+  return result;
+}

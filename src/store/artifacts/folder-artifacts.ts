@@ -1,0 +1,277 @@
+// Artifacts in a folder, which several servers may share: each key is its path in it. What is being written, and what is held,
+// lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
+import { existsSync } from "node:fs";
+import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { systemClock } from "../../base/domain/clock.ts";
+import { newUuid } from "../../base/domain/ids.ts";
+import type { PlacedArtifacts } from "./artifact-place.ts";
+import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
+import { isMissing, namesIn } from "./folder-names.ts";
+import { flush, keepName, makeFolder } from "./flush.ts";
+import { linkFiles } from "./link-files.ts";
+import { openArtifactFile } from "./plain-files.ts";
+import { requireSealed, type Seal } from "./seal.ts";
+import { workFolder, workOf } from "./work-folder.ts";
+
+export interface FolderArtifactsOptions extends ArtifactWriter {
+  readonly root: string;
+}
+
+type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[Name]>[Name extends "sweep"
+  ? 1
+  : 0];
+
+export class FolderArtifacts implements PlacedArtifacts {
+  readonly #options: FolderArtifactsOptions;
+
+  constructor(options: FolderArtifactsOptions) {
+    this.#options = options;
+  }
+
+  get place(): PlacedArtifacts["place"] {
+    const { root, server } = this.#options;
+    return { kind: "folder", root, server: server() };
+  }
+
+  async placeId(): Promise<string> {
+    const { root } = this.#options;
+    const file = join(root, placeFile);
+    const known = await readFile(file, "utf8").catch((error: unknown) => {
+      if (isMissing(error)) return null;
+      throw error;
+    });
+    if (known !== null) {
+      // Who made it may have died before it was on disk.
+      await keepName(root);
+      await flush(root);
+      return known.trim();
+    }
+    await makeFolder(root);
+    const unfinished = `${file}.${newUuid()}`;
+    try {
+      await writeFile(unfinished, `${newUuid()}\n`);
+      await flush(unfinished);
+      // Of several that make one at once, the first has it.
+      await link(unfinished, file).catch((error: unknown) => {
+        if (!isThere(error)) throw error;
+      });
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+    return this.placeId();
+  }
+
+  put<Result>(
+    key: string,
+    write: (folder: string) => Promise<Result>,
+    options: Pick<ArtifactWriter, "mayPut"> = {},
+  ): Promise<Result> {
+    const writeFlushed = async (folder: string): Promise<Result> => {
+      await mkdir(folder);
+      const result = await write(folder);
+      for (const name of await readdir(folder)) await flush(join(folder, name));
+      return result;
+    };
+    return this.#put(key, writeFlushed, options);
+  }
+
+  putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result> {
+    return this.#put(key, write, {});
+  }
+
+  async path(key: string, seal: Seal | null): Promise<string> {
+    const path = this.#pathOf(key);
+    if (seal !== null) requireSealed(path, seal);
+    return path;
+  }
+
+  copyTo(key: string, path: string): Promise<boolean> {
+    return linkFiles(this.#pathOf(key), path);
+  }
+
+  async localPath(key: string): Promise<string | null> {
+    return this.#pathOf(key);
+  }
+
+  async open(key: string): Promise<Readable> {
+    return openArtifactFile(this.#pathOf(key), key);
+  }
+
+  async has(key: string): Promise<boolean> {
+    return existsSync(this.#pathOf(key));
+  }
+
+  async names(key: string): Promise<readonly string[]> {
+    return (await namesIn(this.#pathOf(key))).filter((name) => !name.startsWith("."));
+  }
+
+  async remove(key: string): Promise<void> {
+    const path = this.#pathOf(key);
+    await rm(path, { recursive: true, force: true });
+    // A folder that is empty now is no artifact's.
+    const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
+    // What is gone stays so where the power fails: nobody would know of it any more.
+    await flushNearest(dirname(isAlone ? dirname(path) : path), this.#options.root);
+  }
+
+  async removeUnfinished(key: string): Promise<void> {
+    const folder = workOf(this.#options);
+    const isBelow = (name: string): boolean => /^[.+]/.test(name.slice(nameOf(key).length));
+    for (const name of await namesIn(folder))
+      if (name.startsWith(nameOf(key)) && isBelow(name))
+        await rm(join(folder, name), { recursive: true, force: true });
+  }
+
+  async hold(key: string): Promise<void> {
+    const folder = await this.#work();
+    await writeFile(join(folder, holdNameOf(key)), "");
+    await flush(folder);
+  }
+
+  async release(key: string): Promise<void> {
+    await rm(join(workOf(this.#options), holdNameOf(key)), { force: true });
+  }
+
+  async sweepAbandoned({ isLive, isKnown }: Among<"sweepAbandoned">): Promise<readonly string[]> {
+    const removed: string[] = [];
+    const { root } = this.#options;
+    for (const server of await namesIn(join(root, workFolder))) {
+      if (await isLive(server)) continue;
+      const folder = join(root, workFolder, server);
+      for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
+        if (await isKnown(key)) continue;
+        const wasThere = await this.has(key);
+        // Also where it is gone: who held it may have died before that was on the disk.
+        await this.remove(key);
+        if (wasThere) removed.push(key);
+      }
+      await rm(folder, { recursive: true, force: true });
+    }
+    return removed;
+  }
+
+  async sweep(key: string, { olderThan, isKnown }: Among<"sweep">): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const name of await this.names(key)) {
+      const child = `${key}/${name}`;
+      const found = await stat(this.#pathOf(child)).catch(() => null);
+      if (found === null || found.mtimeMs >= olderThan.getTime() || (await isKnown(child))) continue;
+      await this.remove(child);
+      removed.push(child);
+    }
+    return removed;
+  }
+
+  async #put<Result>(
+    key: string,
+    write: (unfinished: string) => Promise<Result>,
+    own: Pick<ArtifactWriter, "mayPut">,
+  ): Promise<Result> {
+    const target = this.#pathOf(key);
+    const unfinished = join(await this.#work(), `${nameOf(key)}.${newUuid()}`);
+    try {
+      const result = await write(unfinished);
+      await flush(unfinished);
+      const mayPut = async (): Promise<void> => {
+        await this.#options.mayPut?.();
+        await own.mayPut?.();
+      };
+      await place(unfinished, target, { root: this.#options.root, mayPut });
+      await flush(dirname(target));
+      return result;
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  async #work(): Promise<string> {
+    const folder = workOf(this.#options);
+    await this.#options.mayPut?.();
+    await makeFolder(folder, this.#options.root);
+    return folder;
+  }
+
+  #pathOf(key: string): string {
+    return join(this.#options.root, key);
+  }
+}
+
+/** A file takes the place of another in one step; a folder that is replaced is what a lost attempt left, in nobody's use. */
+async function place(
+  unfinished: string,
+  target: string,
+  { root, mayPut }: { readonly root: string; readonly mayPut: () => Promise<void> },
+): Promise<void> {
+  const isFolder = (await stat(unfinished)).isDirectory();
+  for (let tried = 1; ; tried++) {
+    await makeFolder(dirname(target), root);
+    // As late as can be: whoever sleeps after it for longer than a lease may take the place of a successor's.
+    await mayPut();
+    if (isFolder) await rm(target, { recursive: true, force: true });
+    try {
+      return await rename(unfinished, target);
+    } catch (error) {
+      if (tried === placingTriesMax) throw error;
+      // What was removed beside it just then took the empty folder along.
+      if (isMissing(error)) continue;
+      if (!isHeldForAMoment(error)) throw error;
+      await systemClock.sleep(100 * tried);
+    }
+  }
+}
+
+/** Flushes a folder; where it is gone, the nearest above it within a root that is there, which has lost its name. */
+async function flushNearest(folder: string, root: string): Promise<void> {
+  try {
+    await flush(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    if (resolve(folder) !== resolve(root)) await flushNearest(dirname(folder), root);
+  }
+}
+
+/** Removes a folder where it is empty; returns whether it did. */
+function isRemoved(folder: string): Promise<boolean> {
+  return rmdir(folder).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** On Windows nothing is renamed that another program has open, such as a scanner what was just written. */
+function isHeldForAMoment(error: unknown): boolean {
+  const codes = ["EPERM", "EACCES", "EBUSY"];
+  return (
+    process.platform === "win32" &&
+    error instanceof Error &&
+    "code" in error &&
+    codes.includes(String(error.code))
+  );
+}
+
+/** In the root; what lies there under another name is artifacts'. */
+const placeFile = "artifacts-id";
+
+function isThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
+}
+
+const placingTriesMax = 5;
+
+/** A key as a name, for people who look what is being written. */
+function nameOf(key: string): string {
+  return key.replaceAll("/", "+");
+}
+
+const heldEnding = ".held";
+
+function holdNameOf(key: string): string {
+  return encodeURIComponent(key) + heldEnding;
+}
+
+function heldKeyOf(name: string): readonly string[] {
+  return name.endsWith(heldEnding) ? [decodeURIComponent(name.slice(0, -heldEnding.length))] : [];
+}

@@ -1,0 +1,31 @@
+// Opens plain files only: a named pipe would keep its reader waiting.
+import { readdirSync, statSync } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { notFound } from "../../base/domain/service-error.ts";
+import { isMissing } from "./folder-names.ts";
+
+/** @throws ServiceError `not_found` or `invalid` naming the artifact's key */
+export async function openArtifactFile(path: string, key: string): Promise<Readable> {
+  try {
+    requirePlainFile(key, await stat(path));
+    return (await open(path)).createReadStream();
+  } catch (error) {
+    throw isMissing(error) ? notFound("artifact", key) : error;
+  }
+}
+
+/**
+ * Follows symbolic links, as the cache of the Hugging Face hub has them; folders in it are left alone.
+ *
+ * @throws ServiceError `invalid` naming the first entry that is neither a plain file nor a folder
+ */
+export function requirePlainFiles(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === false) requirePlainFile(path, found);
+  }
+}

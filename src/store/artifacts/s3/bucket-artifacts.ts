@@ -1,0 +1,300 @@
+// Artifacts in a bucket of an S3-compatible store, which several servers share, read by way of files on each one's machine.
+//
+//   index/<key>.json          its manifest: the artifact is there as long as this is
+//   data/<key>/<content>/     its pieces, under a name that no other content ever has
+//   work/<server>/            what a server has begun (`server-work`)
+//
+// The store has to show what was written or removed to all who read and list from then on, as S3 does.
+import { mkdir, readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { type Clock, systemClock } from "../../../base/domain/clock.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { PlacedArtifacts } from "../artifact-place.ts";
+import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
+import { flush } from "../flush.ts";
+import { linkFiles } from "../link-files.ts";
+import { openArtifactFile } from "../plain-files.ts";
+import { notAsStored, requireSealed, type Seal } from "../seal.ts";
+import { ArtifactCache, type ArtifactCacheOptions } from "./artifact-cache.ts";
+import { eachAtOnce } from "./at-once.ts";
+import { BucketClient, readsMax } from "./bucket-client.ts";
+import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
+import type { FileManifest, Manifest } from "./manifest.ts";
+import { ManifestIndex } from "./manifest-index.ts";
+import { fetchFiles, storeFile } from "./pieces.ts";
+import { folderOfContent, type NotedContent, ServerWork } from "./server-work.ts";
+
+export interface BucketArtifactsOptions extends ArtifactWriter {
+  readonly bucket: BucketPlace;
+  readonly cache: ArtifactCacheOptions;
+  readonly clock?: Clock;
+}
+
+type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[Name]>[Name extends "sweep"
+  ? 1
+  : 0];
+
+/** How long a manifest that was read holds: what it names stays the same, but may be removed. */
+const freshMs = 10_000;
+/** Manifests in memory; the one read first goes. */
+const knownMax = 10_000;
+/** Times that an artifact may be replaced by others while it is fetched. */
+const fetchesMax = 3;
+
+export class BucketArtifacts implements PlacedArtifacts {
+  readonly #options: BucketArtifactsOptions;
+  readonly #clock: Clock;
+  readonly #bucket: BucketClient;
+  readonly #index: ManifestIndex;
+  readonly #work: ServerWork;
+  readonly #cache: ArtifactCache;
+  readonly #known = new Map<string, { readonly manifest: Manifest; readonly readMs: number }>();
+
+  constructor(options: BucketArtifactsOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#bucket = new BucketClient(options.bucket, this.#clock);
+    this.#index = new ManifestIndex(this.#bucket);
+    this.#work = new ServerWork(this.#bucket, this.#index);
+    this.#cache = new ArtifactCache(options.cache, this.#clock);
+  }
+
+  get place(): PlacedArtifacts["place"] {
+    const { bucket, cache, server } = this.#options;
+    return { kind: "bucket", bucket, cache, server: server() };
+  }
+
+  /** How it is named, so that all servers have to name it alike; nothing is asked of the store. */
+  async placeId(): Promise<string> {
+    return bucketUrl(this.#options.bucket);
+  }
+
+  put<Result>(
+    key: string,
+    write: (folder: string) => Promise<Result>,
+    options: Pick<ArtifactWriter, "mayPut"> = {},
+  ): Promise<Result> {
+    const writeFolder = async (folder: string): Promise<Result> => {
+      await mkdir(folder);
+      return write(folder);
+    };
+    return this.#put(key, writeFolder, options);
+  }
+
+  putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result> {
+    return this.#put(key, write, {});
+  }
+
+  async path(key: string, seal: Seal | null): Promise<string> {
+    for (let tried = 1; ; tried++) {
+      const path = (await this.#bring(key)) ?? this.#cache.nowhere;
+      try {
+        if (seal !== null) requireSealed(path, seal);
+        return path;
+      } catch (error) {
+        // The store, or what is known of it here, may be behind what was put in place of this.
+        if (tried === readsMax) throw error;
+        this.#known.delete(key);
+        await this.#bucket.pause(tried);
+      }
+    }
+  }
+
+  async copyTo(key: string, path: string): Promise<boolean> {
+    let isThere = false;
+    for (const each of await this.#index.keysAt(key)) {
+      const from = await this.#bring(each);
+      if (from === null) continue;
+      const target = join(path, each.slice(key.length));
+      await mkdir(dirname(target), { recursive: true });
+      isThere = (await linkFiles(from, target)) || isThere;
+    }
+    return isThere;
+  }
+
+  async localPath(key: string): Promise<string | null> {
+    const known = this.#known.get(key);
+    return known === undefined ? null : await this.#cache.find(known.manifest.content);
+  }
+
+  async open(key: string): Promise<Readable> {
+    return openArtifactFile(await this.path(key, null), key);
+  }
+
+  has(key: string): Promise<boolean> {
+    return this.#index.has(key);
+  }
+
+  names(key: string): Promise<readonly string[]> {
+    return this.#index.names(key);
+  }
+
+  async remove(key: string): Promise<void> {
+    await eachAtOnce(await this.#index.keysAt(key), async (each) => {
+      this.#known.delete(each);
+      const manifest = await this.#index.find(each);
+      if (manifest === null) return;
+      const noted = { server: this.#options.server(), key: each, content: manifest.content };
+      await this.#work.note(noted);
+      await this.#index.remove(each);
+      await this.#work.settle(noted);
+    });
+  }
+
+  async removeUnfinished(key: string): Promise<void> {
+    await this.#work.abandon(this.#options.server(), (noted) => isAtOrBelow(noted, key));
+  }
+
+  async hold(key: string): Promise<void> {
+    await this.#options.mayPut?.();
+    await this.#work.hold(this.#options.server(), key);
+  }
+
+  async release(key: string): Promise<void> {
+    await this.#work.release(this.#options.server(), key);
+  }
+
+  async sweepAbandoned({ isLive, isKnown }: Among<"sweepAbandoned">): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const server of await this.#work.servers()) {
+      if (await isLive(server)) continue;
+      for (const key of await this.#work.heldKeys(server)) {
+        if ((await this.has(key)) && !(await isKnown(key))) {
+          await this.remove(key);
+          removed.push(key);
+        }
+        await this.#work.release(server, key);
+      }
+      await this.#work.abandon(server, () => true);
+    }
+    return removed;
+  }
+
+  async sweep(key: string, { olderThan, isKnown }: Among<"sweep">): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const [name, at] of await this.#index.latest(key)) {
+      const child = `${key}/${name}`;
+      if (at >= olderThan || (await isKnown(child))) continue;
+      await this.remove(child);
+      removed.push(child);
+    }
+    return removed;
+  }
+
+  async #put<Result>(
+    key: string,
+    write: (unfinished: string) => Promise<Result>,
+    own: Pick<ArtifactWriter, "mayPut">,
+  ): Promise<Result> {
+    const unfinished = await this.#cache.unfinished();
+    try {
+      const result = await write(unfinished);
+      await this.#store(key, unfinished, own);
+      return result;
+    } finally {
+      await this.#cache.discard(unfinished);
+    }
+  }
+
+  /** @param path of the folder or file, which this takes */
+  async #store(key: string, path: string, own: Pick<ArtifactWriter, "mayPut">): Promise<void> {
+    const isFolder = (await stat(path)).isDirectory();
+    const names = isFolder ? await readdir(path) : [""];
+    await this.#options.mayPut?.();
+    const noted = { server: this.#options.server(), key, content: newUuid() };
+    await this.#work.note(noted);
+    const { content } = noted;
+    const files: FileManifest[] = [];
+    let before: Manifest | null;
+    try {
+      for (const name of names)
+        files.push(
+          await storeFile(this.#bucket, folderOfContent(key, content), { path: join(path, name), name }),
+        );
+      before = await this.#index.find(key);
+      if (before !== null) await this.#work.note({ ...noted, content: before.content });
+      await this.#options.mayPut?.();
+      await own.mayPut?.();
+    } catch (error) {
+      // What is left now goes with the lease of this server.
+      await this.#work.settle(noted).catch(() => undefined);
+      throw error;
+    }
+    const manifest = { content, isFolder, files };
+    // Where this fails nobody knows whether it is there: the note stays, and who sweeps will see.
+    await this.#index.put(key, manifest);
+    await this.#work.keep(noted);
+    await this.#cleanUp(noted, before);
+    await this.#keepHere(manifest, path);
+    this.#remember(key, manifest);
+  }
+
+  /** Removes what was there before, and below. It is noted, so that a fault on the way leaves it to those who sweep. */
+  async #cleanUp({ server, key }: NotedContent, before: Manifest | null): Promise<void> {
+    try {
+      if (before !== null) await this.#work.settle({ server, key, content: before.content });
+      for (const below of await this.#index.keysAt(key)) if (below !== key) await this.remove(below);
+    } catch {
+      // The artifact is there.
+    }
+  }
+
+  /** Spares this machine fetching what it has just put. */
+  async #keepHere({ content, files }: Manifest, path: string): Promise<void> {
+    try {
+      for (const { name } of files) await flush(join(path, name));
+      await this.#cache.keep(content, path);
+    } catch {
+      // As of a full disk: it is in the bucket.
+    }
+  }
+
+  /** The path of the artifact's files on this machine; null where there is no such artifact. */
+  async #bring(key: string): Promise<string | null> {
+    for (let fetched = 0; fetched < fetchesMax; fetched++) {
+      if (fetched > 0) await this.#bucket.pause(fetched);
+      const manifest = await this.#manifestOf(key);
+      if (manifest === null) return null;
+      const { content, isFolder, files } = manifest;
+      const path = await this.#cache.take(content, async (unfinished) => {
+        if (isFolder) await mkdir(unfinished);
+        return fetchFiles(this.#bucket, folderOfContent(key, content), { path: unfinished, files });
+      });
+      if (path !== null) return path;
+      this.#known.delete(key);
+    }
+    const where = bucketUrl(this.#options.bucket);
+    throw notAsStored("artifact", `pieces of ${JSON.stringify(key)} are missing in ${where}`);
+  }
+
+  async #manifestOf(key: string): Promise<Manifest | null> {
+    const known = this.#known.get(key);
+    if (known !== undefined && this.#clock.monotonicMs() - known.readMs < freshMs) return known.manifest;
+    const isHere = known !== undefined && (await this.#cache.find(known.manifest.content)) !== null;
+    if (!isHere) return this.#remember(key, await this.#index.find(key));
+    try {
+      return this.#remember(key, await this.#index.find(key, { isUrgent: true }));
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.obstacle === "blobs-away")) throw error;
+      // What is here is served while the store is away.
+      return this.#remember(key, known.manifest);
+    }
+  }
+
+  #remember<Found extends Manifest | null>(key: string, manifest: Found): Found {
+    this.#known.delete(key);
+    if (manifest === null) return manifest;
+    this.#known.set(key, { manifest, readMs: this.#clock.monotonicMs() });
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= knownMax) break;
+      this.#known.delete(oldest);
+    }
+    return manifest;
+  }
+}
+
+function isAtOrBelow(key: string, other: string): boolean {
+  return key === other || key.startsWith(`${other}/`);
+}

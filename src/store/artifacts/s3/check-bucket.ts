@@ -1,0 +1,30 @@
+// Whether a bucket can be used as a server uses it: an object is put, listed, read, replaced, read again and removed.
+import { newUuid } from "../../../base/domain/ids.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { BucketClient } from "./bucket-client.ts";
+import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
+
+/** @throws ServiceError `unavailable`, with what is to be done */
+export async function checkBucket(place: BucketPlace): Promise<void> {
+  const bucket = new BucketClient(place);
+  const key = `check/${newUuid()}`;
+  const [first, second] = ["first", "second"].map((text) => Buffer.from(`${key} ${text}`));
+  const isThere = async (bytes: Buffer): Promise<boolean> => (await bucket.read(key))?.equals(bytes) === true;
+  await bucket.write(key, first);
+  try {
+    if ((await bucket.list(key)).length === 1 && (await isThere(first))) {
+      await bucket.write(key, second);
+      if (await isThere(second)) {
+        await bucket.remove(key);
+        if (!(await bucket.has(key))) return;
+      }
+    }
+    throw new ServiceError({
+      code: "unavailable",
+      message: `${bucketUrl(place)} does not show at once what was put there, replaced or removed; artifacts need a store that does. If a cache is in front of the store, turn it off for this bucket.`,
+      obstacle: "blobs-away",
+    });
+  } finally {
+    await bucket.remove(key);
+  }
+}

@@ -1,0 +1,130 @@
+// What servers have under `work/` in a bucket: the content that each is putting or removing, which stays only if a manifest
+// names it, and the keys that it holds. No request changes two objects at once, so that whatever could be left half done is
+// noted here before it begins.
+import { createHash } from "node:crypto";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { eachAtOnce } from "./at-once.ts";
+import type { BucketClient } from "./bucket-client.ts";
+import type { ManifestIndex } from "./manifest-index.ts";
+
+const root = "work";
+const [contentFolder, heldFolder] = ["content", "held"];
+
+/** Some content of an artifact, which one server has begun with. */
+export interface NotedContent {
+  readonly server: string;
+  readonly key: string;
+  readonly content: string;
+}
+
+interface Note {
+  readonly key: string;
+  /** Whether another server has taken the one that began for dead, and removes it. */
+  readonly isAbandoned?: boolean;
+}
+
+export class ServerWork {
+  readonly #bucket: BucketClient;
+  readonly #index: ManifestIndex;
+
+  constructor(bucket: BucketClient, index: ManifestIndex) {
+    this.#bucket = bucket;
+    this.#index = index;
+  }
+
+  /** To be called before the first piece of it is there, and before it loses its manifest. */
+  async note({ server, key, content }: NotedContent): Promise<void> {
+    await this.#write(noteOf(server, content), { key });
+  }
+
+  /** Has it be an artifact like others: its manifest is there. @throws ServiceError `cancelled` where others remove it */
+  async keep(noted: NotedContent): Promise<void> {
+    const note = noteOf(noted.server, noted.content);
+    const read = noteIn(note, await this.#bucket.readUntil(note, (bytes) => bytes !== null));
+    if (read !== null && read.isAbandoned !== true) return this.#bucket.remove(note);
+    if ((await this.#index.find(noted.key))?.content === noted.content) await this.#index.remove(noted.key);
+    throw new ServiceError({
+      code: "cancelled",
+      message: "Other servers took this one for dead while it stored an artifact, and have removed that.",
+    });
+  }
+
+  /** Removes the pieces, where no manifest names them, and the note. */
+  async settle({ server, key, content }: NotedContent): Promise<void> {
+    if ((await this.#index.find(key))?.content !== content)
+      await eachAtOnce(await this.#bucket.list(`${folderOfContent(key, content)}/`), (piece) =>
+        this.#bucket.remove(piece.key),
+      );
+    await this.#bucket.remove(noteOf(server, content));
+  }
+
+  /** The same of all that a server noted at and below a key, which it has not ended and does not go on with. */
+  async abandon(server: string, below: (key: string) => boolean): Promise<void> {
+    const start = `${root}/${server}/${contentFolder}/`;
+    await eachAtOnce(await this.#bucket.list(start), async (entry) => {
+      const note = await this.#read(entry.key);
+      if (note === null || !below(note.key)) return;
+      // From here on who put it notices, whenever it goes on.
+      await this.#write(entry.key, { ...note, isAbandoned: true });
+      await this.settle({ server, key: note.key, content: entry.key.slice(start.length) });
+    });
+  }
+
+  async hold(server: string, key: string): Promise<void> {
+    await this.#write(holdOf(server, key), { key });
+  }
+
+  async release(server: string, key: string): Promise<void> {
+    await this.#bucket.remove(holdOf(server, key));
+  }
+
+  async heldKeys(server: string): Promise<readonly string[]> {
+    const keys: string[] = [];
+    await eachAtOnce(await this.#bucket.list(`${root}/${server}/${heldFolder}/`), async (entry) => {
+      const note = await this.#read(entry.key);
+      if (note !== null) keys.push(note.key);
+    });
+    return keys;
+  }
+
+  /** Those that have noted or hold something. */
+  async servers(): Promise<readonly string[]> {
+    const entries = await this.#bucket.list(`${root}/`);
+    return [...new Set(entries.map(({ key }) => key.split("/")[1]))];
+  }
+
+  async #write(object: string, note: Note): Promise<void> {
+    await this.#bucket.write(object, Buffer.from(JSON.stringify(note)));
+  }
+
+  async #read(object: string): Promise<Note | null> {
+    return noteIn(object, await this.#bucket.read(object));
+  }
+}
+
+function noteIn(object: string, text: Buffer | null): Note | null {
+  if (text === null) return null;
+  try {
+    // As written above.
+    const note = JSON.parse(text.toString("utf8")) as Note | null;
+    if (typeof note?.key === "string") return note;
+  } catch {
+    // Said below.
+  }
+  const message = `${JSON.stringify(object)} in the bucket is no note of a server's work. Delete it once that server has ended.`;
+  throw new ServiceError({ code: "conflict", message });
+}
+
+/** What the keys of its pieces begin with, up to the last slash. */
+export function folderOfContent(key: string, content: string): string {
+  return `data/${key}/${content}`;
+}
+
+function noteOf(server: string, content: string): string {
+  return `${root}/${server}/${contentFolder}/${content}`;
+}
+
+/** A key has slashes, which are folders; a hash has none. */
+function holdOf(server: string, key: string): string {
+  return `${root}/${server}/${heldFolder}/${createHash("sha256").update(key).digest("hex")}`;
+}

@@ -1,0 +1,67 @@
+// What an artifact has to be, as one hash over some of its files: whoever is about to use it notices a byte that changed
+// since it was stored. Reads at once, in the processes and threads that are about to read it anyway.
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+
+export interface Seal {
+  /** What is it, for people: "adapter". */
+  readonly what: string;
+  /** The files that are hashed, in this order; others may lie beside them. */
+  readonly files: readonly string[];
+  /** Hex SHA-256, as {@link hashOfFiles} tells it. */
+  readonly hash: string;
+}
+
+/** The hex SHA-256 over the names and contents of files. */
+export function hashOfFiles(folder: string, names: readonly string[]): string {
+  return hashOfHashes(names.map((name) => [name, hashFile(join(folder, name))]));
+}
+
+/** The same, of files whose hex SHA-256 is known. */
+export function hashOfHashes(files: readonly (readonly [name: string, hash: string])[]): string {
+  const hash = createHash("sha256");
+  for (const [name, ofFile] of files) hash.update(`${JSON.stringify(name)} ${ofFile}\n`);
+  return hash.digest("hex");
+}
+
+/** @throws ServiceError `conflict` when a file of the seal is gone or another one */
+export function requireSealed(folder: string, { what, files, hash }: Seal): void {
+  let now: string;
+  try {
+    now = hashOfFiles(folder, files);
+  } catch (cause) {
+    throw notAsStored(what, "its files cannot be read", cause);
+  }
+  if (now !== hash)
+    throw notAsStored(
+      what,
+      `its files hash to ${now.slice(0, 12)}, and hashed to ${hash.slice(0, 12)} when they were stored`,
+    );
+}
+
+/** The refusal of what is not there or damaged: nothing of the request, but it can be mended. */
+export function notAsStored(what: string, reason: string, cause?: unknown): ServiceError {
+  const message = `The ${what} on disk is not the one that was stored: ${reason}. Put its files back from a copy, or delete the version.`;
+  return new ServiceError({ code: "conflict", message, cause });
+}
+
+const pieceBytes = 1 << 20;
+
+function hashFile(file: string): string {
+  const hash = createHash("sha256");
+  const piece = new Uint8Array(pieceBytes);
+  requirePlainFile(file, statSync(file));
+  const descriptor = openSync(file, "r");
+  try {
+    for (let count = -1; count !== 0;) {
+      count = readSync(descriptor, piece);
+      hash.update(piece.subarray(0, count));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,86 @@
+// How much may be stored of each entity in all. What there is is looked up before something is stored, and kept for a moment:
+// what comes at once, on this server or another, may go beyond a quota by what it carries.
+import type { Clock } from "../../base/domain/clock.ts";
+import { fullError, type StorageRoom } from "../../base/domain/retention/storage-room.ts";
+import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Metrics } from "../../base/telemetry/metrics.ts";
+import type { RetentionSettings } from "./settings.ts";
+
+export interface QuotaDependencies {
+  readonly store: Pick<RetentionStore, "stored">;
+  readonly settings: Pick<RetentionSettings, "entityBytes" | "entityQuotas" | "usedSeconds">;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+export interface StorageQuotas extends StorageRoom {
+  /** What an entity may have in all, in bytes; null where nothing limits it. */
+  quotaOf(entity: string): number | null;
+}
+
+interface Look {
+  readonly atMs: number;
+  readonly usedBytes: Promise<number>;
+}
+
+/** Entities whose use is kept at a time. */
+const looksMax = 10_000;
+
+/** @throws ServiceError `invalid` for a quota that is none */
+export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDependencies): StorageQuotas {
+  const quotas = readQuotas(settings.entityQuotas);
+  const looks = new Map<string, Look>();
+  const refusals = metrics.counter({
+    name: "hone_storage_refusals_total",
+    help: "What was not stored since its entity has as much as it may have.",
+  });
+
+  const quotaOf = (entity: string): number | null => {
+    const bytes = quotas.get(entity) ?? settings.entityBytes;
+    return bytes === 0 ? null : bytes;
+  };
+  const usedBytes = (entity: string): Promise<number> => {
+    const now = clock.monotonicMs();
+    const last = looks.get(entity);
+    if (last !== undefined && now - last.atMs < settings.usedSeconds * 1000) return last.usedBytes;
+    const used = store
+      .stored(entity)
+      .then((bytes) => Object.values(bytes).reduce((sum, one) => sum + one, 0));
+    // The oldest look is the first; one that failed is none.
+    looks.delete(entity);
+    looks.set(entity, { atMs: now, usedBytes: used });
+    used.catch(() => looks.delete(entity));
+    const [oldest] = looks.keys();
+    if (looks.size > looksMax && oldest !== undefined) looks.delete(oldest);
+    return used;
+  };
+  return {
+    quotaOf,
+    require: async (entity) => {
+      const quota = quotaOf(entity);
+      if (quota === null) return;
+      const used = await usedBytes(entity);
+      if (used < quota) return;
+      refusals.increase();
+      throw fullError(entity, used, quota);
+    },
+  };
+}
+
+/** Bytes by entity. @throws ServiceError `invalid` */
+function readQuotas(given: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(
+    given.map((text) => {
+      const [, entity = "", amount = "", unit = ""] = /^([^=]+)=(\d{1,15})(|kB|MB|GB|TB)$/.exec(text) ?? [];
+      const bytes = Number(amount) * 1000 ** ["", "kB", "MB", "GB", "TB"].indexOf(unit);
+      if (entity === "" || !Number.isSafeInteger(bytes)) throw invalidQuota(text);
+      return [entity, bytes];
+    }),
+  );
+}
+
+function invalidQuota(text: string): ServiceError {
+  const message = `retention.entityQuotas has ${JSON.stringify(text)}; each must be an entity and its bytes, such as acme=20GB, acme=5000000 or acme=0 for no limit.`;
+  return new ServiceError({ code: "invalid", message });
+}

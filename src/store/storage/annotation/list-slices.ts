@@ -1,0 +1,30 @@
+// Parts of lists that clients count through, rather than go on behind an item: at an offset, in an order of their choice.
+import { type SelectQueryBuilder, sql } from "kysely";
+import type { ListOrder, ListSlice } from "../../../base/domain/annotation/annotation-store.ts";
+import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
+import { sizeOf } from "../paging.ts";
+import type { Schema } from "../schema.ts";
+
+/** The rows in an order that a client chose, if it did. */
+export function inOrder<Table extends keyof Schema, Field extends string>(
+  rows: SelectQueryBuilder<Schema, Table, object>,
+  order: ListOrder<Field> | null,
+  columns: Readonly<Record<Field, string>>,
+): SelectQueryBuilder<Schema, Table, object> {
+  if (order === null) return rows;
+  return rows.orderBy(sql.ref(columns[order.by]), order.isDescending ? "desc" : "asc");
+}
+
+/** A part of a list that is ordered to the last row, bounded in bytes of the columns. */
+export async function sliceOf<Table extends keyof Schema>(
+  rows: SelectQueryBuilder<Schema, Table, object>,
+  { limit, offset, bytesMax = pageBytesMax }: ListSlice,
+  columns: readonly string[],
+) {
+  const sizes = await rows.select(sizeOf(columns).as("bytes")).limit(limit).offset(offset).execute();
+  const count = fittingCount(
+    sizes.map(({ bytes }) => bytes),
+    bytesMax,
+  );
+  return count === 0 ? [] : await rows.selectAll().limit(count).offset(offset).execute();
+}

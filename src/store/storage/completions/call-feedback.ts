@@ -1,0 +1,41 @@
+// Feedback by the call that it is on: a record has that beside its reference, which may be of any scheme, and of a part of
+// the call (`base/domain/feedback-query/stored-form`).
+import type { ExpressionBuilder, Kysely } from "kysely";
+import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
+import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
+import type { CallFeedback, FeedbackWish } from "../../../base/domain/recordings/completion-store.ts";
+import type { Schema } from "../schema.ts";
+
+export async function feedbackOn(
+  database: Kysely<Schema>,
+  { projectId, requestId }: CompletionKey,
+  limit: number,
+): Promise<readonly CallFeedback[]> {
+  const rows = await database
+    .selectFrom("feedback")
+    .select(["id", "feedback_type", "vendor_ref", "vendor_user_id", "created_at"])
+    .where("project_id", "=", projectId)
+    .where("call_id", "=", callIdOf(requestId))
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    feedbackType: row.feedback_type,
+    vendorRef: row.vendor_ref,
+    vendorUserId: row.vendor_user_id,
+    createdAt: new Date(row.created_at),
+  }));
+}
+
+/** A condition on recorded completions. */
+export function hasFeedback(row: ExpressionBuilder<Schema, "recorded_completions">, wish: FeedbackWish) {
+  let found = row
+    .selectFrom("feedback")
+    .select("feedback.id")
+    .whereRef("feedback.project_id", "=", "recorded_completions.project_id")
+    .whereRef("feedback.call_id", "=", "recorded_completions.call_id");
+  if (wish.kind === "type") found = found.where("feedback.feedback_type", "=", wish.type);
+  return wish.kind === "none" ? row.not(row.exists(found)) : row.exists(found);
+}

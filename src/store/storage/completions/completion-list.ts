@@ -1,0 +1,73 @@
+// Lists of recorded completions, by an index that holds what they are filtered by.
+import type { Kysely } from "kysely";
+import type {
+  CompletionFilter,
+  CompletionPage,
+  CompletionPageRequest,
+  ListedCompletion,
+} from "../../../base/domain/recordings/completion-store.ts";
+import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
+import type { Schema } from "../schema.ts";
+import { hasFeedback } from "./call-feedback.ts";
+import { listedColumns, listedOf } from "./completion-rows.ts";
+
+/** Rows that are looked at for a page, in an index alone; fewer where the feedback on each is looked for. */
+const lookedAtMax = 100_000;
+const lookedUpMax = 10_000;
+
+/** A page of those that the filter lets through. One that looked at many and found few says where to go on. */
+export async function completionPage(
+  database: Kysely<Schema>,
+  filter: CompletionFilter,
+  { after, limit, order }: CompletionPageRequest,
+): Promise<CompletionPage> {
+  const behind = order === "asc" ? ">" : "<";
+  let rows = database.selectFrom("recorded_completions");
+  if (filter.modelId !== null) rows = rows.where("model_id", "=", filter.modelId);
+  if (after !== null) rows = rows.where("sequence", behind, after);
+  if (filter.requestId !== null) rows = rows.where("call_id", "=", callIdOf(filter.requestId));
+  const isFiltered = Object.entries(filter).some(
+    ([name, value]) => name !== "modelId" && name !== "requestId" && value !== null,
+  );
+  const end = isFiltered
+    ? await rows
+        .select("sequence")
+        .orderBy("sequence", order)
+        .offset((filter.feedback === null ? lookedAtMax : lookedUpMax) - 1)
+        .limit(1)
+        .executeTakeFirst()
+    : undefined;
+  if (end !== undefined) rows = rows.where("sequence", order === "asc" ? "<=" : ">=", end.sequence);
+  const { entity, projectId, step, endedFrom, endedBefore, feedback } = filter;
+  if (entity !== null) rows = rows.where("entity", "=", entity);
+  if (projectId !== null) rows = rows.where("project_id", "=", projectId);
+  if (step !== null) rows = rows.where("step", "=", step);
+  if (endedFrom !== null) rows = rows.where("ended_at", ">=", endedFrom.toISOString());
+  if (endedBefore !== null) rows = rows.where("ended_at", "<", endedBefore.toISOString());
+  if (feedback !== null) rows = rows.where((row) => hasFeedback(row, feedback));
+  const found = await rows
+    .select("sequence")
+    .orderBy("sequence", order)
+    .limit(limit + 1)
+    .execute();
+  const numbers = found.slice(0, limit).map(({ sequence }) => sequence);
+  const items = await completionsAt(database, numbers, order);
+  const hasMore = found.length > limit;
+  if (!hasMore && end !== undefined) return { items, last: end.sequence, hasMore: true };
+  return { items, last: numbers.at(-1) ?? 0, hasMore };
+}
+
+async function completionsAt(
+  database: Kysely<Schema>,
+  numbers: readonly number[],
+  order: CompletionPageRequest["order"],
+): Promise<readonly ListedCompletion[]> {
+  if (numbers.length === 0) return [];
+  const rows = await database
+    .selectFrom("recorded_completions")
+    .select(listedColumns)
+    .where("sequence", "in", numbers)
+    .orderBy("sequence", order)
+    .execute();
+  return rows.map(listedOf);
+}

@@ -1,0 +1,175 @@
+// Answers a query: counts what it is about, finds the numbers of the records of its page in their order, and reads these.
+import { type RawBuilder, sql } from "kysely";
+import { systemClock } from "../../../base/domain/clock.ts";
+import type {
+  FeedbackQuery,
+  FeedbackResult,
+  QueryTurn,
+} from "../../../base/domain/feedback-query/feedback-query.ts";
+import { pageBytesMax } from "../../../base/domain/page.ts";
+import type { Connection } from "../dialect.ts";
+import type { SearchTurn } from "../searches/searches.ts";
+import { fieldText } from "./condition-sql.ts";
+import { fieldPath } from "./numeric-index.ts";
+import { inRange, numericRanges } from "./numeric-ranges.ts";
+import { orderSql } from "./order-sql.ts";
+import { recordsAt } from "./records-at.ts";
+import {
+  hasAllNumbers,
+  numericFacts,
+  type NumericFacts,
+  type SearchTools,
+  sourceOf,
+} from "./search-sources.ts";
+
+/** @throws ServiceError as `Searches.run` */
+export async function answerQuery(
+  tools: SearchTools,
+  query: FeedbackQuery,
+  turn: QueryTurn,
+): Promise<FeedbackResult> {
+  const { connection } = tools;
+  const search = searchTurn(turn);
+  const facts = await numericFacts(tools, query, search);
+  const { queries } = connection;
+  const bytesMax = query.bytesMax ?? pageBytesMax;
+  const counted = await countedInOrder(connection, query, facts, search);
+  if (counted !== null) {
+    const { items } = await recordsAt(queries, query.projectId, counted.sequences, bytesMax);
+    return { items, totalCount: counted.totalCount };
+  }
+  const totalCount = await countOf(connection, query, facts, search);
+  if (query.limit === 0 || query.offset >= totalCount) return { items: [], totalCount };
+  const sequences =
+    (await byTime(connection, { query, facts, totalCount }, search)) ??
+    (await byNumber(tools, { query, facts, totalCount }, search)) ??
+    (await inOrder(connection, query, facts, search));
+  const { items } = await recordsAt(queries, query.projectId, sequences, bytesMax);
+  return { items, totalCount };
+}
+
+export function searchTurn({ entity, timeMs }: QueryTurn): SearchTurn {
+  return { entity, timeMs, endMs: systemClock.monotonicMs() + timeMs };
+}
+
+interface CountedPage {
+  readonly sequences: readonly number[];
+  readonly totalCount: number;
+}
+
+/**
+ * The page and how many records there are, by one statement: most of what it takes to find a few records in an index is to ask.
+ * Null where the way to the page goes by the count, and of an empty page, which tells none.
+ */
+async function countedInOrder(
+  connection: Connection,
+  query: FeedbackQuery,
+  facts: NumericFacts,
+  turn: SearchTurn,
+): Promise<CountedPage | null> {
+  if (query.limit === 0 || facts.all !== null || query.sortBy[0]?.field.kind === "payload") return null;
+  const { queries, searches, form } = connection;
+  const { from, where } = sourceOf(connection, query, facts);
+  const page = sql<{ readonly sequence: number; readonly count: number }>`
+    select feedback.sequence as sequence, (select count(*) from ${from} where ${where}) as count
+    from ${from} where ${where} order by ${orderSql(query.sortBy, form)} limit ${query.limit} offset ${query.offset}`;
+  const rows = await searches.run(page.compile(queries), turn);
+  if (rows.length > 0) return { sequences: rows.map(({ sequence }) => sequence), totalCount: rows[0].count };
+  return query.offset === 0 ? { sequences: [], totalCount: 0 } : null;
+}
+
+async function countOf(
+  connection: Connection,
+  query: FeedbackQuery,
+  facts: NumericFacts,
+  turn: SearchTurn,
+): Promise<number> {
+  const source =
+    facts.all === null
+      ? sourceOf(connection, query, facts)
+      : { from: sql`feedback_numbers`, where: facts.all };
+  const counted = sql<{
+    readonly count: number;
+  }>`select count(*) as count from ${source.from} where ${source.where}`;
+  const [{ count }] = await connection.searches.run(counted.compile(connection.queries), turn);
+  return count;
+}
+
+async function inOrder(
+  connection: Connection,
+  query: FeedbackQuery,
+  facts: NumericFacts,
+  turn: SearchTurn,
+): Promise<readonly number[]> {
+  const { from, where } = sourceOf(connection, query, facts);
+  const order = orderSql(query.sortBy, connection.form);
+  return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
+}
+
+/** Rows of the table of numbers that are sorted by their times, in some thirty milliseconds. */
+const sortedMax = 150_000;
+
+/** The page of a range alone that is sorted by the time: the table of numbers has both. Null of any other. */
+async function byTime(
+  { queries, searches }: Connection,
+  { query, facts, totalCount }: Asked,
+  turn: SearchTurn,
+): Promise<readonly number[] | null> {
+  const [key, ...further] = query.sortBy;
+  const isByTime = key?.field.kind === "createdAt" && further.length === 0;
+  if (facts.all === null || !isByTime || totalCount > sortedMax) return null;
+  const way = key.direction === "asc" ? sql`asc` : sql`desc`;
+  const page = sql<{ readonly sequence: number }>`
+    select sequence from feedback_numbers where ${facts.all}
+    order by created_ms ${way}, sequence limit ${query.limit} offset ${query.offset}`;
+  return (await searches.run(page.compile(queries), turn)).map(({ sequence }) => sequence);
+}
+
+interface Asked {
+  readonly query: FeedbackQuery;
+  readonly facts: NumericFacts;
+  readonly totalCount: number;
+}
+
+/**
+ * The page of many records that are sorted by a number first: those that have one come first, in the order of the index.
+ * Null where that is not how they are found, or where others are on the page.
+ */
+async function byNumber(
+  { connection, numbers, few }: SearchTools,
+  { query, facts, totalCount }: Asked,
+  turn: SearchTurn,
+): Promise<readonly number[] | null> {
+  const [first, ...rest] = query.sortBy;
+  if (totalCount <= few || first?.field.kind !== "payload") return null;
+  const path = fieldPath(first.field.path);
+  const fieldId = await numbers.find(connection.queries, query.projectId, path);
+  if (fieldId === null) return null;
+  const range = numericRanges(query.condition).find((each) => each.path === path);
+  const isComplete = facts.isComplete || (await hasAllNumbers(connection, query.projectId, turn));
+  if (!isComplete) return null;
+  const { form } = connection;
+  const way = first.direction === "asc" ? sql`asc` : sql`desc`;
+  const { where } = sourceOf(connection, query, { ...facts, few: null });
+  const ofRecord = sql`${inRange(fieldId, { bounds: range?.bounds ?? [] })} and feedback.sequence = feedback_numbers.sequence`;
+  const order = sql`feedback_numbers.number ${way}, ${form.ordered(fieldText(first.field, form))} ${way}, ${orderSql(rest, form)}`;
+  const found = await sequencesOf(
+    connection,
+    sql`from feedback_numbers cross join feedback where ${ofRecord} and ${where} order by ${order}`,
+    query,
+    turn,
+  );
+  return found.length === Math.min(query.limit, totalCount - query.offset) ? found : null;
+}
+
+async function sequencesOf(
+  { queries, searches }: Connection,
+  records: RawBuilder<unknown>,
+  { limit, offset }: Pick<FeedbackQuery, "limit" | "offset">,
+  turn: SearchTurn,
+): Promise<readonly number[]> {
+  const page = sql<{ readonly sequence: number }>`
+    select feedback.sequence as sequence ${records} limit ${limit} offset ${offset}`;
+  const rows = await searches.run(page.compile(queries), turn);
+  return rows.map(({ sequence }) => sequence);
+}

@@ -1,0 +1,74 @@
+// The records that a condition holds for, in the order in which they were stored or changed: for whoever goes through all of
+// them, or comes back for what is new. A page looks at so many records and no more, whether or not the condition holds for them.
+import { type RawBuilder, sql, type SqlBool } from "kysely";
+import type {
+  FeedbackScan,
+  FeedbackScanPage,
+  QueryTurn,
+} from "../../../base/domain/feedback-query/feedback-query.ts";
+import { sampleBound, sampleCycle, sampleFactor } from "../../../base/domain/feedback-query/sample.ts";
+import { pageBytesMax } from "../../../base/domain/page.ts";
+import type { Connection } from "../dialect.ts";
+import { searchTurn } from "./answer-query.ts";
+import { conditionSql } from "./condition-sql.ts";
+import { recordsAt } from "./records-at.ts";
+
+/** Looked at for a page: some fifty milliseconds. */
+const lookedAtMax = 20_000;
+
+/** @throws ServiceError as `Searches.run` */
+export async function scanPage(
+  { queries, searches, form }: Connection,
+  { projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
+  turn: QueryTurn,
+): Promise<FeedbackScanPage> {
+  const search = searchTurn(turn);
+  const start = after ?? 0;
+  // Each source has an index that is in its order, so that they are merged as they are read.
+  const placed = (holds: (place: RawBuilder<number>) => RawBuilder<SqlBool>): RawBuilder<unknown> =>
+    sql.join(
+      placesOf[order].map(
+        ({ place, where }) => sql`
+          select ${place} as place, feedback.sequence as sequence from feedback
+          where feedback.project_id = ${projectId} and ${where} and ${place} > ${start} and ${holds(place)}`,
+      ),
+      sql` union all `,
+    );
+  const looked = sql<{ readonly end: number | null; readonly count: number }>`
+    select max(place) as "end", count(*) as count from (
+      ${placed(() => sql<SqlBool>`true`)} order by place limit ${lookedAtMax}
+    ) as looked`;
+  const [{ end, count }] = await searches.run(looked.compile(queries), search);
+  if (end === null) return { items: [], last: null, hasMore: false };
+  const found = sql<{ readonly place: number; readonly sequence: number }>`
+    ${placed((place) => sql<SqlBool>`${place} <= ${end}${sampleSql(share)} and ${conditionSql(condition, form)}`)}
+    order by place limit ${limit}`;
+  const places = await searches.run(found.compile(queries), search);
+  const sequences = places.map(({ sequence }) => sequence);
+  const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
+  // Behind a full page, or one that is cut at its bytes, there may be more of those that were looked at.
+  const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
+  if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
+  return { items, last: end, hasMore: count === lookedAtMax };
+}
+
+/** As `isSampled` has it; asked first, since it needs no more of a record than its number. */
+function sampleSql(share: number): RawBuilder<unknown> {
+  if (share >= 1) return sql``;
+  const place = sql`(feedback.sequence % ${sampleCycle} * ${sampleFactor} % ${sampleCycle})`;
+  return sql` and ${place} < ${sampleBound(share)}`;
+}
+
+/** Where a record stands in an order: it has one place. */
+const placesOf: Readonly<
+  Record<
+    NonNullable<FeedbackScan["order"]>,
+    readonly { readonly place: RawBuilder<number>; readonly where: RawBuilder<SqlBool> }[]
+  >
+> = {
+  stored: [{ place: sql`feedback.sequence`, where: sql`true` }],
+  changed: [
+    { place: sql`feedback.sequence`, where: sql`feedback.replaced_sequence is null` },
+    { place: sql`feedback.replaced_sequence`, where: sql`feedback.replaced_sequence is not null` },
+  ],
+};

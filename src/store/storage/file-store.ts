@@ -1,0 +1,88 @@
+// What is known of uploaded files. Their bytes are not here.
+import type { Kysely, Selectable } from "kysely";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import {
+  entityFullMessage,
+  type FileStore,
+  type UploadedFile,
+} from "../../base/domain/uploads/uploaded-file.ts";
+import { readPage } from "./paging.ts";
+import type { FileTable, Schema } from "./schema.ts";
+import { nextSequence } from "./sequences.ts";
+
+/** The file store on a migrated database. */
+export function createFileStore(database: Kysely<Schema>): FileStore {
+  const rowOf = (id: string) => database.selectFrom("files").selectAll().where("id", "=", id);
+  return {
+    create: (file, entityBytesMax) =>
+      database.transaction().execute(async (transaction) => {
+        // Taken first: who else adds a file waits here, so that no two take the same room.
+        const sequence = await nextSequence(transaction, "files");
+        const { bytes } = await transaction
+          .selectFrom("files")
+          .select(({ fn }) => fn.sum<number | null>("byte_count").as("bytes"))
+          .where("entity", "=", file.entity)
+          .executeTakeFirstOrThrow();
+        const usedBytes = bytes ?? 0;
+        if (usedBytes + file.byteCount > entityBytesMax) {
+          const message = entityFullMessage(usedBytes, file.byteCount, entityBytesMax);
+          throw new ServiceError({ code: "too_large", message });
+        }
+        await transaction
+          .insertInto("files")
+          .values({
+            id: file.id,
+            sequence,
+            entity: file.entity,
+            name: JSON.stringify(file.name),
+            purpose: file.purpose,
+            byte_count: file.byteCount,
+            created_at: file.createdAt.toISOString(),
+            used_at: file.usedAt.toISOString(),
+          })
+          .execute();
+      }),
+    find: async (id) => {
+      const row = await rowOf(id).executeTakeFirst();
+      return row === undefined ? null : fileOf(row);
+    },
+    list: ({ entity, purpose, unusedSince }, page) => {
+      let rows = database.selectFrom("files").selectAll();
+      if (entity !== null) rows = rows.where("entity", "=", entity);
+      const places = rows;
+      if (purpose !== null) rows = rows.where("purpose", "=", purpose);
+      if (unusedSince !== null) rows = rows.where("used_at", "<", unusedSince.toISOString());
+      return readPage(
+        {
+          rows,
+          orderColumn: "sequence",
+          contentColumns: ["name"],
+          orderValueOf: async (id) =>
+            (await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence,
+          itemOf: fileOf,
+        },
+        page,
+      );
+    },
+    delete: async (id) => {
+      const result = await database.deleteFrom("files").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+    use: async (id, at) => {
+      await database.updateTable("files").set({ used_at: at.toISOString() }).where("id", "=", id).execute();
+    },
+  };
+}
+
+function fileOf(row: Selectable<FileTable>): UploadedFile {
+  return {
+    id: row.id,
+    entity: row.entity,
+    // JSON, since it may hold any character.
+    name: String(JSON.parse(row.name)),
+    purpose: row.purpose,
+    byteCount: row.byte_count,
+    createdAt: new Date(row.created_at),
+    usedAt: new Date(row.used_at),
+  };
+}

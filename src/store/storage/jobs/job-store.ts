@@ -1,0 +1,409 @@
+// Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
+// transitions inside its transaction, so that a late writer gets `conflict` and writes nothing.
+import type { Kysely, Transaction, Updateable } from "kysely";
+import { present } from "../../../base/domain/assert.ts";
+import {
+  dataRemoved,
+  type JobCounts,
+  type JobPins,
+  type JobProgress,
+  type JobState,
+  type JobStore,
+  jobTransitions,
+  type TrainingJob,
+} from "../../../base/domain/job.ts";
+import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
+import { storedLines } from "../groups.ts";
+import { claimJob } from "./job-claims.ts";
+import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
+import { beginning, jobOf, selectJobs, waitOf } from "./job-rows.ts";
+import { createJob, findByIdempotency } from "./job-submission.ts";
+import { addTrainingUsage } from "./training-usage.ts";
+import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
+import { readPage, sizeOf } from "../paging.ts";
+import { addModelBytes } from "../retention/model-bytes.ts";
+import type { JobTable, Schema } from "../schema.ts";
+import type { Outbox } from "../webhooks/outbox.ts";
+
+/** The job store on a migrated database. @param outbox where the ends of jobs are told to webhooks */
+export function createJobStore(connection: Connection, outbox: Outbox): JobStore {
+  const { queries: database, isMissingParent } = connection;
+  return {
+    create: async (job, lines, idempotency, limits = {}) => {
+      try {
+        return await createJob(connection, job, lines, { idempotency, ...limits });
+      } catch (error) {
+        if (isMissingParent(error)) throw notFound("model", job.modelId);
+        throw error;
+      }
+    },
+    findCreated: (idempotency) => findByIdempotency(database, idempotency),
+    find: (id) => findJob(database, id),
+    trajectoryLines: async (id, from) => {
+      const job = await findJob(database, id);
+      if (job === null) return null;
+      const source = job.retryOf === null ? job : await findJob(database, job.retryOf);
+      const removedAt = source?.dataRemovedAt ?? null;
+      if (removedAt !== null) throw dataRemoved(source?.id ?? id, removedAt);
+      return storedLines(database, "job_groups", job.retryOf ?? id, from);
+    },
+    list: ({ entity, project = null, modelId, kind, state }, page) => {
+      let places = selectJobs(database);
+      if (modelId !== null) places = places.where("model_id", "=", modelId);
+      if (kind !== null) places = places.where("kind", "=", kind);
+      if (entity !== null) {
+        places = places.where("model_id", "in", (models) => {
+          const own = models.selectFrom("models").select("models.id").where("models.entity", "=", entity);
+          return project === null ? own : own.where("models.project", "=", project);
+        });
+      }
+      const rows = state === null ? places : places.where("state", "=", state);
+      const contentColumns = [
+        "config",
+        "config_not_applied",
+        "error_message",
+        "counts",
+        "pins",
+        "warnings",
+        "comparison",
+      ];
+      // A job whose state has changed since is still a place to go on from; one that the list never has is none.
+      const orderValueOf = async (id: string) => {
+        const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
+        return row?.sequence ?? undefined;
+      };
+      return readPage({ rows, orderColumn: "sequence", contentColumns, orderValueOf, itemOf: jobOf }, page);
+    },
+    listEvents: (id, page) => listJobEvents(database, id, page),
+    ...attemptQueries(connection),
+    ...endings(database, outbox),
+  };
+}
+
+type AttemptQueries = Pick<
+  JobStore,
+  | "claim"
+  | "findRunning"
+  | "countWaiting"
+  | "pin"
+  | "rescue"
+  | "release"
+  | "addWarning"
+  | "updateProgress"
+  | "advance"
+  | "appendEvent"
+>;
+
+/** What happens to a job between the queue and its end. */
+function attemptQueries({ queries: database, form }: Connection): AttemptQueries {
+  return {
+    claim: (owner, at) => claimJob({ queries: database, form }, { owner, at }),
+    findRunning: async (id, owner) => {
+      const row = await selectJobs(database)
+        .where("id", "=", id)
+        .where("state", "=", "running")
+        .where("owner", "=", owner)
+        .executeTakeFirst();
+      return row === undefined ? null : jobOf(row);
+    },
+    countWaiting: () => countWaiting(database),
+    pin: (id, owner, pins) =>
+      database.transaction().execute((transaction) => pinJob(transaction, { id, owner, pins })),
+    rescue: (options) => database.transaction().execute((transaction) => rescueJobs(transaction, options)),
+    release: async (id, owner, { at, notBefore, attempt, waitingFor }) => {
+      const result = await database
+        .updateTable("jobs")
+        .set((row) => ({
+          state: "queued",
+          owner: waitingFor === null ? null : owner,
+          not_before: notBefore.toISOString(),
+          waits_since: at.toISOString(),
+          waiting_for: waitingFor,
+          attempt_count: row("attempt_count", "-", attempt === "returned" ? 1 : 0),
+          ...(attempt === "lost" && {
+            lost_count: row("lost_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
+          }),
+        }))
+        .where("id", "=", id)
+        .where("state", "=", "running")
+        .where("owner", "=", owner)
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+    addWarning: (id, warning) =>
+      database.transaction().execute(async (transaction) => {
+        await lockJob(transaction, id);
+        const { warnings } = present(await findJob(transaction, id), "the job just kept");
+        if (warnings.includes(warning)) return;
+        await transaction
+          .updateTable("jobs")
+          .set({ warnings: JSON.stringify([...warnings, warning]) })
+          .where("id", "=", id)
+          .execute();
+      }),
+    updateProgress: (id, owner, progress, counts) =>
+      setRunning(database, { id, owner }, progressColumns(progress, counts)),
+    advance: (id, owner, progress, counts) =>
+      setRunning(
+        database,
+        { id, owner },
+        {
+          ...progressColumns(progress, counts),
+          has_advanced: 1,
+          waiting_for: null,
+          lost_count: 0,
+          restart_count: 0,
+        },
+      ),
+    appendEvent: (id, owner, sequence, event) =>
+      database.transaction().execute(async (transaction) => {
+        const job = await lockJob(transaction, id);
+        if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
+        await appendJobEvent(transaction, id, sequence, event);
+      }),
+  };
+}
+
+function progressColumns(progress: JobProgress, counts: JobCounts | null): Updateable<JobTable> {
+  return {
+    progress: JSON.stringify(progress),
+    ...(counts === null ? {} : { counts: JSON.stringify(counts) }),
+  };
+}
+
+async function setRunning(
+  database: Kysely<Schema>,
+  { id, owner }: { readonly id: string; readonly owner: string },
+  columns: Updateable<JobTable>,
+): Promise<void> {
+  await database
+    .updateTable("jobs")
+    .set(columns)
+    .where("id", "=", id)
+    .where("state", "=", "running")
+    .where("owner", "=", owner)
+    .execute();
+}
+
+async function pinJob(
+  transaction: Transaction<Schema>,
+  { id, owner, pins }: { readonly id: string; readonly owner: string; readonly pins: JobPins },
+): Promise<JobPins> {
+  const resultStep = Math.max(pins.resultStep, await nextStepOfJob(transaction, id));
+  const row = await transaction
+    .updateTable("jobs")
+    .set((row) => ({ pins: row.fn.coalesce("pins", row.val(JSON.stringify({ ...pins, resultStep }))) }))
+    .where("id", "=", id)
+    .where("state", "=", "running")
+    .where("owner", "=", owner)
+    .returning("pins")
+    .executeTakeFirst();
+  if (row === undefined) throw await refusedPin(transaction, id);
+  // The column holds what this function wrote.
+  return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
+}
+
+/** The step of the next version of a job's model, which nobody else gets until the transaction ends; 0 without a job. */
+async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Promise<number> {
+  const job = await transaction.selectFrom("jobs").select("model_id").where("id", "=", id).executeTakeFirst();
+  if (job === undefined) return 0;
+  await lockModel(transaction, job.model_id);
+  return (await greatestStep(transaction, job.model_id)) + 1;
+}
+
+async function countWaiting(database: Kysely<Schema>): ReturnType<JobStore["countWaiting"]> {
+  const rows = await database
+    .selectFrom(selectJobs(database).where("state", "=", "queued").as("job"))
+    .select(({ fn }) => ["missing_base", "waiting_for", fn.countAll<number>().as("count")])
+    .where((job) => job.or([job("missing_base", "is not", null), job("waiting_for", "is not", null)]))
+    .groupBy(["missing_base", "waiting_for"])
+    .execute();
+  const counts = new Map<string, number>();
+  for (const { count, ...row } of rows) {
+    const waitingFor = present(waitOf(row), "what such a job waits for");
+    counts.set(waitingFor, (counts.get(waitingFor) ?? 0) + count);
+  }
+  return [...counts]
+    .map(([waitingFor, count]) => ({ waitingFor, count }))
+    .sort((one, other) => other.count - one.count || (one.waitingFor < other.waitingFor ? -1 : 1));
+}
+
+/** The three ways a job ends; each writes the state and the last event together. */
+function endings(
+  database: Kysely<Schema>,
+  outbox: Outbox,
+): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
+  return {
+    succeed: (id, { owner, version, comparison = null, counts, at, data }) =>
+      database.transaction().execute(async (transaction) => {
+        const job = await lockJob(transaction, id);
+        if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
+        if (version !== null) await insertVersion(transaction, version);
+        await transaction
+          .updateTable("jobs")
+          .set({
+            state: "succeeded",
+            owner: null,
+            ended_at: at.toISOString(),
+            waiting_for: null,
+            counts: JSON.stringify(counts),
+            result_step: version?.step ?? null,
+            comparison: comparison === null ? null : JSON.stringify(comparison),
+          })
+          .where("id", "=", id)
+          .execute();
+        await addTrainingUsage(transaction, id, { counts, at });
+        await appendJobEvent(transaction, id, terminalSequence, { type: "training_ended", data });
+        await countEvents(transaction, id);
+        await outbox.addJob(transaction, "training_ended", id);
+      }),
+    end: (id, state, errorMessage, at, { owner, discard } = {}) =>
+      database.transaction().execute(async (transaction) => {
+        const job = await lockJob(transaction, id);
+        const isOthers = owner !== undefined && (job.state !== "running" || job.owner !== owner);
+        if (isOthers || !jobTransitions[job.state].includes(state)) throw notRunning(id, job.state);
+        await discard?.();
+        await endWithFailure(transaction, outbox, id, { state, errorMessage, at });
+      }),
+    requestCancel: (id, at) =>
+      database.transaction().execute(async (transaction) => {
+        const job = await lockJobIfAny(transaction, id);
+        if (job === null) return null;
+        if (job.state === "queued") {
+          const errorMessage = "The job was cancelled before it ran.";
+          await endWithFailure(transaction, outbox, id, { state: "cancelled", errorMessage, at });
+          return "cancelled";
+        }
+        if (job.state === "running") {
+          await transaction.updateTable("jobs").set({ cancel_requested: 1 }).where("id", "=", id).execute();
+        }
+        return job.state;
+      }),
+  };
+}
+
+async function endWithFailure(
+  transaction: Transaction<Schema>,
+  outbox: Outbox,
+  id: string,
+  ending: { readonly state: "failed" | "cancelled"; readonly errorMessage: string; readonly at: Date },
+): Promise<void> {
+  await transaction
+    .updateTable("jobs")
+    .set({
+      state: ending.state,
+      owner: null,
+      ended_at: ending.at.toISOString(),
+      waiting_for: null,
+      error_message: ending.errorMessage,
+    })
+    .where("id", "=", id)
+    .execute();
+  await appendJobEvent(transaction, id, terminalSequence, {
+    type: "training_failed",
+    data: { error_message: ending.errorMessage },
+  });
+  await countEvents(transaction, id);
+  await outbox.addJob(transaction, "training_failed", id);
+}
+
+/** Adds the events of a job that ends to the bytes of its data. */
+async function countEvents(transaction: Transaction<Schema>, id: string): Promise<void> {
+  const { bytes } = await transaction
+    .selectFrom("job_events")
+    .select(({ fn }) => fn.sum<number | null>(sizeOf(["data"])).as("bytes"))
+    .where("job_id", "=", id)
+    .executeTakeFirstOrThrow();
+  const added = bytes ?? 0;
+  const job = await transaction
+    .updateTable("jobs")
+    .set((row) => ({ content_bytes: row("content_bytes", "+", added) }))
+    .where("id", "=", id)
+    .returning("model_id")
+    .executeTakeFirstOrThrow();
+  await addModelBytes(transaction, "job_bytes", job.model_id, added);
+}
+
+async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJob | null> {
+  const row = await selectJobs(database).where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : jobOf(row);
+}
+
+/** The columns that decide whether a change of state is allowed. */
+interface LockedJob {
+  readonly state: JobState;
+  readonly owner: string | null;
+}
+
+/** Reads a job's state and locks its row until the transaction ends; null when there is no such job. */
+async function lockJobIfAny(transaction: Transaction<Schema>, id: string): Promise<LockedJob | null> {
+  const row = await transaction
+    .updateTable("jobs")
+    // Writing a row locks it, on every database; that its value stays does not matter.
+    .set((row) => ({ owner: row.ref("owner") }))
+    .where("id", "=", id)
+    .returning(["state", "owner"])
+    .executeTakeFirst();
+  // The column holds what this file wrote.
+  return row === undefined ? null : { state: row.state as JobState, owner: row.owner };
+}
+
+/** As {@link lockJobIfAny}. @throws ServiceError `not_found` */
+async function lockJob(transaction: Transaction<Schema>, id: string): Promise<LockedJob> {
+  const job = await lockJobIfAny(transaction, id);
+  if (job === null) throw notFound("training job", id);
+  return job;
+}
+
+async function refusedPin(database: Kysely<Schema>, id: string): Promise<ServiceError> {
+  const job = await findJob(database, id);
+  return job === null ? notFound("training job", id) : notRunning(id, job.state);
+}
+
+function notRunning(id: string, state: JobState): ServiceError {
+  return new ServiceError({
+    code: "conflict",
+    message: `Training job ${id} is ${state}, and not running for whoever asked.`,
+  });
+}
+
+/** See `rescue` of the job store. */
+async function rescueJobs(
+  transaction: Transaction<Schema>,
+  { at, notBefore, runs }: Parameters<JobStore["rescue"]>[0],
+): Promise<readonly string[]> {
+  const servers = transaction.selectFrom("servers").select("servers.id");
+  await transaction
+    .updateTable("jobs")
+    .set({ owner: null, not_before: beginning, waits_since: beginning, waiting_for: null })
+    .where("state", "=", "queued")
+    .where("owner", "not in", servers)
+    .execute();
+  const rows = await transaction
+    .updateTable("jobs")
+    .set((row) => ({
+      state: "queued",
+      owner: null,
+      waits_since: at.toISOString(),
+      restart_count: row("restart_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
+    }))
+    .where("state", "=", "running")
+    .where((job) =>
+      job.or([
+        job("owner", "not in", servers),
+        ...(runs === undefined
+          ? []
+          : [job.and([job("owner", "=", runs.owner), ...runs.ids.map((id) => job("id", "!=", id))])]),
+      ]),
+    )
+    .returning(["id", "restart_count"])
+    .execute();
+  for (const { id, restart_count: restartCount } of rows)
+    await transaction
+      .updateTable("jobs")
+      .set({ not_before: notBefore(restartCount).toISOString() })
+      .where("id", "=", id)
+      .execute();
+  return rows.map(({ id }) => id);
+}

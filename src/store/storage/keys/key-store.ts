@@ -1,0 +1,142 @@
+// Access keys. Only the hash of a secret is ever here.
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { AccessKey, KeyStore, OpeningKey } from "../../../base/domain/access.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { GroupCommit, type Outcome } from "../group-commit.ts";
+import { readPage } from "../paging.ts";
+import { nextSequence } from "../sequences.ts";
+import type { Schema } from "../schema.ts";
+import { choiceColumns, keyOf, rowOf } from "./key-rows.ts";
+import { entityColumns, entityLimitsOf } from "./limit-columns.ts";
+
+/** Keys looked for by one query. */
+const lookupsMax = 500;
+
+/** The key store on a migrated database. */
+export function createKeyStore(database: Kysely<Schema>): KeyStore {
+  const lookups = new GroupCommit<string, OpeningKey | null>({
+    carryOut: (hashes) => findByHashes(database, hashes),
+    itemsMax: lookupsMax,
+    lengthMax: lookupsMax,
+    lengthOf: () => 1,
+  });
+  /** Of a key that is not revoked. */
+  const update = () => database.updateTable("access_keys").where("revoked_at", "is", null);
+  return {
+    create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
+    find: (id) => findKey(database, id),
+    // Every request looks for its key. A lookup begins after it was asked for, so that none finds what was revoked before.
+    findByHash: (secretHash) => lookups.add(secretHash),
+    findEnded: async (ids, at) => {
+      if (ids.length === 0) return [];
+      const rows = await database
+        .selectFrom("access_keys")
+        .select("id")
+        .where("id", "in", ids)
+        .where((key) =>
+          key.or([key("revoked_at", "is not", null), key("expires_at", "<=", at.toISOString())]),
+        )
+        .execute();
+      return rows.map(({ id }) => id);
+    },
+    list: (page, { entity = null } = {}) => {
+      const all = database.selectFrom("access_keys").selectAll();
+      return readPage(
+        {
+          rows: entity === null ? all : all.where("entity", "=", entity),
+          orderColumn: "sequence",
+          contentColumns: [],
+          orderValueOf: async (id) =>
+            (
+              await database
+                .selectFrom("access_keys")
+                .select("sequence")
+                .where("id", "=", id)
+                .executeTakeFirst()
+            )?.sequence,
+          itemOf: keyOf,
+        },
+        page,
+      );
+    },
+    change: async (id, choices) => {
+      const columns = choiceColumns(choices);
+      // A change of nothing is no SQL.
+      if (Object.keys(columns).length === 0) return liveOnly(await findKey(database, id));
+      const row = await update().set(columns).where("id", "=", id).returningAll().executeTakeFirst();
+      return row === undefined ? null : keyOf(row);
+    },
+    rotate: async (id, secretHash, previousUntil) => {
+      const row = await update()
+        .set({
+          secret_hash: secretHash,
+          previous_hash: sql<string>`secret_hash`,
+          previous_until: previousUntil.toISOString(),
+        })
+        .where("id", "=", id)
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : keyOf(row);
+    },
+    revoke: async (id, at) => {
+      const result = await update()
+        .set({ revoked_at: at.toISOString() })
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+    markUsed: async (ids, at) => {
+      if (ids.length === 0) return;
+      const time = at.toISOString();
+      await database
+        .updateTable("access_keys")
+        .set({ last_used_at: time })
+        .where("id", "in", ids)
+        .where((key) => key.or([key("last_used_at", "is", null), key("last_used_at", "<", time)]))
+        .execute();
+    },
+  };
+}
+
+async function findKey(database: Kysely<Schema>, id: string): Promise<AccessKey | null> {
+  const row = await database.selectFrom("access_keys").selectAll().where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : keyOf(row);
+}
+
+function liveOnly(key: AccessKey | null): AccessKey | null {
+  return key?.revokedAt === null ? key : null;
+}
+
+async function findByHashes(
+  database: Kysely<Schema>,
+  hashes: readonly string[],
+): Promise<readonly Outcome<OpeningKey | null>[]> {
+  const asked = [...new Set(hashes)];
+  const rows = await database
+    .selectFrom("access_keys")
+    .leftJoin("entity_limits", "entity_limits.entity", "access_keys.entity")
+    .selectAll("access_keys")
+    .select(entityColumns)
+    .where((key) => key.or([key("secret_hash", "in", asked), key("previous_hash", "in", asked)]))
+    .where("revoked_at", "is", null)
+    .execute();
+  const keys = rows.map((row) => ({ ...keyOf(row), entityLimits: entityLimitsOf(row) }));
+  const found = new Map<string, OpeningKey>();
+  for (const key of keys) if (key.previous !== null) found.set(key.previous.secretHash, key);
+  // Whose secret it is now goes before whose it was.
+  for (const key of keys) found.set(key.secretHash, key);
+  return hashes.map((hash) => ({ result: found.get(hash) ?? null }));
+}
+
+async function insertKey(transaction: Transaction<Schema>, key: AccessKey): Promise<void> {
+  const result = await transaction
+    .insertInto("access_keys")
+    .values({ ...rowOf(key), sequence: await nextSequence(transaction, "keys") })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows === 1n) return;
+  throw new ServiceError({
+    code: "conflict",
+    message: "A key with this id or this secret exists already, or existed and was revoked. Use another.",
+  });
+}

@@ -1,0 +1,65 @@
+// PostgreSQL's way with JSON, numbers and texts, from version 15 on.
+import { type RawBuilder, sql } from "kysely";
+import { assert } from "../../../base/domain/assert.ts";
+import { packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
+import { numberPattern, numberTextLengthMax } from "../../../base/domain/feedback-query/values.ts";
+import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
+import { doubleArray, textArray } from "./binary-arrays.ts";
+
+/** Of the type `json`, whose texts stay as they were written. */
+export const postgresForm: SqlForm = {
+  jsonAt: (json, path) =>
+    path.reduce<SqlText>(
+      (value, step) =>
+        typeof step === "number"
+          ? sql`(${value} -> cast(${step} as integer))`
+          : sql`(${value} -> cast(${step} as text))`,
+      sql`cast(${json} as json)`,
+    ),
+  textOfJson: (json) => sql`(${json} #>> '{}')`,
+  numberOfText,
+  numberOfJson: (json) =>
+    sql`case json_typeof(${json}) when 'number' then cast(cast(${json} as text) as double precision) when 'string' then ${numberOfText(sql`(${json} #>> '{}')`)} end`,
+  itemCount: (json) => sql`case json_typeof(${json}) when 'array' then json_array_length(${json}) end`,
+  whole: (number) => sql`trunc(${number})`,
+  position: (text, part) => sql`strpos(${text}, ${part})`,
+  lower: (text) => sql`lower(${text} collate "C")`,
+  ordered: (text) => sql`(${text} collate "C")`,
+  packForm: "columns",
+  givenRecords: (pack) => {
+    assert(pack.form === "columns", "batches are packed as PostgreSQL takes them");
+    const arrays = pack.columns.map((column) => sql`cast(${textArray(column, pack.count)} as text[])`);
+    const names = sql.join(packedFields.map((field) => sql.ref(field)));
+    return sql`(select place - 1 as place, ${names} from unnest(${sql.join(arrays)}) with ordinality as listed (${names}, place)) as given`;
+  },
+  givenNumbers: (lists) => {
+    const arrays = Object.values(lists).map((list) => sql`cast(${doubleArray(list)} as double precision[])`);
+    return sql`unnest(${sql.join(arrays)}) as given (${sql.join(Object.keys(lists).map((name) => sql.ref(name)))})`;
+  },
+  clusteredTable: "",
+  lockUnlocked: (table) => `for update of ${table} skip locked`,
+};
+
+/** Halfway from the greatest double to what would be the next, 2^1024: from here on a number is none. */
+const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
+/** Half of the least double, 2^-1075, in more digits than a text of so many characters has: below it a number is zero. */
+const halfOfLeast = `0.${"0".repeat(323)}247032822920623272088284396434110686182529901307`;
+
+/** A cast fails where the number is too large or too small for a double, so that those are told apart before. */
+function numberOfText(text: SqlText): SqlNumber {
+  const isNumber = sql`length(${text}) <= cast(${numberTextLengthMax} as integer) and ${text} ~ cast(${`^${numberPattern}$`} as text)`;
+  const exact = sql`abs(cast(${text} as numeric))`;
+  return sql`case
+    when not (${isNumber}) then null
+    when strpos(lower(${text}), 'e') = 0 then cast(${text} as double precision)
+    when ${matches(text, "^[-0.]*[eE]")} then 0
+    when ${matches(text, "[eE]-0*[1-9][0-9]{3}")} then 0
+    when ${matches(text, "[eE][+]?0*[1-9][0-9]{3}")} then null
+    when ${exact} >= ${sql.raw(tooLarge)} then null
+    when ${exact} <= ${sql.raw(halfOfLeast)} then 0
+    else cast(${text} as double precision) end`;
+}
+
+function matches(text: SqlText, pattern: string): RawBuilder<boolean> {
+  return sql`${text} ~ ${sql.lit(pattern)}`;
+}

@@ -1,0 +1,35 @@
+// The thread of one session: opens it, then answers requests one at a time, in the order they came. An answer goes to a
+// port of its own, which the other side takes it from when it has time, and is announced on the parent's.
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import type { QueryResult } from "kysely";
+import { present } from "../../../base/domain/assert.ts";
+import { SqliteSession, type SessionOptions, type SessionRequest } from "./session.ts";
+
+export type ThreadRequest = { readonly kind: "open"; readonly options: SessionOptions } | SessionRequest;
+
+/** A result, or an error as plain data: neither classes nor codes of errors pass between threads. */
+export type ThreadAnswer =
+  | { readonly result: QueryResult<unknown> }
+  | { readonly error: { readonly message: string; readonly code: string | null } };
+
+const port = present(parentPort, "the port of a worker's parent");
+// Only a session link starts this thread.
+const answers = workerData as MessagePort;
+let session: SqliteSession | null = null;
+
+port.on("message", (request: ThreadRequest) => {
+  answers.postMessage(answerTo(request), []);
+  port.postMessage(null, []);
+  if (request.kind === "close") port.close();
+});
+
+function answerTo(request: ThreadRequest): ThreadAnswer {
+  try {
+    if (request.kind !== "open") return { result: present(session, "the open session").answer(request) };
+    session = new SqliteSession(request.options);
+    return { result: { rows: [] } };
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    return { error: { message: error.message, code: "code" in error ? String(error.code) : null } };
+  }
+}

@@ -1,0 +1,111 @@
+// All that is stored of traces, and how a project's is removed.
+import { sql, type Kysely, type RawBuilder } from "kysely";
+import type { TraceStore } from "../../../base/domain/traces/trace-store.ts";
+import type { Schema } from "../schema.ts";
+import { createCallStore } from "./call-store.ts";
+import { createTableStore, holdTables } from "./table-store.ts";
+import { createTracedFileStore } from "./traced-file-store.ts";
+
+/** Removed by one statement. */
+const rowsMax = 1000;
+
+/** The trace stores on a migrated database. */
+export function createTraceStore(database: Kysely<Schema>): TraceStore {
+  return {
+    tables: createTableStore(database),
+    files: createTracedFileStore(database),
+    calls: createCallStore(database),
+    deleteProject: async (projectId) => {
+      await deleteCalls(database, projectId);
+      await deleteObjects(database, projectId);
+      await deleteTables(database, projectId);
+      const files = await database
+        .deleteFrom("traced_files")
+        .where("project_id", "=", projectId)
+        .returning("file_id")
+        .execute();
+      return files.map(({ file_id: fileId }) => fileId);
+    },
+  };
+}
+
+async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise<void> {
+  for (;;) {
+    const portion = database
+      .selectFrom("traced_calls")
+      .select("id")
+      .where("project_id", "=", projectId)
+      .limit(rowsMax);
+    const { numDeletedRows } = await database
+      .deleteFrom("traced_calls")
+      .where("project_id", "=", projectId)
+      .where("id", "in", portion)
+      .executeTakeFirstOrThrow();
+    if (numDeletedRows === 0n) return;
+  }
+}
+
+/** The counts of versions go too: a name that comes again begins at version 0. */
+async function deleteObjects(database: Kysely<Schema>, projectId: string): Promise<void> {
+  for (;;) {
+    const found = await database
+      .selectFrom("published_names")
+      .select(["kind", "name"])
+      .where("project_id", "=", projectId)
+      .limit(1)
+      .executeTakeFirst();
+    if (found === undefined) return;
+    await database.transaction().execute(async (transaction) => {
+      // The name's row first, as by who publishes.
+      for (const table of ["published_names", "published_objects"] as const) {
+        await transaction
+          .deleteFrom(table)
+          .where("project_id", "=", projectId)
+          .where("kind", "=", found.kind)
+          .where("name", "=", found.name)
+          .execute();
+      }
+    });
+  }
+}
+
+/** Tables first, then what they leave: whoever publishes one of them again meanwhile has all of it. */
+async function deleteTables(database: Kysely<Schema>, projectId: string): Promise<void> {
+  await database.deleteFrom("traced_tables").where("project_id", "=", projectId).execute();
+  await inPortions(
+    database,
+    () => sql`
+      delete from traced_table_rows where project_id = ${projectId} and (table_digest, row_index) in (
+        select table_digest, row_index from traced_table_rows as place
+        where project_id = ${projectId} and not exists (
+          select 1 from traced_tables
+          where traced_tables.project_id = place.project_id and traced_tables.digest = place.table_digest
+        )
+        limit ${rowsMax}
+      )`,
+  );
+  await inPortions(
+    database,
+    () => sql`
+      delete from traced_rows where project_id = ${projectId} and digest in (
+        select digest from traced_rows as content
+        where project_id = ${projectId} and not exists (
+          select 1 from traced_table_rows as place
+          where place.project_id = content.project_id and place.row_digest = content.digest
+        )
+        limit ${rowsMax}
+      )`,
+  );
+}
+
+/** A transaction each, in which nobody creates a table. */
+async function inPortions(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
+  for (;;) {
+    const count = await database.transaction().execute(async (transaction) => {
+      await holdTables(transaction);
+      const { numAffectedRows = 0n } = await deletion().execute(transaction);
+      return numAffectedRows;
+    });
+    if (count === 0n) return;
+  }
+}

@@ -1,0 +1,50 @@
+// Which records of a write go to a webhook, and how they are cut into events: pure, for every kind of store.
+import { parseProjectId } from "../../../base/domain/project.ts";
+import type { Webhook, WebhookSubject } from "../../../base/domain/webhooks/webhook.ts";
+import { eventBytesMax } from "../../../base/domain/webhooks/webhook-store.ts";
+
+/** What an event has to know of a record. */
+export interface EventRecord {
+  readonly projectId: string;
+  readonly id: string;
+  readonly feedbackType: string;
+  /** As stored, about. */
+  readonly byteCount: number;
+}
+
+export type SubscribedWebhook = Pick<Webhook, "id" | "entity" | "projectId" | "feedbackType" | "recordsMax">;
+
+/** Events of one project each, with as many records as the webhook takes and an event holds. */
+export function eventsOf(
+  { entity, projectId, feedbackType, recordsMax }: SubscribedWebhook,
+  records: readonly EventRecord[],
+): readonly WebhookSubject[] {
+  const wanted = new Map<string, EventRecord[]>();
+  for (const record of records) {
+    if (projectId !== null && record.projectId !== projectId) continue;
+    if (feedbackType !== null && record.feedbackType !== feedbackType) continue;
+    const those = wanted.get(record.projectId) ?? [];
+    if (those.length === 0) wanted.set(record.projectId, those);
+    those.push(record);
+  }
+  return [...wanted]
+    .filter(([ofProject]) => parseProjectId(ofProject)?.entity === entity)
+    .flatMap(([ofProject, those]) =>
+      cut(those, recordsMax).map((ids) => ({ kind: "feedback" as const, projectId: ofProject, ids })),
+    );
+}
+
+function cut(records: readonly EventRecord[], recordsMax: number): readonly (readonly string[])[] {
+  const events: string[][] = [];
+  let byteCount = Infinity;
+  for (const record of records) {
+    const last = events.at(-1);
+    byteCount += record.byteCount;
+    if (last !== undefined && last.length < recordsMax && byteCount <= eventBytesMax) last.push(record.id);
+    else {
+      events.push([record.id]);
+      byteCount = record.byteCount;
+    }
+  }
+  return events;
+}

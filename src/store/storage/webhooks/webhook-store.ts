@@ -1,0 +1,108 @@
+// Webhooks and their deliveries. What is added to them comes by the outbox.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { WebhookStore } from "../../../base/domain/webhooks/webhook-store.ts";
+import type { Connection } from "../dialect.ts";
+import { readPage } from "../paging.ts";
+import { nextSequence } from "../sequences.ts";
+import { deliveryQueries } from "./deliveries.ts";
+import type { Outbox } from "./outbox.ts";
+import { disableWebhook, findWebhook, webhookOf } from "./webhook-rows.ts";
+
+/** The webhook store on a migrated database. */
+export function createWebhookStore(
+  connection: Pick<Connection, "queries" | "form">,
+  outbox: Outbox,
+): WebhookStore {
+  const { queries: database } = connection;
+  return {
+    create: async (webhook, { countMax }) => {
+      outbox.expectWebhooks();
+      await database.transaction().execute(async (transaction) => {
+        // Taken first: who else adds one waits here, so that no two take the last place.
+        const sequence = await nextSequence(transaction, "webhooks");
+        const { count } = await transaction
+          .selectFrom("webhooks")
+          .select(({ fn }) => fn.countAll<number>().as("count"))
+          .where("entity", "=", webhook.entity)
+          .executeTakeFirstOrThrow();
+        if (count >= countMax) throw tooMany(webhook.entity, countMax);
+        await transaction
+          .insertInto("webhooks")
+          .values({
+            id: webhook.id,
+            sequence,
+            entity: webhook.entity,
+            url: webhook.url,
+            events: JSON.stringify(webhook.events),
+            project_id: webhook.projectId,
+            feedback_type: webhook.feedbackType === null ? null : JSON.stringify(webhook.feedbackType),
+            records_max: webhook.recordsMax,
+            secret: webhook.secret,
+            created_at: webhook.createdAt.toISOString(),
+          })
+          .execute();
+      });
+    },
+    find: (id) => findWebhook(database, id),
+    list: ({ entity }, page) => {
+      let rows = database.selectFrom("webhooks").selectAll();
+      if (entity !== null) rows = rows.where("entity", "=", entity);
+      const orderValueOf = async (id: string) =>
+        (await rows.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence;
+      return readPage(
+        {
+          rows,
+          orderColumn: "sequence",
+          contentColumns: ["url", "events", "feedback_type", "disabled_reason"],
+          orderValueOf,
+          itemOf: webhookOf,
+        },
+        page,
+      );
+    },
+    change: async (id, choice) => {
+      const columns = columnsOf(choice);
+      if (Object.keys(columns).length > 0)
+        await database.updateTable("webhooks").set(columns).where("id", "=", id).execute();
+      return findWebhook(database, id);
+    },
+    enable: async (id) => {
+      await database
+        .updateTable("webhooks")
+        .set({ disabled_at: null, disabled_reason: null, failing_since: null })
+        .where("id", "=", id)
+        .execute();
+      return findWebhook(database, id);
+    },
+    disable: (id, reason, at) =>
+      database.transaction().execute((transaction) => disableWebhook(transaction, id, reason, at)),
+    delete: async (id) => {
+      const { numDeletedRows } = await database
+        .deleteFrom("webhooks")
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+    ...deliveryQueries(connection),
+  };
+}
+
+function columnsOf(choice: Parameters<WebhookStore["change"]>[1]) {
+  const { url, events, projectId, feedbackType, recordsMax } = choice;
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(events === undefined ? {} : { events: JSON.stringify(events) }),
+    ...(projectId === undefined ? {} : { project_id: projectId }),
+    ...(feedbackType === undefined
+      ? {}
+      : { feedback_type: feedbackType === null ? null : JSON.stringify(feedbackType) }),
+    ...(recordsMax === undefined ? {} : { records_max: recordsMax }),
+  };
+}
+
+function tooMany(entity: string, countMax: number): ServiceError {
+  return new ServiceError({
+    code: "conflict",
+    message: `The entity ${entity} has ${countMax} webhooks, the most that it may have. Delete one that is not needed.`,
+  });
+}

@@ -1,0 +1,36 @@
+// What uploaded files go by: what an operator sets, and what is the same on every server.
+import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+
+const mebibyte = 1024 * 1024;
+
+export const fileSettings = {
+  entityBytes: {
+    kind: "integer",
+    default: 4096 * mebibyte,
+    min: 1024,
+    max: Number.MAX_SAFE_INTEGER,
+    about:
+      "Bytes that the uploaded files of one entity may have together; more are refused until some are deleted.",
+  },
+  unusedDays: {
+    kind: "number",
+    default: 90,
+    min: 0,
+    max: 36_500,
+    about: "An uploaded file that no job has named for so long is deleted; 0 keeps every file.",
+  },
+} as const satisfies SettingsSchema;
+
+const fixed = {
+  /** Of one file. A server takes files as large as other bodies. */
+  fileBytes: 256 * mebibyte,
+  /** Between two looks for files that are not used any more. */
+  sweepSeconds: 3600,
+};
+
+export type FileSettings = Readonly<SettingsOf<typeof fileSettings> & typeof fixed>;
+
+/** What files go by, with what is given in place of the defaults. */
+export function fileSettingsWith(given: Partial<FileSettings> = {}): FileSettings {
+  return { ...defaultsOf(fileSettings), ...fixed, ...given };
+}

@@ -1,0 +1,68 @@
+// What an attempt at a job is to do: the version it starts from, and what the first attempt fixed for all later ones.
+import { createHash } from "node:crypto";
+import type { JobAssignment, JobPins, TrainingJob } from "../../base/domain/job.ts";
+import type { TrainedModel } from "../../base/domain/model.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { AttemptDependencies } from "./attempt-dependencies.ts";
+import { planReplay } from "./replay.ts";
+import type { JobSettings } from "./settings.ts";
+import { trainingKindOf } from "./version-kind.ts";
+
+/**
+ * Null when the model is gone, and its jobs with it.
+ *
+ * @throws AttemptFailure when the job itself cannot work
+ */
+export async function assign(
+  dependencies: AttemptDependencies,
+  settings: Pick<JobSettings, "replayJobsMax">,
+  job: TrainingJob,
+): Promise<JobAssignment | null> {
+  const { models } = dependencies;
+  const model = await models.find(job.modelId);
+  if (model === null) return null;
+  if (job.replayOf !== null) return ofRunner(() => planReplay(dependencies, settings, { job, model }));
+  const pins = job.pins ?? (await pin(dependencies, job, model));
+  if (pins === null) return null;
+  const from = await models.findVersion(model.id, pins.startStep);
+  if (from !== null)
+    return { job, model, from, fromKind: await trainingKindOf(dependencies, from), pins, replay: null };
+  const message = `Version ${pins.startStep}, which this job started from, was deleted; send the job again.`;
+  throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
+}
+
+/** Null when the model is gone. */
+async function pin(
+  { jobs, models, runner, owner }: AttemptDependencies,
+  { id, contentHash, task }: TrainingJob,
+  model: TrainedModel,
+): Promise<JobPins | null> {
+  const newest = await models.newestVersion(model.id);
+  if (newest === null) return null;
+  const startStep = newest.step;
+  return jobs.pin(id, owner, {
+    startStep,
+    resultStep: (await models.greatestStep(model.id)) + 1,
+    ...(await ofRunner(() => runner.pinsFor(model, newest, task))),
+    seed: createHash("sha256")
+      .update(JSON.stringify([contentHash, startStep]))
+      .digest("hex"),
+    hasTrainerState: newest.trainerState !== null,
+  });
+}
+
+/** Why the attempt itself failed, as against a store that cannot be reached, which says nothing of the job. */
+export class AttemptFailure extends Error {
+  constructor(cause: unknown) {
+    super("The attempt failed.", { cause });
+  }
+}
+
+/** @throws AttemptFailure for whatever `work` throws */
+export async function ofRunner<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new AttemptFailure(error);
+  }
+}

@@ -1,0 +1,124 @@
+// What an attempt reports, made durable: the job's events, its progress with the time it has left, its warnings.
+import { assert, present } from "../../base/domain/assert.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { AttemptReport, JobCounts, JobProgress, JobStore, TrainingJob } from "../../base/domain/job.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import type { AttemptMetrics } from "./attempt-metrics.ts";
+import type { JobTrace } from "./job-trace.ts";
+
+export interface ReportDependencies {
+  readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning" | "findRunning">;
+  /** Whom the job runs for. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly metrics?: Pick<AttemptMetrics, "stepped">;
+  /** Of the attempt; null where nothing is traced. */
+  readonly trace?: JobTrace | null;
+  /** Of the attempt. */
+  readonly logger: Logger;
+  /** Called after every event is durable. */
+  readonly onEvent: () => void;
+  /** Called when it is durable that the attempt kept further steps for another one, or prepared further lines. */
+  readonly onAdvanced: () => void;
+}
+
+/** Events of preparing come before that of the start, whose sequence is 0. */
+const preparingEvents = 11;
+
+/** Preparing fewer lines takes no time worth reporting; of more there is an event for each tenth. */
+const tenthsLinesMin = 1000;
+
+/** The report of one attempt at the job. */
+export function createReport(
+  { id: jobId, progress: earlier }: TrainingJob,
+  { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
+): AttemptReport {
+  // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
+  const savedEarlierCount = earlier?.savedStepCount ?? 0;
+  let progress: JobProgress = {
+    phase: "preparing",
+    prepared: earlier?.prepared ?? null,
+    gradientStepCount: savedEarlierCount,
+    gradientStepCountTotal: earlier?.gradientStepCountTotal ?? null,
+    savedStepCount: savedEarlierCount,
+    endsAt: null,
+  };
+  /** Null until the start. */
+  let counts: JobCounts | null = null;
+  let reportedTenth = 0;
+  const update = async (change: Partial<JobProgress>, isFurther = false): Promise<void> => {
+    progress = { ...progress, ...change };
+    if (!isFurther) return jobs.updateProgress(jobId, owner, progress, counts);
+    await jobs.advance(jobId, owner, progress, counts);
+    onAdvanced();
+  };
+  const requireOwned = async (): Promise<void> => {
+    if ((await jobs.findRunning(jobId, owner)) === null) throw notOwned(jobId);
+  };
+  const after = (seconds: number | undefined): Date | null =>
+    seconds === undefined ? null : new Date(clock.now().getTime() + seconds * 1000);
+  return {
+    prepared: async (count, total, secondsLeft) => {
+      const tenth = total < tenthsLinesMin ? 0 : Math.floor((10 * count) / total);
+      if (tenth > reportedTenth) {
+        const data = { num_prepared: count, num_to_prepare: total, seconds_left: secondsLeft };
+        requireFinite(data);
+        await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
+      }
+      // What takes no time to prepare is no advance: it would be one of every attempt that is the first.
+      const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
+      await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
+      if (tenth > reportedTenth) onEvent();
+      reportedTenth = tenth;
+    },
+    started: async (gradientStepCountTotal, startCounts, metrics) => {
+      requireFinite(metrics);
+      await jobs.appendEvent(jobId, owner, 0, { type: "training_started", data: metrics });
+      counts = startCounts;
+      await update({ gradientStepCountTotal, endsAt: null });
+      onEvent();
+    },
+    entered: async (phase) => {
+      trace?.enter(phase);
+      await update({ phase });
+      await requireOwned();
+    },
+    requireOwned,
+    stepped: async (index, metrics, secondsLeft) => {
+      present(counts, "a runner reports its start first");
+      const total = progress.gradientStepCountTotal ?? 0;
+      assert(
+        Number.isInteger(index) && index >= 0 && index < total,
+        `step ${index} is one of the ${total} announced`,
+      );
+      requireFinite(metrics);
+      await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
+      meter?.stepped();
+      trace?.stepped(index);
+      await update({ gradientStepCount: index + 1, endsAt: after(secondsLeft) });
+      onEvent();
+    },
+    saved: async (stepCount) => {
+      const isFurther = stepCount > savedEarlierCount;
+      await update({ gradientStepCount: stepCount, savedStepCount: stepCount }, isFurther);
+    },
+    warned: async (warning) => {
+      logger.warn({ warning }, "a job was warned of");
+      await jobs.addWarning(jobId, warning);
+    },
+    noted: async (message) => logger.warn({ note: message }, "an attempt noted something"),
+  };
+}
+
+function notOwned(jobId: string): ServiceError {
+  const message = `The job ${jobId} does not run for this server any more; another may have taken it up.`;
+  return new ServiceError({ code: "conflict", message });
+}
+
+/** JSON has no NaN, and clients refuse null where a number belongs. */
+export function requireFinite(metrics: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(metrics)) {
+    assert(Number.isFinite(value), `the metric ${name} is a finite number, not ${value}`);
+  }
+}

@@ -1,0 +1,104 @@
+// Streams of a job's events. Woken in process when something happened, and looking by itself as the floor, since
+// another process may have written it.
+import type { Clock } from "../../base/domain/clock.ts";
+import { isTerminal, type JobEvent, type JobStore, type TrainingJob } from "../../base/domain/job.ts";
+import type { Page } from "../../base/domain/page.ts";
+import { notFound } from "../../base/domain/service-error.ts";
+import { Notifier } from "./notifier.ts";
+
+/** Events read at once. */
+const pageLimit = 100;
+
+export class EventWatch {
+  readonly #jobs: Pick<JobStore, "find" | "listEvents">;
+  readonly #clock: Clock;
+  readonly #pollMs: number;
+  readonly #watchers = new Map<string, Set<Notifier>>();
+
+  constructor(jobs: Pick<JobStore, "find" | "listEvents">, clock: Clock, pollMs: number) {
+    this.#jobs = jobs;
+    this.#clock = clock;
+    this.#pollMs = pollMs;
+  }
+
+  /** Says that the job has new events. */
+  emit(jobId: string): void {
+    for (const watcher of this.#watchers.get(jobId) ?? []) watcher.notify();
+  }
+
+  /** How many streams are open. */
+  get watcherCount(): number {
+    return [...this.#watchers.values()].reduce((sum, watchers) => sum + watchers.size, 0);
+  }
+
+  /** See {@link JobQueue.watchEvents}. */
+  async *watch(jobId: string, after: string | null, signal: AbortSignal): AsyncGenerator<JobEvent, void> {
+    const watcher = this.#add(jobId);
+    try {
+      let cursor = after;
+      for (let isKnown = false; !signal.aborted; isKnown = true) {
+        const found = await this.#look(jobId, cursor);
+        if (found === null && !isKnown) throw notFound("training job", jobId);
+        if (found === null) {
+          yield deletedEvent(jobId);
+          return;
+        }
+        for (const event of found.page.items) {
+          yield event;
+          cursor = event.id;
+          // The job may be gone at the next look, and would then end a second time.
+          if (isLast(event)) return;
+        }
+        if (found.page.hasMore) continue;
+        if (isTerminal(found.job.state)) return;
+        await watcher.wait(this.#pollMs, { signal });
+      }
+    } finally {
+      this.#remove(jobId, watcher);
+    }
+  }
+
+  /** The job with its events behind the cursor; null when there is no such job, or no longer. */
+  async #look(
+    jobId: string,
+    cursor: string | null,
+  ): Promise<{ readonly job: TrainingJob; readonly page: Page<JobEvent> } | null> {
+    // The state is read before the events: the last event is stored with the terminal state, so it is listed now.
+    const job = await this.#jobs.find(jobId);
+    if (job === null) return null;
+    try {
+      const page = await this.#jobs.listEvents(jobId, { after: cursor, limit: pageLimit, order: "asc" });
+      return { job, page };
+    } catch (error) {
+      // Events go with their job, and a cursor is then none of them.
+      if ((await this.#jobs.find(jobId)) === null) return null;
+      throw error;
+    }
+  }
+
+  #add(jobId: string): Notifier {
+    const watcher = new Notifier(this.#clock);
+    const watchers = this.#watchers.get(jobId) ?? new Set();
+    this.#watchers.set(jobId, watchers.add(watcher));
+    return watcher;
+  }
+
+  #remove(jobId: string, watcher: Notifier): void {
+    const watchers = this.#watchers.get(jobId);
+    watchers?.delete(watcher);
+    if (watchers?.size === 0) this.#watchers.delete(jobId);
+  }
+}
+
+function isLast({ type }: JobEvent): boolean {
+  return type === "training_ended" || type === "training_failed";
+}
+
+/** What ends a stream whose job is deleted with its model, which takes the job's own last event along. */
+function deletedEvent(jobId: string): JobEvent {
+  return {
+    id: `${jobId}:deleted`,
+    type: "training_failed",
+    data: { error_message: "The job was deleted, with its model." },
+  };
+}

@@ -1,0 +1,368 @@
+// The queue of durable work: takes jobs in, runs them one after the other, brings them back after a crash. Knows
+// nothing of training; what an attempt does is up to the runner.
+import {
+  isTerminal,
+  type IdempotencyKey,
+  type JobCreation,
+  type JobDraft,
+  type JobEvent,
+  type TrainingJob,
+} from "../../base/domain/job.ts";
+import { newUuid7 } from "../../base/domain/ids.ts";
+import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import { allItems } from "../../base/domain/page.ts";
+import type { Announcements } from "../../base/domain/servers/announcements.ts";
+import { notFound, ServiceError } from "../../base/domain/service-error.ts";
+import { requireTrainerFor } from "../../base/domain/trainer/profile.ts";
+import { Attempt } from "./attempt.ts";
+import type { AttemptDependencies } from "./attempt-dependencies.ts";
+import { backoffMs } from "./ending.ts";
+import { EventWatch } from "./event-watch.ts";
+import { newJob } from "./new-job.ts";
+import { Notifier } from "./notifier.ts";
+import { requireRepeatable } from "./replay.ts";
+import type { ServerLease } from "./server-lease.ts";
+import { heartbeatMs, type JobSettings } from "./settings.ts";
+
+interface RunningAttempt {
+  readonly attempt: Attempt;
+  /** Resolves when it is settled and forgotten; never rejects. */
+  readonly over: Promise<void>;
+}
+
+export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
+  /** Whom this queue's jobs are claimed for. */
+  readonly lease: Pick<ServerLease, "id">;
+  /** What other servers do to jobs; what is not announced is found by looking. */
+  readonly announcements: Announcements;
+}
+
+export class JobQueue implements Service {
+  readonly #dependencies: QueueDependencies;
+  readonly #settings: JobSettings;
+  readonly #events: EventWatch;
+  /** By job. */
+  readonly #attempts = new Map<string, RunningAttempt>();
+  /** One for each loop that runs jobs. */
+  readonly #notifiers: readonly Notifier[];
+  readonly #life = serviceOf("job queue", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
+  /** Claims under way; what each takes is among the attempts when it resolves. */
+  readonly #takings = new Set<Promise<unknown>>();
+  /** By job, how often in a row it met an obstacle. */
+  readonly #waitCounts = new Map<string, number>();
+  /** No job is claimed while it is looked which ones this server runs. */
+  #rescuing: Promise<unknown> = Promise.resolve();
+  #loops: Promise<unknown> | null = null;
+  #endListening: () => void = () => undefined;
+  /** Why no job could be claimed the last time, for people; null when one could, or there was none. */
+  #claimFault: string | null = null;
+
+  constructor(dependencies: QueueDependencies, settings: JobSettings) {
+    this.#dependencies = dependencies;
+    this.#settings = settings;
+    this.#events = new EventWatch(dependencies.jobs, dependencies.clock, settings.eventPollMs);
+    this.#notifiers = Array.from({ length: settings.concurrency }, () => new Notifier(dependencies.clock));
+  }
+
+  /** Takes up what servers left that have no lease any more, then begins to run jobs. */
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  /** Parks the running jobs: they are queued again, as if not tried. Resolves when all are. */
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  /**
+   * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency, limit and errors.
+   * Works also before `start` and after `stop`: the next queue that starts runs the job.
+   *
+   * @throws ServiceError `invalid` when the runner's trainer cannot do it
+   */
+  async submit(
+    job: JobDraft,
+    lines: Iterable<string>,
+    idempotency: IdempotencyKey | null,
+    more: Pick<JobCreation, "outlines" | "feedback" | "keyId"> = {},
+  ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const { queuedMax, queuedPerEntityMax } = this.#settings;
+    await this.#requireTrainer(job);
+    const creation = { queuedMax, queuedPerEntityMax, ...more };
+    const created = await this.#dependencies.jobs.create(job, lines, idempotency, creation);
+    this.#wake();
+    return created;
+  }
+
+  /** A replay is asked for itself; what else would start from the newest version may find another one by then. */
+  async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
+    const { models, runner } = this.#dependencies;
+    const newest = replayOf === null ? await models.newestVersion(modelId) : null;
+    if (newest !== null) requireTrainerFor(runner.trainer, task, newest);
+    const model = await models.find(modelId);
+    if (model !== null) runner.requireTrainable?.(model.baseModel);
+  }
+
+  /**
+   * Stores a job that repeats one that succeeded, to compare what it gives with the version that it made.
+   *
+   * @throws ServiceError `conflict` with the reason why it cannot be repeated, `overloaded` as {@link submit}
+   */
+  async replay(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
+    const { models, clock } = this.#dependencies;
+    const { id: replayOf, modelId, task, configNotApplied } = job;
+    const model = await models.find(modelId);
+    if (model === null) throw notFound("model", modelId);
+    await requireRepeatable(this.#dependencies, this.#settings, { job, model });
+    const id = newUuid7(clock);
+    const identity = { id, modelId, task, configNotApplied, createdAt: clock.now(), replayOf, ...by };
+    return (await this.submit(newJob(identity), [], null)).id;
+  }
+
+  /**
+   * Stores a job that does again what one was to do that failed or was cancelled, from the model's newest version by then.
+   * Asked again, it is the same job, until that one has failed too.
+   *
+   * @throws ServiceError `conflict` where there is nothing to try again, or another job trains on its feedback by now,
+   *   `overloaded` as {@link submit}
+   */
+  async retry(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
+    const { jobs, clock } = this.#dependencies;
+    const key = (id: string): IdempotencyKey => ({ keyId: "retry", key: id, bodyHash: "" });
+    let last = job;
+    for (let id = await jobs.findCreated(key(last.id)); id !== null; id = await jobs.findCreated(key(id))) {
+      const retried = await jobs.find(id);
+      if (retried === null) break;
+      last = retried;
+    }
+    if (last !== job && last.state !== "failed" && last.state !== "cancelled") return last.id;
+    requireRetriable(last);
+    const { modelId, task, configNotApplied } = last;
+    const identity = { id: newUuid7(clock), modelId, task, configNotApplied, createdAt: clock.now(), ...by };
+    const retry = newJob({ ...identity, retryOf: last.retryOf ?? last.id });
+    return (await this.submit(retry, [], key(last.id))).id;
+  }
+
+  /**
+   * Cancels a queued job at once and interrupts a running one; one that has ended stays as it is.
+   *
+   * @returns the job after; a running one is `cancelled` soon after
+   * @throws ServiceError `not_found`
+   */
+  async cancel(id: string): Promise<TrainingJob> {
+    await this.#cancel(id);
+    const job = await this.#dependencies.jobs.find(id);
+    if (job === null) throw notFound("training job", id);
+    return job;
+  }
+
+  /**
+   * Cancels every job of a model that is to be deleted, and removes what attempts kept of them, since nobody knows of it any
+   * more once the jobs are gone. Resolves when none of them runs here.
+   */
+  async cancelAll(modelId: string): Promise<void> {
+    const filter = { entity: null, modelId, kind: null, state: null };
+    for await (const { id, state } of allItems((page) => this.#dependencies.jobs.list(filter, page))) {
+      if (isTerminal(state)) continue;
+      await this.#cancel(id);
+      await this.#attempts.get(id)?.over;
+      // It may have been a server's that died, or have gone back to the queue instead.
+      await this.#discardWork(id);
+    }
+  }
+
+  /** A job that is gone is no error. */
+  async #cancel(id: string): Promise<void> {
+    const { jobs, clock } = this.#dependencies;
+    const state = await jobs.requestCancel(id, clock.now());
+    if (state === "running") {
+      // It may have been claimed just now.
+      await Promise.all(this.#takings);
+      this.#attempts.get(id)?.attempt.interrupt("cancel");
+    }
+    if (state === "cancelled" && !this.#attempts.has(id)) await this.#discardWork(id);
+    // A job that waited may have held back others of its model.
+    if (state !== null && isTerminal(state)) this.#wake();
+    this.#events.emit(id);
+  }
+
+  /** What attempts kept; what cannot be removed now is removed at the next start. */
+  async #discardWork(id: string): Promise<void> {
+    const { runner, logger } = this.#dependencies;
+    await runner
+      .discardWork(id)
+      .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
+  }
+
+  /**
+   * The job's events from the first after `after` on, as they come; ends after the terminal event, which is `training_failed`
+   * where the job is deleted meanwhile, or quietly when the signal aborts.
+   *
+   * @throws ServiceError `not_found`, or `invalid` when `after` is no event of the job
+   */
+  watchEvents(
+    jobId: string,
+    { after, signal }: { readonly after: string | null; readonly signal: AbortSignal },
+  ): AsyncIterable<JobEvent> {
+    return this.#events.watch(jobId, after, signal);
+  }
+
+  /** How many attempts at a job may be lost, each in its way, before it fails. */
+  get limits(): Pick<JobSettings, "attemptsMax" | "startsMax"> {
+    return this.#settings;
+  }
+
+  /** What runs and who watches at this moment. */
+  status(): {
+    readonly runningCount: number;
+    readonly runningCountMax: number;
+    readonly watcherCount: number;
+    /** Why no job can be taken up, for people. */
+    readonly claimFault: string | null;
+  } {
+    return {
+      runningCount: this.#attempts.size,
+      runningCountMax: this.#settings.concurrency,
+      watcherCount: this.#events.watcherCount,
+      claimFault: this.#claimFault,
+    };
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    await this.#rescue();
+    this.#listen();
+    this.#loops = Promise.all([
+      ...this.#notifiers.map((notifier) => this.#work(notifier, signal)),
+      this.#watchOthers(signal),
+    ]);
+  }
+
+  #listen(): void {
+    const { announcements, logger } = this.#dependencies;
+    const look = async (id: string | null): Promise<void> => {
+      for (const [jobId, { attempt }] of this.#attempts)
+        if (id === null || id === jobId) await attempt.look();
+    };
+    const ends = [
+      announcements.listen("job-queued", () => this.#wake()),
+      announcements.listen("job-cancelled", (id) => {
+        look(id).catch((error: unknown) =>
+          logger.warn({ err: error }, "what was announced of a job could not be looked at; it is later"),
+        );
+      }),
+    ];
+    this.#endListening = () => ends.forEach((end) => end());
+  }
+
+  async #stop(): Promise<void> {
+    this.#endListening();
+    for (const { attempt } of this.#attempts.values()) attempt.interrupt("park");
+    await this.#loops;
+  }
+
+  async #work(notifier: Notifier, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const taking = this.#take(signal);
+      this.#takings.add(taking);
+      const taken = await taking;
+      this.#takings.delete(taking);
+      if (taken === null) await notifier.wait(this.#settings.pollMs, { signal });
+      else await taken.over;
+    }
+  }
+
+  /** Claims a job and begins an attempt at it; null when there is none to claim. */
+  async #take(signal: AbortSignal): Promise<RunningAttempt | null> {
+    await this.#rescuing;
+    const owner = this.#dependencies.lease.id;
+    const job = await this.#claim(owner);
+    if (job === null) return null;
+    const { id } = job;
+    const attempt = new Attempt({ ...this.#dependencies, owner }, this.#settings, job, {
+      waitCount: this.#waitCounts.get(id) ?? 0,
+      onEvent: () => this.#events.emit(id),
+    });
+    if (signal.aborted) attempt.interrupt("park");
+    const earlier = this.#attempts.get(id);
+    earlier?.attempt.interrupt("lost");
+    const taken = { attempt, over: this.#run(id, attempt, earlier?.over) };
+    this.#attempts.set(id, taken);
+    return taken;
+  }
+
+  /** Two attempts at a job never run side by side: this one waits for an earlier one that lost it. */
+  async #run(id: string, attempt: Attempt, earlierOver: Promise<void> | undefined): Promise<void> {
+    await earlierOver;
+    const ending = await attempt.run();
+    if (ending === "wait") this.#waitCounts.set(id, (this.#waitCounts.get(id) ?? 0) + 1);
+    else this.#waitCounts.delete(id);
+    if (this.#attempts.get(id)?.attempt === attempt) this.#attempts.delete(id);
+    this.#wake();
+  }
+
+  async #claim(owner: string): Promise<TrainingJob | null> {
+    const { jobs, clock, logger } = this.#dependencies;
+    try {
+      const job = await jobs.claim(owner, clock.now());
+      this.#claimFault = null;
+      return job;
+    } catch (error) {
+      this.#claimFault = error instanceof ServiceError ? error.message : "The server's log says why.";
+      logger.error({ err: error }, "no job could be claimed; trying again");
+      return null;
+    }
+  }
+
+  async #watchOthers(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#dependencies;
+    const notifier = new Notifier(clock);
+    while (!signal.aborted) {
+      await notifier.wait(heartbeatMs(this.#settings), { signal });
+      if (signal.aborted) return;
+      try {
+        for (const { attempt } of this.#attempts.values()) await attempt.look();
+        await this.#rescue();
+      } catch (error) {
+        logger.error({ err: error }, "what others do to jobs could not be looked at; trying again");
+      }
+    }
+  }
+
+  /** Queues again what other servers left, and what is this one's in the store though nobody runs it here. */
+  async #rescue(): Promise<void> {
+    const { jobs, clock, lease, logger } = this.#dependencies;
+    const taken = Promise.all(this.#takings);
+    const rescue = async (): Promise<readonly string[]> => {
+      await taken;
+      const runs = { owner: lease.id, ids: [...this.#attempts.keys()] };
+      return jobs.rescue({ ...this.#backoff(clock.now()), runs });
+    };
+    const rescuing = rescue();
+    this.#rescuing = rescuing.catch(() => undefined);
+    const jobIds = await rescuing;
+    if (jobIds.length > 0) logger.warn({ jobIds }, "jobs that nobody ran any more are queued again");
+    if (jobIds.length > 0) this.#wake();
+  }
+
+  /** A job is tried again at once after one server died while it ran, and later and later after several. */
+  #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
+    const waitMs = (restartCount: number): number =>
+      restartCount < 2 ? 0 : backoffMs(restartCount - 2, this.#settings);
+    return { at, notBefore: (restartCount) => new Date(at.getTime() + waitMs(restartCount)) };
+  }
+
+  #wake(): void {
+    for (const notifier of this.#notifiers) notifier.notify();
+  }
+}
+
+function requireRetriable({ state, replayOf }: TrainingJob): void {
+  const refused = (reason: string): ServiceError =>
+    new ServiceError({ code: "conflict", message: `This job cannot be tried again. ${reason}` });
+  if (replayOf !== null) throw refused(`It is a replay; replay ${replayOf} once more.`);
+  if (state === "failed" || state === "cancelled") return;
+  throw refused(`Only a job that failed or was cancelled can be; it is ${state}.`);
+}

@@ -1,0 +1,132 @@
+// Which jobs can be repeated, and what has to be repeated with them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JobRunner } from "../../base/domain/job.ts";
+import { notFound, ServiceError } from "../../base/domain/service-error.ts";
+import {
+  moment,
+  sampleCounts,
+  sampleJob,
+  samplePins,
+  sampleVersion,
+  storeModel,
+  storeServer,
+} from "../../store/storage/contract/storage-under-test.ts";
+import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { embeddedProfile } from "../training/embedded/profile.ts";
+import { planReplay } from "./replay.ts";
+
+/** Model `m` with versions 1 to 4, each made by the job of its number from the one before. */
+class Bench {
+  readonly database = memoryStorage()();
+  trainer: JobRunner["trainer"] = embeddedProfile;
+  runner: Pick<JobRunner, "pinsFor"> = { pinsFor: async () => samplePins };
+
+  static async open(): Promise<Bench> {
+    const bench = new Bench();
+    await storeModel(bench.database.models, "m");
+    await storeServer(bench.database.servers);
+    for (const step of [1, 2, 3, 4]) await bench.publish(step);
+    return bench;
+  }
+
+  /** Only the newest version keeps its optimizer's state. */
+  async publish(step: number, pins: Partial<typeof samplePins> = {}): Promise<void> {
+    const { jobs, models } = this.database;
+    const id = `${step}`;
+    await jobs.create(sampleJob(id, "m"), [], null);
+    await jobs.claim("server", moment(0));
+    const hasTrainerState = step > 1;
+    await jobs.pin(id, "server", {
+      ...samplePins,
+      startStep: step - 1,
+      resultStep: step,
+      hasTrainerState,
+      ...pins,
+    });
+    const version = sampleVersion("m", step, { jobId: id, trainerState: `state ${step}` });
+    await jobs.succeed(id, { owner: "server", version, counts: sampleCounts, at: moment(1), data: {} });
+    await models.dropTrainerStates("m", await models.oldTrainerStates("m", 1));
+  }
+
+  /** The jobs that are repeated, in order, and the version that the last one is compared with. */
+  async plan(jobId: string, replayJobsMax = 16): Promise<readonly unknown[]> {
+    const { jobs, models } = this.database;
+    const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "", dataRemovedAt: null };
+    const model = (await models.find("m")) ?? assert.fail("there is a model");
+    const dependencies = { jobs, models, runner: { ...unused, ...this.runner, trainer: this.trainer } };
+    const plan = await planReplay(dependencies, { replayJobsMax }, { job, model });
+    assert.equal(plan.job, job);
+    const earlier = plan.replay?.earlier.map((run) => run.job.id) ?? [];
+    return [...earlier, plan.pins.resultStep, plan.replay?.version.step];
+  }
+}
+
+const unused = {
+  run: () => assert.fail("nothing runs"),
+  keep: () => assert.fail("nothing is kept"),
+  discard: () => assert.fail("nothing is discarded"),
+  discardWork: () => assert.fail("nothing is discarded"),
+  discardState: () => assert.fail("nothing is discarded"),
+};
+
+function refused(reason: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof ServiceError && error.code === "conflict", String(error));
+    assert.match(error.message, /^This job cannot be replayed\. /);
+    assert.match(error.message, reason);
+    return true;
+  };
+}
+
+test("a job is repeated alone from the base model, and else with those whose optimizer it went on with", async () => {
+  const bench = await Bench.open();
+  assert.deepEqual(await bench.plan("1"), [1, 1]);
+  assert.deepEqual(await bench.plan("4"), ["1", "2", "3", 4, 4]);
+  await assert.rejects(bench.plan("4", 2), refused(/more than 2 jobs .* are not kept\./));
+  assert.deepEqual(await bench.plan("4", 3), ["1", "2", "3", 4, 4]);
+  await bench.publish(5, { hasTrainerState: false });
+  assert.deepEqual(await bench.plan("5"), [5, 5]);
+});
+
+test("what is gone, or is another by now, is named", async () => {
+  const bench = await Bench.open();
+  const { jobs, models } = bench.database;
+  await assert.rejects(bench.plan("none"), refused(/is gone/));
+  await jobs.create(sampleJob("queued", "m"), [], null);
+  await assert.rejects(bench.plan("queued"), refused(/it is queued/));
+  await jobs.create(sampleJob("other", "m", { replayOf: "1" }), [], null);
+  await assert.rejects(bench.plan("other"), refused(/replay 1, which it repeated/));
+  await models.deleteVersions("m", [2]);
+  await assert.rejects(bench.plan("2"), refused(/Version 2, which it made, was deleted/));
+  await assert.rejects(bench.plan("3"), refused(/Version 2, which it started from, was deleted/));
+  await assert.rejects(bench.plan("4"), refused(/Version 2, which it started from, was deleted/));
+});
+
+test("another build or base model, and other settings of a job that is repeated too, are named", async () => {
+  const bench = await Bench.open();
+  bench.runner = { pinsFor: async () => ({ ...samplePins, trainerBuild: "newer" }) };
+  await assert.rejects(bench.plan("1"), refused(/made by .*, and this server trains with newer/));
+  bench.runner = { pinsFor: async () => ({ ...samplePins, baseHash: "other" }) };
+  await assert.rejects(bench.plan("1"), refused(/other files of the base model tiny/));
+  bench.runner = { pinsFor: async () => samplePins };
+  await bench.publish(5, { settings: { batchTokens: 3 } });
+  await assert.rejects(
+    bench.plan("5"),
+    refused(
+      /Version 5 was trained with other settings than version 1, .*: training\.batchTokens 3, there null, training\.threads null, there 2/,
+    ),
+  );
+  const missing = notFound("base model", "tiny");
+  bench.runner = { pinsFor: () => Promise.reject(missing) };
+  await assert.rejects(bench.plan("1"), missing);
+});
+
+test("refuses where the trainer does not give the same bytes again", async () => {
+  const bench = await Bench.open();
+  bench.trainer = { ...embeddedProfile, name: "remote", isRepeatable: false };
+  await assert.rejects(
+    bench.plan("4"),
+    refused(/The trainer of this server, remote, does not give the same bytes/),
+  );
+});

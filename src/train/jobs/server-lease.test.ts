@@ -1,0 +1,139 @@
+// A server's lease on the store in memory, with a clock that the test moves.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
+import type { ServerStore } from "../../base/domain/servers/server-store.ts";
+import { checkService } from "../../base/domain/testing/check-service.ts";
+import { openPostgres } from "../../store/storage/postgres/postgres-dialect.ts";
+import { openStores } from "../../store/storage/stores.ts";
+import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { createPostgres, withoutPostgres } from "../../store/storage/testing/postgres-databases.ts";
+import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
+import { ServerLease } from "./server-lease.ts";
+import { jobSettingsWith } from "./settings.ts";
+
+/** @param reached what of the store a server reaches whose leases `newLease` makes */
+function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
+  const clock = new FakeClock();
+  const { servers } = memoryStorage()();
+  const newLease = (artifacts = "shared"): ServerLease => {
+    const base = { baseModels: ["tiny"], artifacts, clock, logger: silentLogger };
+    const lease = new ServerLease({ ...base, servers: reached(servers) }, jobSettingsWith());
+    t.after(() => lease.stop());
+    return lease;
+  };
+  /** Whether a server of this id has a lease, once those that ran out are ended. */
+  const isLive = async (id: string): Promise<boolean> => {
+    const now = clock.now().getTime();
+    await servers.deleteExpired({ before: new Date(now), after: new Date(now + 120_000) });
+    return servers.renew(id, new Date(now + 60_000));
+  };
+  return { clock, newLease, isLive };
+}
+
+checkService({
+  name: "server's lease",
+  make: async (t) => {
+    const { clock, newLease } = open(t);
+    return { service: newLease(), upCount: async () => clock.sleepingCount };
+  },
+  failing: null,
+});
+
+test("a lease is kept while its server runs, also when the clock steps, and given back with its stop", async (t) => {
+  const { clock, newLease, isLive } = open(t);
+  const [lease, other] = [newLease(), newLease()];
+  await lease.start();
+  await other.start();
+  const { id } = lease;
+  assert.notEqual(id, other.id);
+  for (const stepMs of [0, 86_400_000, -86_400_000]) {
+    clock.step(stepMs);
+    await clock.advance(600_000);
+    assert.equal(lease.id, id, `after a step of ${stepMs} ms`);
+  }
+  await lease.stop();
+  assert.equal(await isLive(id), false);
+  assert.equal(await isLive(other.id), true);
+});
+
+test("a server that keeps its artifacts elsewhere than one that runs does not start", async (t) => {
+  const { newLease, isLive } = open(t);
+  const lease = newLease();
+  await lease.start();
+  const stranger = newLease("elsewhere");
+  await assert.rejects(stranger.start(), { code: "conflict", message: /one folder \(HONE_BLOBS\)/ });
+  assert.deepEqual([await isLive(lease.id), await isLive(stranger.id)], [true, false]);
+  await lease.stop();
+  await newLease("elsewhere").start();
+});
+
+test("a server that is not heard from loses its lease, and goes on under another id when it is back", async (t) => {
+  let isCutOff = false;
+  const { clock, newLease, isLive } = open(t, (servers) => ({
+    ...servers,
+    renew: (...args) => (isCutOff ? Promise.reject(new Error("no way there")) : servers.renew(...args)),
+  }));
+  const lease = newLease();
+  await lease.start();
+  const { id } = lease;
+  isCutOff = true;
+  await clock.advance(45_000);
+  assert.equal(await isLive(id), true);
+  await clock.advance(75_000);
+  assert.equal(await isLive(id), false);
+  isCutOff = false;
+  await clock.advance(15_000);
+  assert.notEqual(lease.id, id);
+  assert.equal(await isLive(lease.id), true);
+});
+
+test("a server starts without a lease that cannot be written yet, and gets it when it can", async (t) => {
+  let isFull = true;
+  const { clock, newLease, isLive } = open(t, (servers) => ({
+    ...servers,
+    create: (...args) => (isFull ? Promise.reject(new Error("The disk is full.")) : servers.create(...args)),
+  }));
+  const lease = newLease();
+  await lease.start();
+  isFull = false;
+  await clock.advance(15_000);
+  assert.equal(await isLive(lease.id), true);
+});
+
+test(
+  "servers on one PostgreSQL whose clocks are ten minutes off take nothing from each other, and say so",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { url, drop } = await createPostgres();
+    t.after(drop);
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void said.push(message) };
+    const start = async (aheadMs: number) => {
+      const own = new FakeClock(new Date(Date.now() + aheadMs));
+      const stores = await openStores(openPostgres({ url, connections: 1 }), own);
+      t.after(() => stores.close());
+      const { servers, clock } = stores;
+      const base = { servers, baseModels: ["tiny"], artifacts: "shared", clock, logger };
+      const lease = new ServerLease(base, jobSettingsWith());
+      await lease.start();
+      t.after(() => lease.stop());
+      return { own, lease, servers };
+    };
+    const all = [await start(0), await start(600_000), await start(-600_000)];
+    assert.equal(said.filter((message) => message.includes("clock")).length, 2);
+    const ids = all.map(({ lease }) => lease.id);
+    // A sign of life of each: it renews its own lease and ends those that ran out.
+    for (let sign = 1; sign <= 3; sign++)
+      for (const { own } of all) {
+        await own.advance(15_000);
+        while (own.sleepingCount === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    assert.deepEqual(
+      all.map(({ lease }) => lease.id),
+      ids,
+      "none has lost its lease",
+    );
+    for (const id of ids) assert.equal(await all[0].servers.has(id), true);
+  },
+);

@@ -1,0 +1,84 @@
+// A recorded answer with its reward as a trajectory: what a client sends that kept the choice it was answered.
+import { callReference } from "../../../base/domain/recordings/call-reference.ts";
+import type {
+  RecordedChoice,
+  RecordedCompletion,
+  RecordedPrompt,
+} from "../../../base/domain/recordings/recorded-completion.ts";
+import type { ChoiceRecord, JsonObject, MessageRecord, Trajectory } from "../../../base/domain/trajectory.ts";
+import type { PlannedAnswer } from "./judge-answers.ts";
+
+/**
+ * One that is compared with only has no choice: its reward counts for the group's mean, and none of its tokens train.
+ *
+ * @returns null where the recording holds no such answer
+ */
+export function recordedTrajectory(
+  completion: RecordedCompletion,
+  { choice: index, reward, peopleCount, use }: PlannedAnswer,
+): Trajectory | null {
+  const { content, step, startedAt } = completion;
+  const choice = content?.choices[index];
+  if (content === null || choice === undefined) return null;
+  const messages = messagesOf(content.prompt);
+  return {
+    messagesAndChoices:
+      use === "trained"
+        ? [...messages, choiceRecord(choice, index, content.promptTokenIds)]
+        : asked(messages),
+    tools: content.prompt.kind === "conversation" ? content.prompt.tools : null,
+    additionalHistories: [],
+    reward,
+    initialPolicyVersion: step,
+    finalPolicyVersion: step,
+    metrics: { people: peopleCount },
+    metadata: { call: callReference(completion, index), use },
+    logs: [],
+    startTime: startedAt.toISOString(),
+    extra: {},
+  };
+}
+
+/** What was asked, as messages. */
+export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
+  if (prompt.kind === "conversation") return prompt.messages;
+  return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
+}
+
+/** Without the assistant's messages, which train where there is no choice. */
+function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
+  return messages.filter(({ role }) => role !== "assistant");
+}
+
+/** As the chat endpoint answers it, with its tokens by their ids. */
+export function choiceRecord(
+  { text, reasoning, toolCalls, finish, tokenIds, logprobs }: RecordedChoice,
+  index: number,
+  promptTokenIds: readonly number[],
+): ChoiceRecord {
+  const calls = toolCalls.map(({ id, name, argumentsText }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: argumentsText },
+  }));
+  const message: JsonObject = {
+    role: "assistant",
+    content: text,
+    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  const content = logprobs?.map(({ logprob, bytes }, token) => ({
+    token: `token_id:${tokenIds[token]}`,
+    logprob,
+    bytes,
+    top_logprobs: [],
+  }));
+  return {
+    index,
+    finish_reason: finish.reason,
+    message,
+    logprobs: content === undefined ? null : { content },
+    prompt_token_ids: promptTokenIds,
+    token_ids: tokenIds,
+  };
+}

@@ -1,0 +1,87 @@
+// A preference job of the feedback there is, when somebody asks for one: what it would be made of, and making it.
+import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
+import { newUuid7 } from "../../../base/domain/ids.ts";
+import type { JobDraft } from "../../../base/domain/job.ts";
+import type { TrainedModel } from "../../../base/domain/model.ts";
+import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";
+import { newJob } from "../../jobs/new-job.ts";
+import { type FeedbackJobDependencies, readFeedback } from "../feedback-jobs.ts";
+import { gather, type Gathered, oldestStep } from "../gather-feedback.ts";
+import type { LeftOut } from "../groups/judge-answers.ts";
+import { type FeedbackSpan, preferenceCondition } from "../rule-condition.ts";
+import type { SubmitJob } from "../standing/train-on.ts";
+import { planPreferences, type PreferencePlan } from "./plan-preferences.ts";
+import { type PreferenceLines, writePreferences } from "./preference-lines.ts";
+
+export interface PreferenceJobRequest extends FeedbackSpan {
+  readonly model: TrainedModel;
+  readonly order: PreferenceOrder;
+  readonly filter: Condition;
+  /** How many versions older than the newest an answer's may be; null for any. */
+  readonly versionAgeMax: number | null;
+  readonly preferencesMax: number;
+}
+
+/** What a job trains on, and what it does not. */
+export interface PreferenceJobPlan {
+  readonly gathered: Gathered<PreferencePlan>;
+  readonly written: PreferenceLines;
+  readonly leftOut: readonly LeftOut[];
+  /** Records that were read. */
+  readonly feedbackCount: number;
+}
+
+/**
+ * Reads feedback and recordings, whether or not a job is made: what it trains on is known only by these.
+ *
+ * @throws ServiceError `unsupported` where more feedback is asked for than one request may look at
+ */
+export async function planPreferenceJob(
+  dependencies: FeedbackJobDependencies,
+  { model, order, filter, versionAgeMax, preferencesMax, ...span }: PreferenceJobRequest,
+): Promise<PreferenceJobPlan> {
+  const projectId = `${model.entity}/${model.project}`;
+  const records = await readFeedback(dependencies, projectId, preferenceCondition(order, filter, span));
+  const newest = await dependencies.models.newestVersion(model.id);
+  const gathered = await gather(
+    dependencies,
+    {
+      rule: order.rule ?? { terms: [] },
+      model: { id: model.id, projectId },
+      records,
+      stepMin: oldestStep(newest?.step ?? 0, versionAgeMax),
+    },
+    (input) => planPreferences(input, order),
+  );
+  const limits = { preferencesMax, bytesMax: dependencies.settings.jobBytesMax };
+  const { preferences, leftOut } = gathered.plan;
+  const written = await writePreferences(dependencies.completions, preferences, gathered, limits);
+  return {
+    gathered,
+    written,
+    leftOut: [...leftOut, ...written.leftOut],
+    feedbackCount: records.length,
+  };
+}
+
+/**
+ * Makes the job of a plan.
+ *
+ * @returns its id; null where there is nothing to train on
+ * @throws ServiceError as {@link JobQueue.submit}; `conflict` where other jobs took some of it meanwhile
+ */
+export async function createPreferenceJob(
+  { clock }: Pick<FeedbackJobDependencies, "clock">,
+  { gathered, written: { lines, sources } }: Pick<PreferenceJobPlan, "gathered" | "written">,
+  identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
+  submit: SubmitJob,
+): Promise<string | null> {
+  if (lines.length === 0) return null;
+  const job = newJob({
+    id: newUuid7(clock),
+    modelId: gathered.model.id,
+    createdAt: clock.now(),
+    ...identity,
+  });
+  return (await submit(job, lines, { feedback: { sources, standing: null } })).id;
+}

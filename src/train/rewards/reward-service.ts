@@ -1,0 +1,227 @@
+// Reward rules and what is trained by them, as the rest of the server works with them: found for a caller, changed, asked how
+// far they are, and carried out. Knows nothing of HTTP.
+import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid7 } from "../../base/domain/ids.ts";
+import { isTerminal, type JobDraft, type JobStore } from "../../base/domain/job.ts";
+import type { ModelStore, ModelVersion, TrainedModel } from "../../base/domain/model.ts";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
+import { parseProjectId } from "../../base/domain/project.ts";
+import type { FeedbackOutcome } from "../../base/domain/rewards/feedback-outcome.ts";
+import type { PreferenceOutcome } from "../../base/domain/rewards/preference-outcome.ts";
+import type {
+  RuleFilter,
+  RuleStore,
+  StandingProgress,
+  StoredRule,
+} from "../../base/domain/rewards/stored-rule.ts";
+import type { ListedSource, TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
+import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import {
+  createFeedbackJob,
+  type FeedbackJobDependencies,
+  type FeedbackJobPlan,
+  type FeedbackJobRequest,
+  planFeedbackJob,
+} from "./feedback-jobs.ts";
+import { readTexts } from "./answer-texts.ts";
+import { outcomeOf } from "./outcome.ts";
+import {
+  createPreferenceJob,
+  planPreferenceJob,
+  type PreferenceJobRequest,
+} from "./preferences/preference-jobs.ts";
+import { preferenceOutcomeOf } from "./preferences/preference-outcome.ts";
+import type { RewardSettings } from "./settings.ts";
+import { dayMs, type StandingState, standingState } from "./standing/standing-state.ts";
+import type { SubmitJob } from "./standing/train-on.ts";
+
+export interface RewardDependencies extends FeedbackJobDependencies {
+  readonly rules: RuleStore;
+  readonly sources: TrainingSourceStore;
+  readonly jobs: Pick<JobStore, "find">;
+  readonly models: Pick<ModelStore, "newestVersion" | "find">;
+  readonly clock: Clock;
+  readonly settings: RewardSettings;
+}
+
+/** What of a rule its owner says. */
+export type RuleContent = Pick<StoredRule, "name" | "rule" | "standing">;
+
+/** What a standing rule is about, with how far it is. */
+export interface RuleState extends StandingState {
+  readonly progress: StandingProgress;
+}
+
+export class RewardService {
+  readonly #dependencies: RewardDependencies;
+
+  constructor(dependencies: RewardDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** @throws ServiceError at the fields of a rule: `invalid`, `forbidden`, `not_found` for its model, `conflict` for its name */
+  async create(
+    place: Pick<StoredRule, "entity" | "project">,
+    content: RuleContent,
+    caller: Caller,
+  ): Promise<StoredRule> {
+    const { rules, clock, settings } = this.#dependencies;
+    const projectId = `${place.entity}/${place.project}`;
+    if (parseProjectId(projectId) === null) {
+      const message = `${quoted(projectId)} is no project; it must be <entity>/<project>.`;
+      throw new ServiceError({
+        code: "invalid",
+        faults: [{ location: ["project"], message, type: "value_error" }],
+      });
+    }
+    const field = caller.entity === place.entity ? "project" : "entity";
+    refuseOtherOwner(caller, place, `The project ${quoted(projectId)}`, field);
+    await this.#checkStanding(place, content);
+    const now = clock.now();
+    const rule = {
+      id: newUuid7(clock),
+      ...place,
+      ...content,
+      isPaused: false,
+      createdAt: now,
+      updatedAt: now,
+    };
+    await rules.create(rule, { countMax: settings.rulesPerProject });
+    return rule;
+  }
+
+  /** @throws ServiceError `not_found`, also for another entity's */
+  async find(id: string, caller: Caller): Promise<StoredRule> {
+    const rule = await this.#dependencies.rules.find(id.toLowerCase());
+    if (rule === null || !mayReach(caller, rule)) throw notFound("reward rule", id);
+    return rule;
+  }
+
+  /** @throws ServiceError `not_found` for a rule of another project: what it reads is not about this one's answers */
+  requireProject({ id, entity, project }: StoredRule, projectId: string): void {
+    if (`${entity}/${project}` !== projectId) throw notFound(`reward rule of ${projectId}`, id);
+  }
+
+  /** Those that the caller may reach. */
+  list(filter: RuleFilter, page: PageRequest, caller: Caller): Promise<Page<StoredRule>> {
+    const reach = reachOf(caller);
+    const entity = reach?.entity ?? filter.entity;
+    const project = reach?.project ?? filter.project;
+    const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
+    if (isElsewhere) return Promise.resolve({ items: [], hasMore: false });
+    return this.#dependencies.rules.list({ ...filter, entity, project }, page);
+  }
+
+  /** @throws ServiceError as {@link create} and {@link find} */
+  async change(id: string, content: RuleContent, caller: Caller): Promise<StoredRule> {
+    const before = await this.find(id, caller);
+    await this.#checkStanding(before, content);
+    const changed = { ...content, updatedAt: this.#dependencies.clock.now() };
+    return found(await this.#dependencies.rules.replace(before.id, changed), id);
+  }
+
+  /** @throws ServiceError `not_found`; `conflict` for one that does not train by itself */
+  async setPaused(id: string, isPaused: boolean, caller: Caller): Promise<StoredRule> {
+    const rule = await this.find(id, caller);
+    if (rule.standing === null) {
+      const message = `The rule ${quoted(rule.name)} does not train by itself, so there is nothing to pause or resume.`;
+      throw new ServiceError({ code: "conflict", message });
+    }
+    return found(
+      await this.#dependencies.rules.setPaused(rule.id, isPaused, this.#dependencies.clock.now()),
+      id,
+    );
+  }
+
+  /** @throws ServiceError `not_found` */
+  async delete(id: string, caller: Caller): Promise<void> {
+    const rule = await this.find(id, caller);
+    await this.#dependencies.rules.delete(rule.id);
+  }
+
+  /** Null of one that does not train by itself. */
+  async stateOf({ id, standing: order, isPaused }: StoredRule): Promise<RuleState | null> {
+    if (order === null) return null;
+    const { rules, jobs, clock } = this.#dependencies;
+    const now = clock.now();
+    const progress = await rules.progress(id, new Date(now.getTime() - dayMs));
+    if (progress === null) return null;
+    const job = progress.lastJob === null ? null : await jobs.find(progress.lastJob.id);
+    const isTraining = job !== null && !isTerminal(job.state);
+    return { ...standingState({ order, isPaused, progress, isTraining, now }), progress };
+  }
+
+  /** What a job would train on. @throws ServiceError as {@link planFeedbackJob} */
+  async preview(request: FeedbackJobRequest): Promise<FeedbackOutcome> {
+    return this.#shown(await planFeedbackJob(this.#dependencies, request));
+  }
+
+  /**
+   * Makes a job of the feedback there is.
+   *
+   * @returns what it trains on, and its id; null where there is nothing
+   * @throws ServiceError as {@link planFeedbackJob} and {@link createFeedbackJob}
+   */
+  async train(
+    request: FeedbackJobRequest,
+    identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
+    submit: SubmitJob,
+  ): Promise<{ readonly id: string | null; readonly outcome: FeedbackOutcome }> {
+    const plan = await planFeedbackJob(this.#dependencies, request);
+    const id = await createFeedbackJob(this.#dependencies, plan, identity, submit);
+    return { id, outcome: await this.#shown(plan) };
+  }
+
+  async #shown(plan: FeedbackJobPlan): Promise<FeedbackOutcome> {
+    return outcomeOf(plan, await readTexts(this.#dependencies.completions, plan.groups, plan.gathered));
+  }
+
+  /** What a preference job would train on. @throws ServiceError as {@link planPreferenceJob} */
+  async previewPreferences(request: PreferenceJobRequest): Promise<PreferenceOutcome> {
+    return preferenceOutcomeOf(await planPreferenceJob(this.#dependencies, request));
+  }
+
+  /**
+   * Makes a preference job of the feedback there is.
+   *
+   * @returns what it trains on, and its id; null where there is nothing
+   * @throws ServiceError as {@link planPreferenceJob} and {@link createPreferenceJob}
+   */
+  async trainPreferences(
+    request: PreferenceJobRequest,
+    identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
+    submit: SubmitJob,
+  ): Promise<{ readonly id: string | null; readonly outcome: PreferenceOutcome }> {
+    const plan = await planPreferenceJob(this.#dependencies, request);
+    const id = await createPreferenceJob(this.#dependencies, plan, identity, submit);
+    return { id, outcome: preferenceOutcomeOf(plan) };
+  }
+
+  /** The feedback behind a version, in the order of its job's groups. */
+  async sourcesOf({ jobId }: ModelVersion, page: PageRequest): Promise<Page<ListedSource>> {
+    return this.#dependencies.sources.list(jobId ?? "", page);
+  }
+
+  async #checkStanding(
+    { entity, project }: Pick<StoredRule, "entity" | "project">,
+    { standing }: Pick<StoredRule, "standing">,
+  ): Promise<void> {
+    if (standing === null) return;
+    const model = await this.#dependencies.models.find(standing.modelId);
+    if (model === null || !isOfProject(model, entity, project)) {
+      const message = `${entity}/${project} has no model ${quoted(standing.modelId)}; a rule trains models of its own project.`;
+      const faults = [{ location: ["standing", "modelId"], message, type: "not_found" }];
+      throw new ServiceError({ code: "not_found", message, faults });
+    }
+  }
+}
+
+function isOfProject(model: TrainedModel, entity: string, project: string): boolean {
+  return model.entity === entity && model.project === project;
+}
+
+function found(rule: StoredRule | null, id: string): StoredRule {
+  if (rule === null) throw notFound("reward rule", id);
+  return rule;
+}

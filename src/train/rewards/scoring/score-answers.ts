@@ -1,0 +1,123 @@
+// From the feedback on the answers to one prompt to a reward of each. Pure.
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import type { PreferenceTerm, RewardRule, RewardTerm } from "../../../base/domain/rewards/reward-rule.ts";
+import { bradleyTerryStrengths, scoreOfStrength } from "./bradley-terry.ts";
+import { newestOfEach, type Opinion, personOf } from "./opinions.ts";
+import { termValue, type ValueTerm, worseReference } from "./term-value.ts";
+
+/** What a rule makes of the feedback on one answer. */
+export interface AnswerScore {
+  /** Null where no term found anything to read. */
+  readonly reward: number | null;
+  /** People whose feedback counts. */
+  readonly peopleCount: number;
+  /** The records that count, each once: of every person the newest that a term reads. */
+  readonly feedback: readonly FeedbackRecord[];
+  /** Of each term of the rule, in its order; null where it found nothing to read. */
+  readonly terms: readonly (TermScore | null)[];
+}
+
+export interface TermScore {
+  readonly value: number;
+  readonly peopleCount: number;
+}
+
+interface TermResult extends TermScore {
+  readonly feedback: readonly FeedbackRecord[];
+}
+
+/**
+ * @param answers the records on each answer
+ * @param positionOf which of the answers a reference names; null for none of them
+ * @returns a score of each answer, in their order
+ */
+export function scoreAnswers(
+  { terms }: RewardRule,
+  answers: readonly (readonly FeedbackRecord[])[],
+  positionOf: (reference: string) => number | null,
+): readonly AnswerScore[] {
+  const byTerm = terms.map((term) =>
+    term.kind === "preference"
+      ? preferred(term, answers, positionOf)
+      : answers.map((records) => valued(term, records)),
+  );
+  return answers.map((_, answer) =>
+    combined(
+      terms,
+      byTerm.map((results) => results[answer]),
+    ),
+  );
+}
+
+/** The mean of what people said. */
+function valued(term: ValueTerm, records: readonly FeedbackRecord[]): TermResult | null {
+  const opinions = records.flatMap((record): readonly Opinion<number>[] => {
+    const said = termValue(term, record);
+    return said === null ? [] : [{ record, said }];
+  });
+  const counted = newestOfEach(opinions);
+  if (counted.length === 0) return null;
+  return {
+    value: counted.reduce((sum, { said }) => sum + said, 0) / counted.length,
+    peopleCount: counted.length,
+    feedback: counted.map(({ record }) => record),
+  };
+}
+
+interface Preference {
+  readonly winner: number;
+  readonly loser: number;
+}
+
+/** Of each answer that somebody compared, how often it would be preferred to a middling one. */
+function preferred(
+  term: PreferenceTerm,
+  answers: readonly (readonly FeedbackRecord[])[],
+  positionOf: (reference: string) => number | null,
+): readonly (TermResult | null)[] {
+  const opinions = answers.flatMap((records, winner) =>
+    records.flatMap((record): readonly Opinion<Preference>[] => {
+      const reference = worseReference(term, record);
+      const loser = reference === null ? null : positionOf(reference);
+      return loser === null || loser === winner ? [] : [{ record, said: { winner, loser } }];
+    }),
+  );
+  const ofPairs = new Map<string, Opinion<Preference>[]>();
+  for (const opinion of opinions) {
+    const { winner, loser } = opinion.said;
+    const pair = `${Math.min(winner, loser)} ${Math.max(winner, loser)}`;
+    ofPairs.set(pair, [...(ofPairs.get(pair) ?? []), opinion]);
+  }
+  const counted = [...ofPairs.values()].flatMap((ofPair) => newestOfEach(ofPair));
+  const strengths = bradleyTerryStrengths(
+    counted.map(({ said }) => said),
+    answers.length,
+    term.prior,
+  );
+  return answers.map((_, answer) => {
+    const own = counted.filter(({ said }) => said.winner === answer || said.loser === answer);
+    if (own.length === 0) return null;
+    const feedback = own.map(({ record }) => record);
+    return { value: scoreOfStrength(strengths[answer]), peopleCount: countPeople(feedback), feedback };
+  });
+}
+
+function combined(terms: readonly RewardTerm[], results: readonly (TermResult | null)[]): AnswerScore {
+  let [sum, weightSum] = [0, 0];
+  results.forEach((result, index) => {
+    if (result === null) return;
+    sum += terms[index].weight * result.value;
+    weightSum += terms[index].weight;
+  });
+  const feedback = [...new Set(results.flatMap((result) => result?.feedback ?? []))];
+  return {
+    reward: weightSum === 0 ? null : sum / weightSum,
+    peopleCount: countPeople(feedback),
+    feedback,
+    terms: results.map((result) => result && { value: result.value, peopleCount: result.peopleCount }),
+  };
+}
+
+function countPeople(records: readonly FeedbackRecord[]): number {
+  return new Set(records.map(personOf)).size;
+}

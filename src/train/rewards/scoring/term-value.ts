@@ -1,0 +1,82 @@
+// What one feedback record says under a term of a rule, as a number.
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import { valueAt } from "../../../base/domain/feedback-query/values.ts";
+import {
+  type AnnotationTerm,
+  type NumberTerm,
+  type PreferenceTerm,
+  type ReactionTerm,
+  type RewardScale,
+  type RewardTable,
+  scaled,
+} from "../../../base/domain/rewards/reward-rule.ts";
+import type { Json } from "../../../base/domain/trajectory.ts";
+
+type Said = Pick<FeedbackRecord, "feedbackType" | "payload">;
+
+/** Terms that read each record by itself. */
+export type ValueTerm = ReactionTerm | NumberTerm | AnnotationTerm;
+
+/** The value of a record; null where the term does not read it. */
+export function termValue(term: ValueTerm, record: Said): number | null {
+  switch (term.kind) {
+    case "reaction":
+      return isKnownType(record.feedbackType, "reaction.1")
+        ? reactionValue(term.rewards, record.payload)
+        : null;
+    case "number":
+      return record.feedbackType === term.feedbackType
+        ? numberValue(valueAt(record.payload, term.path), term.scale)
+        : null;
+    default:
+      return annotationTypes(term.name).includes(record.feedbackType) ? annotationValue(term, record) : null;
+  }
+}
+
+/** The reference of what a record says its own answer is better than; null where the term does not read it. */
+export function worseReference({ feedbackType }: PreferenceTerm, record: Said): string | null {
+  if (feedbackType !== null && record.feedbackType !== feedbackType) return null;
+  const worse = record.payload["better_than"];
+  return typeof worse === "string" && worse !== "" ? worse : null;
+}
+
+/** The types of feedback that have a known payload, in each maker's spelling. */
+export function knownTypes(name: string): readonly string[] {
+  return [`vendor.${name}`, `wandb.${name}`];
+}
+
+/** The types of feedback that answer a question of that name: an annotation spec's, or an annotation queue's own. */
+export function annotationTypes(name: string): readonly string[] {
+  return [...knownTypes(`annotation.${name}`), `annotation.${name}`];
+}
+
+function isKnownType(feedbackType: string, name: string): boolean {
+  return knownTypes(name).includes(feedbackType);
+}
+
+/** A tone of skin has its own reward where the table names it, and else that of the emoji without one. */
+function reactionValue(rewards: RewardTable, payload: Said["payload"]): number | null {
+  const byName = new Map(Object.entries(rewards).map(([name, reward]) => [plainEmoji(name), reward]));
+  for (const field of ["emoji", "alias", "detoned", "detoned_alias"]) {
+    const said = payload[field];
+    const reward = typeof said === "string" ? byName.get(plainEmoji(said)) : undefined;
+    if (reward !== undefined) return reward;
+  }
+  return null;
+}
+
+/** Without what asks for a picture rather than a character, which clients write or leave out. */
+function plainEmoji(text: string): string {
+  return text.trim().replaceAll("\ufe0f", "");
+}
+
+function annotationValue({ rewards, scale }: AnnotationTerm, { payload }: Said): number | null {
+  const { value } = payload;
+  if (typeof value !== "string") return numberValue(value, scale);
+  return rewards !== null && Object.hasOwn(rewards, value) ? rewards[value] : null;
+}
+
+function numberValue(value: Json | undefined, scale: RewardScale): number | null {
+  if (typeof value === "boolean") return scaled(value ? 1 : 0, scale);
+  return typeof value === "number" && Number.isFinite(value) ? scaled(value, scale) : null;
+}

@@ -1,0 +1,89 @@
+// What a standing rule is about, and when its next job may come. Pure.
+import type {
+  StandingJob,
+  StandingOrder,
+  StandingProgress,
+} from "../../../base/domain/rewards/stored-rule.ts";
+
+export interface StandingState {
+  /** `ready` makes its next job as soon as a server looks. */
+  readonly kind: "paused" | "collecting" | "training" | "waiting" | "ready";
+  /** For people. */
+  readonly reason: string;
+  /** The next job comes then at the earliest; null where no time is known. */
+  readonly nextJobAt: Date | null;
+  /** Of the last 24 hours. */
+  readonly jobCount: number;
+  readonly tokenCount: number;
+}
+
+export const dayMs = 24 * 3600 * 1000;
+
+export interface StandingFacts {
+  readonly order: StandingOrder;
+  readonly isPaused: boolean;
+  readonly progress: StandingProgress;
+  /** Whether its newest job has not ended. */
+  readonly isTraining: boolean;
+  readonly now: Date;
+}
+
+export function standingState({ order, isPaused, progress, isTraining, now }: StandingFacts): StandingState {
+  const { jobs, readyCount, fault } = progress;
+  const tokenCount = jobs.reduce((sum, job) => sum + job.tokenCount, 0);
+  const earliest = earliestJob(order, progress);
+  const nextJobAt = earliest !== null && earliest > now ? earliest : null;
+  const counted = { jobCount: jobs.length, tokenCount };
+  const stateOf = (kind: StandingState["kind"], reason: string): StandingState => {
+    const why = fault === null ? reason : `${reason} The last time something was in the way: ${fault}`;
+    return { kind, reason: why, nextJobAt: kind === "paused" ? null : nextJobAt, ...counted };
+  };
+  if (isPaused) return stateOf("paused", "It is paused, and makes no jobs until it is resumed.");
+  if (isTraining) return stateOf("training", "Its last job has not ended.");
+  if (readyCount < order.groupsMin)
+    return stateOf(
+      "collecting",
+      `${readyCount} of ${order.groupsMin} groups have answers of differing rewards with new feedback.`,
+    );
+  if (nextJobAt !== null) return stateOf("waiting", waitReason(order, progress, nextJobAt));
+  return stateOf("ready", "Its next job comes with the next look.");
+}
+
+/** When all its limits allow another job; null where they do at any time. */
+function earliestJob(order: StandingOrder, progress: StandingProgress): Date | null {
+  const times = [
+    afterLast(order, progress),
+    afterJobs(order, progress.jobs),
+    afterTokens(order, progress.jobs),
+  ];
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : new Date(Math.max(...known));
+}
+
+function afterLast({ secondsBetween }: StandingOrder, { lastJob }: StandingProgress): number | null {
+  return lastJob === null ? null : lastJob.createdAt.getTime() + secondsBetween * 1000;
+}
+
+/** @param jobs those of the last day, the newest first */
+function afterJobs({ jobsPerDay }: StandingOrder, jobs: readonly StandingJob[]): number | null {
+  const job = jobs.length < jobsPerDay ? undefined : jobs[jobsPerDay - 1];
+  return job === undefined ? null : job.createdAt.getTime() + dayMs;
+}
+
+function afterTokens({ tokensPerDay }: StandingOrder, jobs: readonly StandingJob[]): number | null {
+  let tokenCount = 0;
+  for (const job of jobs) {
+    tokenCount += job.tokenCount;
+    if (tokensPerDay !== null && tokenCount >= tokensPerDay) return job.createdAt.getTime() + dayMs;
+  }
+  return null;
+}
+
+function waitReason(order: StandingOrder, progress: StandingProgress, next: Date): string {
+  const at = next.getTime();
+  if (at === afterTokens(order, progress.jobs))
+    return `Its jobs of the last 24 hours have the ${order.tokensPerDay} tokens that they may (tokens_per_day).`;
+  if (at === afterJobs(order, progress.jobs))
+    return `It made ${order.jobsPerDay} jobs in the last 24 hours, as many as it may (jobs_per_day).`;
+  return `Its last job is not yet ${order.secondsBetween} s ago (seconds_between).`;
+}

@@ -1,0 +1,65 @@
+// A standing rule makes a job of what can train by now. The job, what it came from and what it means to the rule are one
+// transaction: whatever dies, feedback is in a job or waits for one, and in no two.
+import type { Clock } from "../../../base/domain/clock.ts";
+import { newUuid7 } from "../../../base/domain/ids.ts";
+import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
+import type { RuleStore, StandingOrder } from "../../../base/domain/rewards/stored-rule.ts";
+import { newJob } from "../../jobs/new-job.ts";
+import { cutToJob, writeGroups } from "../groups/group-lines.ts";
+import type { RewardSettings } from "../settings.ts";
+import { lookAt, type ReadDependencies, type StandingTask } from "./read-on.ts";
+
+export interface TrainDependencies extends ReadDependencies {
+  readonly rules: Pick<RuleStore, "advance" | "notesOf" | "notedPrompts" | "readyPrompts">;
+  readonly submit: SubmitJob;
+  readonly settings: Pick<RewardSettings, "jobBytesMax">;
+  readonly clock: Clock;
+}
+
+/** As {@link JobQueue.submit}, with no idempotency key: the feedback itself is trained on once. */
+export type SubmitJob = (
+  job: JobDraft,
+  lines: Iterable<string>,
+  more: Pick<JobCreation, "outlines" | "feedback">,
+) => Promise<{ readonly id: string }>;
+
+/** Prompts that are looked at for a job: some of them may turn out to have nothing to train on. */
+const spareShare = 1.5;
+
+/**
+ * @param options.tokensMax of the job
+ * @returns the job's id; null where there are too few groups after all
+ * @throws ServiceError as {@link JobQueue.submit}; `conflict` where other jobs took some of it meanwhile
+ */
+export async function trainOn(
+  dependencies: TrainDependencies,
+  task: StandingTask,
+  order: StandingOrder,
+  { tokensMax }: { readonly tokensMax: number },
+): Promise<string | null> {
+  const { rules, completions, submit, clock, settings } = dependencies;
+  const { hold, model, cursor } = task;
+  const hashes = await rules.readyPrompts(hold.ruleId, Math.ceil(order.groupsMax * spareShare));
+  const gathered = await lookAt(dependencies, task, hashes);
+  const found = new Set(gathered.plan.groups.map(({ promptHash }) => promptHash));
+  const prompts = new Map(hashes.filter((hash) => !found.has(hash)).map((hash) => [hash, false]));
+  if (prompts.size > 0) await rules.advance(hold, { from: cursor, to: cursor, notes: [], prompts });
+  if (found.size < order.groupsMin) return null;
+  const groups = cutToJob(gathered.plan.groups, { groupsMax: order.groupsMax, tokensMax });
+  const written = await writeGroups(completions, groups, gathered, { bytesMax: settings.jobBytesMax });
+  if (written.groups.length === 0) return null;
+  const job = newJob({
+    id: newUuid7(clock),
+    modelId: model.id,
+    task: { kind: "rl", config: order.config },
+    configNotApplied: [],
+    createdAt: clock.now(),
+  });
+  const standing = {
+    hold,
+    tokenCount: written.tokenCount,
+    promptHashes: written.groups.map(({ promptHash }) => promptHash),
+  };
+  const { lines, outlines, sources } = written;
+  return (await submit(job, lines, { outlines, feedback: { sources, standing } })).id;
+}

@@ -1,0 +1,67 @@
+// For tests: feedback on the calls of one project, and how these were recorded.
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import { callReference } from "../../../base/domain/recordings/call-reference.ts";
+import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
+import type { RecordedCall } from "../groups/judge-answers.ts";
+
+export const projectId = "team/games";
+
+/** The reference of a call, or of one of its choices. */
+export function refTo(requestId: string, choice: number | null = null): string {
+  return callReference({ projectId, requestId }, choice);
+}
+
+let written = 0;
+
+/** A record, written a second after the one before. */
+export function said(
+  reference: string,
+  changes: Partial<FeedbackRecord> & Pick<FeedbackRecord, "feedbackType" | "payload">,
+): FeedbackRecord {
+  const number = ++written;
+  return {
+    id: `f${String(number).padStart(4, "0")}`,
+    projectId,
+    vendorRef: reference,
+    creator: null,
+    annotationRef: null,
+    runnableRef: null,
+    callRef: null,
+    triggerRef: null,
+    queueId: null,
+    createdAt: new Date(Date.UTC(2026, 10, 21) + number * 1000),
+    vendorUserId: "Ada",
+    contentHash: `hash of ${number}`,
+    ...changes,
+  };
+}
+
+export function thumb(
+  reference: string,
+  emoji: string,
+  changes: Partial<FeedbackRecord> = {},
+): FeedbackRecord {
+  const alias = { "👍": ":thumbs_up:", "👎": ":thumbs_down:" }[emoji] ?? "";
+  return said(reference, { feedbackType: "vendor.reaction.1", payload: { emoji, alias }, ...changes });
+}
+
+export const thumbs: RewardRule = {
+  terms: [{ kind: "reaction", weight: 1, rewards: { "👍": 1, ":thumbs_down:": 0 } }],
+};
+
+export function recordedCall(
+  requestId: string,
+  promptHash: string,
+  changes: Partial<RecordedCall> = {},
+): RecordedCall {
+  return {
+    requestId,
+    modelId: "m",
+    step: 0,
+    promptHash,
+    choiceCount: 1,
+    tokenCount: 10,
+    isWhole: true,
+    ...changes,
+  };
+}

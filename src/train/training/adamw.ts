@@ -1,0 +1,132 @@
+// AdamW (Loshchilov and Hutter, 2019) over named float32 arrays: decoupled weight decay, bias correction and
+// clipping by the global norm, as PyTorch computes them. Plain loops in the caller's thread; no IO, and nothing
+// about where gradients come from.
+import { assert, present } from "../../base/domain/assert.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { OptimizerStep } from "./trainer.ts";
+
+export interface AdamWOptions extends OptimizerStep {
+  /** Which parameters decay; all of them when absent. */
+  readonly decays?: (name: string) => boolean;
+}
+
+/** What reinforcement learning uses; the learning rate comes from each job. */
+export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.1,
+  gradientNormMax: 0.1,
+};
+
+/** What supervised fine-tuning uses; the learning rates come from each job. */
+export const supervisedAdamW: Omit<OptimizerStep, "learningRate"> = {
+  ...reinforcementLearningAdamW,
+  weightDecay: 0,
+  gradientNormMax: 1,
+};
+
+/** Owned by its creator; `adamWStep` updates it in place. */
+export interface AdamWState {
+  stepCount: number;
+  /** Running mean of gradients, by parameter. */
+  readonly firstMoments: ReadonlyMap<string, Float32Array>;
+  /** Running mean of squared gradients, by parameter. */
+  readonly secondMoments: ReadonlyMap<string, Float32Array>;
+}
+
+/** The state before the first step: zero moments for every parameter. */
+export function createAdamWState(parameters: ReadonlyMap<string, Float32Array>): AdamWState {
+  const zeros = (): Map<string, Float32Array> =>
+    new Map([...parameters].map(([name, values]) => [name, new Float32Array(values.length)]));
+  return { stepCount: 0, firstMoments: zeros(), secondMoments: zeros() };
+}
+
+/** The root of the sum of squares over all arrays, in double precision. */
+export function globalNorm(arrays: ReadonlyMap<string, Float32Array>): number {
+  let sum = 0;
+  for (const values of arrays.values()) sum += sumOfSquares(values);
+  return Math.sqrt(sum);
+}
+
+function sumOfSquares(values: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < values.length; index++) sum += values[index] * values[index];
+  return sum;
+}
+
+/**
+ * Takes one step, changing `parameters` and `state` in place; gradients are read only.
+ *
+ * @param gradients one array per parameter, of the same length
+ * @returns the global norm of the gradients before clipping
+ * @throws ServiceError `unsupported` when a gradient is not finite; then nothing was changed
+ */
+export function adamWStep(
+  state: AdamWState,
+  parameters: ReadonlyMap<string, Float32Array>,
+  gradients: ReadonlyMap<string, Float32Array>,
+  options: AdamWOptions,
+): { readonly gradientNorm: number } {
+  const gradientNorm = globalNorm(gradients);
+  if (!Number.isFinite(gradientNorm)) {
+    throw new ServiceError({
+      code: "unsupported",
+      message: "A gradient is not finite, so training stopped; lower the learning rate or check the rewards.",
+    });
+  }
+  state.stepCount += 1;
+  const isClipped = options.gradientNormMax > 0;
+  const scale = isClipped ? Math.min(1, options.gradientNormMax / (gradientNorm + 1e-6)) : 1;
+  for (const [name, values] of parameters) {
+    const gradient = present(gradients.get(name), `gradient of ${name}`);
+    const first = present(state.firstMoments.get(name), `first moment of ${name}`);
+    const second = present(state.secondMoments.get(name), `second moment of ${name}`);
+    assert(
+      gradient.length === values.length && first.length === values.length,
+      `one gradient per value of ${name}`,
+    );
+    const decay = (options.decays?.(name) ?? true) ? options.weightDecay : 0;
+    updateArray(values, gradient, first, second, {
+      scale,
+      keep: 1 - options.learningRate * decay,
+      beta1: options.beta1,
+      beta2: options.beta2,
+      stepSize: options.learningRate / (1 - options.beta1 ** state.stepCount),
+      secondCorrection: 1 / Math.sqrt(1 - options.beta2 ** state.stepCount),
+      epsilon: options.epsilon,
+    });
+  }
+  return { gradientNorm };
+}
+
+interface UpdateNumbers {
+  readonly scale: number;
+  readonly keep: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly stepSize: number;
+  readonly secondCorrection: number;
+  readonly epsilon: number;
+}
+
+function updateArray(
+  values: Float32Array,
+  gradient: Float32Array,
+  first: Float32Array,
+  second: Float32Array,
+  numbers: UpdateNumbers,
+): void {
+  const { scale, keep, beta1, beta2, stepSize, secondCorrection, epsilon } = numbers;
+  const rest1 = 1 - beta1;
+  const rest2 = 1 - beta2;
+  for (let index = 0; index < values.length; index++) {
+    const slope = gradient[index] * scale;
+    const mean = beta1 * first[index] + rest1 * slope;
+    const square = beta2 * second[index] + rest2 * slope * slope;
+    first[index] = mean;
+    second[index] = square;
+    values[index] =
+      values[index] * keep - (stepSize * mean) / (Math.sqrt(square) * secondCorrection + epsilon);
+  }
+}

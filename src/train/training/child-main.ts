@@ -1,0 +1,254 @@
+// The training process: runs one job after another for one base model, as its parent sends them. All native compute of
+// training happens here, so that a crash in it loses one attempt and not the server.
+import { createReadStream } from "node:fs";
+import { setPriority } from "node:os";
+import { createInterface } from "node:readline";
+import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
+import { openArtifacts } from "../../store/artifacts/open-artifacts.ts";
+import { unreachable } from "../../base/domain/assert.ts";
+import { systemClock } from "../../base/domain/clock.ts";
+import type { JobOutcome, JobReport, JobTask } from "../../base/domain/job.ts";
+import { readModelConfig } from "../../inference/model/config/read-config.ts";
+import { failureOf } from "../../base/processes/carried-error.ts";
+import { refuseOrphan } from "../../base/processes/orphan.ts";
+import { privateBytes } from "../../base/processes/private-memory.ts";
+import { serveParent } from "../../base/processes/serve-parent.ts";
+import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
+import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import type { JobWork, WorkLines } from "./plans/work.ts";
+import type {
+  LoadedTrainers,
+  RunDescription,
+  RunRequest,
+  TrainingEvent,
+  TrainingLoad,
+  TrainingProtocol,
+} from "./child-protocol.ts";
+import { createConversationTokenizer } from "./conversation-tokenizer.ts";
+import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
+import { pinnedSettings } from "./settings.ts";
+import { compareVersions } from "./replay/compare-versions.ts";
+import { createTurnRenderer } from "./turn-renderer.ts";
+import { WhenIdle } from "./when-idle.ts";
+
+const internalMessage = "Training ended with an internal error; the server's log has it.";
+
+/** How long programs stay that hold much memory: jobs that were sent together follow one another within less. */
+const programsKeptMs = 2000;
+
+/** Of what training may have: programs that hold no more stay as long as the process, since loading them takes seconds. */
+const programsKeptShare = 1 / 8;
+
+interface LoadedModel extends LoadedTrainers {
+  readonly artifacts: ArtifactStore;
+  readonly tokenizer: TrainingJobDependencies["tokenizer"];
+}
+
+serveParent<TrainingProtocol>(async (options, emitMeasured) => {
+  const emit = (event: TrainingEvent): Promise<void> =>
+    emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
+  const ownership = new Ownership(() => emit({ kind: "asks-for-job" }));
+  const model = await load(options, {
+    onSign: () => void emit({ kind: "alive" }),
+    mayPut: () => ownership.require(),
+  });
+  // Programs keep the memory that they have had; where they are closed the next job makes them again.
+  const keptBytes = programsKeptShare * options.settings.memoryBytes;
+  const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
+    if (privateBytes() > keptBytes) await model.free();
+  });
+  const answer = (request: RunRequest): Promise<void> =>
+    run({ model, options, emit }, request).then(emit, (error: unknown) =>
+      emit({ kind: "failed", failure: failureOf(error, internalMessage) }),
+    );
+  return {
+    ready: null,
+    // The parent may send the next job before it is known here that it has the last one's outcome.
+    receive: (request) => {
+      if (request.kind === "job-is-owned") ownership.confirm();
+      else void idle.during(() => answer(request));
+    },
+    stop: async () => undefined,
+  };
+});
+
+interface Context {
+  readonly model: LoadedModel;
+  readonly options: TrainingLoad;
+  readonly emit: (event: TrainingEvent) => Promise<void>;
+}
+
+async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
+  await context.model.requireAble();
+  let { from, fromHash } = request.earlier[0] ?? request;
+  for (const earlier of request.earlier) {
+    const made = await train(context, { ...earlier, from, fromHash }, unread(context));
+    from = { adapterFolder: made.adapterFolder, trainerState: made.trainerState };
+    fromHash = made.adapterHash;
+  }
+  const outcome = await train(context, { ...request, from, fromHash }, reportTo(context));
+  const { comparedWith } = request;
+  if (comparedWith === null) return { kind: "finished", outcome };
+  const { artifacts } = context.model;
+  const version = await artifacts.path(comparedWith, null);
+  const replayed = await artifacts.path(outcome.adapterFolder, null);
+  return { kind: "finished", outcome: { ...outcome, comparison: compareVersions(version, replayed) } };
+}
+
+function train(
+  { model, options }: Context,
+  { task, linesFile, lineCount, ...described }: RunDescription,
+  report: JobReport,
+): Promise<JobOutcome> {
+  const { settings, baseModel } = options;
+  return runTrainingJob(
+    { ...model, report, clock: systemClock },
+    {
+      ...described,
+      work: workOf(task, { linesFile, lineCount }),
+      base: baseModel.weights,
+      settings: pinnedSettings(settings),
+      snapshotShare: settings.snapshotShare,
+      // The parent ends this process instead.
+      signal: new AbortController().signal,
+    },
+  );
+}
+
+function reportTo({ emit }: Context): JobReport {
+  return {
+    prepared: async (count, total, secondsLeft) => {
+      void emit({ kind: "prepared", count, total, secondsLeft });
+      await flushMessages();
+    },
+    started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
+    entered: async (phase) => void emit({ kind: "entered", phase }),
+    stepped: async (index, metrics, secondsLeft) => {
+      void emit({ kind: "stepped", index, metrics, secondsLeft });
+      await flushMessages();
+    },
+    saved: async (stepCount) => void emit({ kind: "saved", stepCount }),
+    warned: async (warning) => void emit({ kind: "warned", warning }),
+    noted: async (message) => void emit({ kind: "noted", message }),
+  };
+}
+
+/** Of a run that is only repeated for what comes of it: its parent hears that it goes on. */
+function unread({ emit }: Context): JobReport {
+  const alive = async (): Promise<void> => {
+    void emit({ kind: "alive" });
+    await flushMessages();
+  };
+  return {
+    prepared: alive,
+    started: alive,
+    entered: alive,
+    stepped: alive,
+    saved: alive,
+    warned: alive,
+    noted: alive,
+  };
+}
+
+/** Lets the event loop send messages, and notice a parent that has gone, before the next step takes the thread. */
+function flushMessages(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** So that serving has the cores first. */
+const niceness = 10;
+
+/** Asks the parent whether the job is still its own. One whose job another server has ends this process. */
+class Ownership {
+  readonly #ask: () => Promise<void>;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(ask: () => Promise<void>) {
+    this.#ask = ask;
+  }
+
+  async require(): Promise<void> {
+    refuseOrphan();
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      void this.#ask();
+    });
+  }
+
+  /** Answers come in the order of the questions. */
+  confirm(): void {
+    this.#waiting.shift()?.();
+  }
+}
+
+async function load(
+  options: TrainingLoad,
+  {
+    onSign,
+    mayPut,
+  }: {
+    /** Called whenever a trainer elsewhere shows that it is there. */
+    readonly onSign: () => void;
+    readonly mayPut: () => Promise<void>;
+  },
+): Promise<LoadedModel> {
+  setPriority(niceness);
+  const { baseModel, settings, elsewhere } = options;
+  const { folder, toolsAsText } = baseModel;
+  const whole = readModelConfig(folder);
+  // The rotary tables need no more rows than the longest sequence.
+  const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
+  const tokenizer = await loadTokenizer(folder);
+  const { server } = options.artifacts;
+  const artifacts = openArtifacts(options.artifacts, { server: () => server, mayPut });
+  const template = await loadChatTemplate(folder, { toolsAsText });
+  // What computes is loaded where it does.
+  const trainers =
+    elsewhere === null
+      ? await (await import("./embedded/load-trainers.ts")).loadTrainers(options, { config, artifacts })
+      : (await import("./tinker/load-trainers.ts")).loadTrainers(options, { config, elsewhere, onSign });
+  return {
+    artifacts,
+    ...trainers,
+    tokenizer: {
+      ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
+      ...createTurnRenderer({
+        tokenizer,
+        template,
+        vocabularySize: config.vocabularySize,
+        endTokenIds: [
+          ...(tokenizer.endOfTextId === null ? [] : [tokenizer.endOfTextId]),
+          ...config.endOfTextIds,
+        ],
+      }),
+    },
+  };
+}
+
+type Lines = Pick<RunDescription, "linesFile" | "lineCount">;
+
+function workOf(task: JobTask, lines: Lines): JobWork {
+  switch (task.kind) {
+    case "rl":
+      return { ...task, groups: linesOf(lines) };
+    case "sft":
+      return { ...task, conversations: linesOf(lines) };
+    case "preference":
+      return { ...task, preferences: linesOf(lines) };
+    default:
+      return unreachable(task);
+  }
+}
+
+function linesOf<Item>({ linesFile, lineCount }: Lines): WorkLines<Item> {
+  return { count: lineCount, from: (index) => readLines(linesFile, index) };
+}
+
+async function* readLines<Item>(file: string, from: number): AsyncGenerator<Item> {
+  let index = 0;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    // The parent wrote there what its own store has of a job of this kind.
+    if (index >= from) yield JSON.parse(line) as Item;
+    index += 1;
+  }
+}

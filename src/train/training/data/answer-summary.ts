@@ -1,0 +1,98 @@
+// The model's answers in a job's data as they add up: how long they are, how many were cut off, and whether nearly all are
+// the same, as those of a collapsed policy are. Pure.
+import { createHash } from "node:crypto";
+import { asChoice, type Json, type Trajectory } from "../../../base/domain/trajectory.ts";
+import { answersOf } from "../../trajectories/answer-lengths.ts";
+
+/** The answers of one group, as they are kept while a job is prepared. */
+export interface GroupAnswers {
+  /** Tokens of each answer that tells them. */
+  readonly lengths: readonly number[];
+  /** Answers that say how they ended. */
+  readonly endedCount: number;
+  /** Answers of these that ended with `length`. */
+  readonly cutCount: number;
+  /** A hash of what each trajectory says last, where it says something. */
+  readonly last: readonly string[];
+}
+
+/** The answers of a job. */
+export interface AnswerSummary {
+  readonly count: number;
+  readonly lengthMean: number;
+  readonly lengthMax: number;
+  readonly endedCount: number;
+  readonly cutCount: number;
+  /** Trajectories that end with an answer. */
+  readonly lastCount: number;
+  /** How many of them end with the most frequent one. */
+  readonly sameCount: number;
+}
+
+const hashLength = 12;
+
+export function groupAnswers(trajectories: readonly Trajectory[]): GroupAnswers {
+  const answers = trajectories.flatMap(answersOf);
+  const ends = answers.flatMap(({ isCut }) => isCut ?? []);
+  return {
+    lengths: answers.flatMap(({ tokenCount }) => tokenCount ?? []),
+    endedCount: ends.length,
+    cutCount: ends.filter(Boolean).length,
+    last: trajectories.flatMap((trajectory) => {
+      const said = lastAnswer(trajectory);
+      return said === null ? [] : [createHash("sha256").update(said).digest("base64").slice(0, hashLength)];
+    }),
+  };
+}
+
+/** Adds up the answers of groups. */
+export class AnswerTally {
+  readonly #last = new Map<string, number>();
+  #count = 0;
+  #lengthSum = 0;
+  #lengthMax = 0;
+  #endedCount = 0;
+  #cutCount = 0;
+
+  add({ lengths, endedCount, cutCount, last }: GroupAnswers): void {
+    this.#count += lengths.length;
+    for (const length of lengths) {
+      this.#lengthSum += length;
+      this.#lengthMax = Math.max(this.#lengthMax, length);
+    }
+    this.#endedCount += endedCount;
+    this.#cutCount += cutCount;
+    for (const hash of last) this.#last.set(hash, (this.#last.get(hash) ?? 0) + 1);
+  }
+
+  summary(): AnswerSummary {
+    const counts = [...this.#last.values()];
+    return {
+      count: this.#count,
+      lengthMean: this.#count === 0 ? 0 : this.#lengthSum / this.#count,
+      lengthMax: this.#lengthMax,
+      endedCount: this.#endedCount,
+      cutCount: this.#cutCount,
+      lastCount: counts.reduce((sum, count) => sum + count, 0),
+      sameCount: counts.reduce((one, other) => Math.max(one, other), 0),
+    };
+  }
+}
+
+/** Tokens of a trajectory's last answer, or else its text, calls and thoughts; null where it has none. */
+function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
+  const item = items.findLast((one) => asChoice(one) !== null || one["role"] === "assistant");
+  if (item === undefined) return null;
+  const choice = asChoice(item);
+  if (Array.isArray(choice?.["token_ids"])) return JSON.stringify(choice["token_ids"]);
+  const { content, tool_calls: calls, reasoning_content: thought } = choice?.message ?? item;
+  return JSON.stringify([content ?? null, callsIn(calls), thought ?? null]);
+}
+
+/** Calls without their ids, which differ each time. */
+function callsIn(calls: Json | undefined): readonly Json[] {
+  if (!Array.isArray(calls)) return [];
+  return (calls as readonly Json[]).map((call) =>
+    typeof call === "object" && call !== null && "function" in call ? (call["function"] ?? null) : call,
+  );
+}

@@ -1,0 +1,85 @@
+// What of a supervised job's conversations can train, and the counts of those that cannot. The same conversations always give
+// the same data; their tokens stay on disk.
+import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
+import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
+import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { exampleSequences, type TurnRenderer } from "../../trajectories/example-sequences.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import { type Drop, Drops } from "./drops.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
+
+/** What one conversation gives; nothing, where it is dropped. */
+export interface Example {
+  readonly sequences: readonly PlannedSequence[];
+  readonly trainableTokenCount: number;
+}
+
+export interface ExampleData {
+  /** Of each conversation, in their order. */
+  readonly examples: readonly Example[];
+  /** Reason to conversations that were dropped for it. */
+  readonly dropped: Readonly<Record<string, number>>;
+  /** A sentence for each reason. */
+  readonly warnings: readonly string[];
+}
+
+/** What a model asks of conversations. */
+interface ExampleModel {
+  readonly tokenizer: TurnRenderer;
+  readonly sequenceLengthMax: number;
+  readonly assistantTurns: AssistantTurns;
+}
+
+/** A conversation trains whole or not at all: nothing of it is cut. */
+export async function prepareExamples(
+  conversations: PreparedLines<ExampleConversation>,
+  model: ExampleModel,
+): Promise<ExampleData> {
+  const examples: Example[] = [];
+  const drops = new Drops();
+  const prepared = conversations.each((conversation, index) => readExample(conversation, index, model));
+  for await (const { note: drop, sequences } of prepared) {
+    const group = examples.length;
+    // Every trained token counts alike, whichever conversation it is of.
+    examples.push({
+      sequences: sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group })),
+      trainableTokenCount: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
+    });
+    if (drop !== null) drops.add(group, drop);
+  }
+  return {
+    examples,
+    dropped: drops.counts,
+    warnings: drops.warnings({ name: "conversations", count: examples.length, field: "training_data" }),
+  };
+}
+
+function readExample(
+  conversation: ExampleConversation,
+  index: number,
+  { tokenizer, sequenceLengthMax, assistantTurns }: ExampleModel,
+): PreparedLine<Drop | null> {
+  requireAnswerAtEnd(conversation, index, assistantTurns);
+  const read = exampleSequences(conversation, tokenizer, assistantTurns);
+  if ("reason" in read) return { note: read, sequences: [] };
+  const longest = Math.max(...read.sequences.map(({ tokenIds }) => tokenIds.length));
+  if (longest <= sequenceLengthMax) return { note: null, sequences: read.sequences };
+  const detail = `It has ${longest} tokens; at most ${sequenceLengthMax} train.`;
+  return { note: { reason: "too_long", detail }, sequences: [] };
+}
+
+/** Conversations of a file are read before the job is: what it asks of their last message is looked at here. */
+function requireAnswerAtEnd(
+  { messages }: ExampleConversation,
+  index: number,
+  assistantTurns: AssistantTurns,
+): void {
+  const role = messages.at(-1)?.role;
+  if (assistantTurns === "all" || role === "assistant") return;
+  throw new ServiceError({
+    code: "invalid",
+    message:
+      `training_data.${index}: with assistant_turns "last" the last message trains, which must be the assistant's; ` +
+      `its role is ${quoted(String(role))}. Leave off what follows the answer.`,
+  });
+}

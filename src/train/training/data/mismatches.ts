@@ -1,0 +1,43 @@
+// Prompts with answers to other prompts, by which KTO estimates how far a policy is from its reference (arXiv:2402.01306,
+// section 4.1): unlike its own answer, such a one says nothing of whether people wanted it. Pure.
+import { present } from "../../../base/domain/assert.ts";
+import type { TokenSequence } from "../../trajectories/sequences.ts";
+import type { PlannedMismatch } from "../plans/plan.ts";
+import type { PlannedPreference } from "./preference-data.ts";
+
+/**
+ * For each preference of a step its prompt with the nearest answer before it that is to another prompt, the first going on from
+ * the last, so that the answers are those of the step; none where all are to one prompt.
+ */
+export function mismatchesOf(batch: readonly PlannedPreference[]): readonly PlannedMismatch[] {
+  const mismatches = new Map<PlannedPreference, PlannedMismatch>();
+  let before = batch.at(-1);
+  let other: PlannedPreference | undefined;
+  // Twice around, so that the first ones find theirs.
+  for (const preference of [...batch, ...batch]) {
+    if (before?.prompt !== preference.prompt) other = before;
+    before = preference;
+    if (other === undefined || other.prompt === preference.prompt) continue;
+    mismatches.set(preference, {
+      prompt: present(preference.sequences[0], "a sequence"),
+      answer: present(other.sequences.at(-1), "a sequence"),
+    });
+  }
+  return batch.flatMap((preference) => mismatches.get(preference) ?? []);
+}
+
+/** The prompt of one sequence and behind it the answer of another, cut off where that is too long; its tokens train as there. */
+export function joinMismatch(
+  prompt: TokenSequence,
+  answer: TokenSequence,
+  sequenceLengthMax: number,
+): TokenSequence {
+  const [promptLength, answerStart] = [prompt.mask.indexOf(1), answer.mask.indexOf(1)];
+  const answerEnd = Math.min(answer.mask.lastIndexOf(1) + 1, answerStart + sequenceLengthMax - promptLength);
+  const length = promptLength + answerEnd - answerStart;
+  const [tokenIds, mask] = [new Int32Array(length), new Uint8Array(length)];
+  tokenIds.set(prompt.tokenIds.subarray(0, promptLength));
+  tokenIds.set(answer.tokenIds.subarray(answerStart, answerEnd), promptLength);
+  mask.set(answer.mask.subarray(answerStart, answerEnd), promptLength);
+  return { tokenIds, mask, oldLogprobs: new Float32Array(length).fill(NaN) };
+}

@@ -1,0 +1,121 @@
+// Which sequences share an optimizer step, and in which order steps are taken, pass by pass. Those of one trajectory group
+// go together where there are several, since they mostly begin alike, so that what they begin with is computed once. The
+// same sequences and seed always give the same batches.
+import { type Random, seededRandom, shuffled } from "../../../base/domain/random.ts";
+import { cutGroup } from "../packing/packs.ts";
+import { computedTokenCount, groupByPrefix, type PackedSequence } from "../packing/prefix-groups.ts";
+import type { TrainingSequence } from "../trainer.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
+
+/** The sequences of one optimizer step, with their tokens. */
+export type OptimizerBatch = readonly TrainingSequence[];
+
+/** What of a sequence decides where it goes, beside what it begins with. */
+type Sized = Pick<PlannedSequence, "tokenCount" | "group">;
+
+/** How large a step is. */
+export type StepSize =
+  /** So many sequences; the last step of a pass may have fewer. */
+  | { readonly sequences: number }
+  /** As many as divide a pass into so many steps, evenly; no more steps than sequences. */
+  | { readonly steps: number }
+  /** Within so many tokens, those that sequences begin with alike counted once, unless one sequence alone exceeds it. */
+  | { readonly tokens: number };
+
+export interface BatchOptions<Sequence> {
+  readonly size: StepSize;
+  /** How often each sequence trains. */
+  readonly passCount: number;
+  /** The job's, so that a repeated attempt takes the same steps. */
+  readonly seed: string;
+  /** The tokens of a sequence, as they are needed for a moment. */
+  readonly tokensOf: (sequence: Sequence) => PackedSequence;
+}
+
+/** Cuts the job's sequences into the batches of its optimizer steps. */
+export function cutIntoBatches<Sequence extends Sized>(
+  sequences: readonly Sequence[],
+  { size, passCount, seed, tokensOf }: BatchOptions<Sequence>,
+): readonly (readonly Sequence[])[] {
+  const random = seededRandom("optimizer batches", seed);
+  const cutPass = (): readonly (readonly Sequence[])[] =>
+    "tokens" in size
+      ? cutByGroup(sequences, size.tokens, { random, tokensOf })
+      : cutByCount(sequences, size, random);
+  return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
+}
+
+/** Runs of one order, in which a group stays together. */
+function cutByCount<Sequence extends Sized>(
+  sequences: readonly Sequence[],
+  size: { readonly sequences: number } | { readonly steps: number },
+  random: Random,
+): readonly (readonly Sequence[])[] {
+  const { length } = sequences;
+  if (length === 0) return [];
+  const order = [...byGroup(shuffled(random, sequences)).values()].flat();
+  if ("sequences" in size)
+    return Array.from({ length: Math.ceil(length / size.sequences) }, (_, index) =>
+      order.slice(index * size.sequences, (index + 1) * size.sequences),
+    );
+  const steps = Math.min(size.steps, length);
+  const startOf = (index: number): number => Math.floor((index * length) / steps);
+  return Array.from({ length: steps }, (_, index) => order.slice(startOf(index), startOf(index + 1)));
+}
+
+/** In the order in which each group comes first. */
+function byGroup<Sequence extends Sized>(
+  sequences: readonly Sequence[],
+): ReadonlyMap<number, readonly Sequence[]> {
+  const groups = new Map<number, Sequence[]>();
+  for (const sequence of sequences) {
+    const group = groups.get(sequence.group);
+    if (group === undefined) groups.set(sequence.group, [sequence]);
+    else group.push(sequence);
+  }
+  return groups;
+}
+
+/** Sequences that stay together, and the tokens that are computed for them. */
+interface Part<Sequence> {
+  readonly sequences: readonly Sequence[];
+  readonly tokenCount: number;
+}
+
+/** Whole groups where they fit, each into the first batch that has room for it, the largest first. */
+function cutByGroup<Sequence extends Sized>(
+  sequences: readonly Sequence[],
+  batchTokens: number,
+  context: Pick<BatchOptions<Sequence>, "tokensOf"> & { readonly random: Random },
+): readonly (readonly Sequence[])[] {
+  const parts = shuffled(context.random, [...byGroup(sequences).values()]).flatMap((group) =>
+    partsOf(group, batchTokens, context),
+  );
+  const batches: { sequences: Sequence[]; tokenCount: number }[] = [];
+  for (const part of parts.sort((left, right) => right.tokenCount - left.tokenCount)) {
+    const batch = batches.find(({ tokenCount }) => tokenCount + part.tokenCount <= batchTokens);
+    if (batch === undefined) batches.push({ ...part, sequences: [...part.sequences] });
+    else {
+      batch.sequences.push(...part.sequences);
+      batch.tokenCount += part.tokenCount;
+    }
+  }
+  return batches.map((batch) => batch.sequences);
+}
+
+/** A group in one part, or, of more tokens than a batch may have, in parts of rows at random. */
+function partsOf<Sequence extends Sized>(
+  group: readonly Sequence[],
+  batchTokens: number,
+  { random, tokensOf }: Parameters<typeof cutByGroup<Sequence>>[2],
+): readonly Part<Sequence>[] {
+  const packed = groupByPrefix(group.map((sequence) => ({ ...tokensOf(sequence), sequence })));
+  const tokenCount = packed.reduce((count, each) => count + computedTokenCount(each), 0);
+  if (tokenCount <= batchTokens) return [{ sequences: group, tokenCount }];
+  return packed
+    .flatMap((rows) => cutGroup(shuffled(random, rows), batchTokens))
+    .map((part) => ({
+      sequences: part.flatMap((row) => row.sequences.map(({ sequence }) => sequence)),
+      tokenCount: computedTokenCount(part),
+    }));
+}

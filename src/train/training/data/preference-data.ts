@@ -1,0 +1,138 @@
+// What of a preference job's lines can train, and the counts of those that cannot. The same lines always give the same data;
+// their tokens stay on disk.
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { present } from "../../../base/domain/assert.ts";
+import type { PreferenceLossName } from "../../../base/domain/preferences/preference-config.ts";
+import type { PreferenceExample } from "../../../base/domain/preferences/preference.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
+import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
+import { answerSequences } from "../../trajectories/preference-sequences.ts";
+import type { TokenSequence } from "../../trajectories/sequences.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import { type Drop, Drops } from "./drops.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
+
+/** What a loss takes as one preference: two answers to one prompt, or with KTO a single one. */
+export interface PlannedPreference {
+  /** At least one of each answer. */
+  readonly sequences: readonly PlannedSequence[];
+  /** The same of those with the same prompt, and of no others. */
+  readonly prompt: string;
+}
+
+export interface PreferenceData {
+  /** Those that train, in the order of the lines. */
+  readonly preferences: readonly PlannedPreference[];
+  /** How many there are with those that were dropped. */
+  readonly preferenceCount: number;
+  /** Reason to preferences that were dropped for it. */
+  readonly dropped: Readonly<Record<string, number>>;
+  /** A sentence for each reason. */
+  readonly warnings: readonly string[];
+}
+
+interface PreferenceModel {
+  readonly tokenizer: TurnRenderer & ConversationTokenizer;
+  readonly sequenceLengthMax: number;
+  readonly loss: PreferenceLossName;
+}
+
+/** What is known of a line beside its sequences. */
+interface Note {
+  /** Of each preference of the line; one, or with KTO one for each answer. */
+  readonly preferences: readonly PreferenceNote[];
+}
+
+interface PreferenceNote {
+  readonly drop: Drop | null;
+  /** How many sequences the answers have; 0 where there is none. */
+  readonly chosenCount: number;
+  readonly rejectedCount: number;
+  readonly prompt: string;
+}
+
+/** A preference trains whole or not at all: nothing of it is cut. */
+export async function preparePreferences(
+  lines: PreparedLines<PreferenceExample>,
+  model: PreferenceModel,
+): Promise<PreferenceData> {
+  const preferences: PlannedPreference[] = [];
+  const drops = new Drops();
+  let [lineCount, preferenceCount] = [0, 0];
+  for await (const { note, sequences } of lines.each((line) => readLine(line, model))) {
+    let start = 0;
+    for (const { drop, chosenCount, rejectedCount, prompt } of note.preferences) {
+      const index = preferenceCount++;
+      if (drop !== null) drops.add(lineCount, drop);
+      const end = start + chosenCount + rejectedCount;
+      const planned = sequences.slice(start, end).map((sequence, place) => ({
+        ...sequence,
+        advantage: 1,
+        weight: 1,
+        group: lineCount,
+        preference: { index, isChosen: place < chosenCount },
+      }));
+      if (drop === null) preferences.push({ sequences: planned, prompt });
+      start = end;
+    }
+    lineCount += 1;
+  }
+  const name = model.loss === "kto" ? "answers" : "pairs";
+  return {
+    preferences,
+    preferenceCount,
+    dropped: drops.counts,
+    warnings: drops.warnings({ name, count: preferenceCount, field: "pairs" }),
+  };
+}
+
+/** A line of which an answer cannot train: of a pair neither does. */
+function readLine(line: PreferenceExample, model: PreferenceModel): PreparedLine<Note> {
+  const { chosen, rejected } = line;
+  const sides = model.loss === "kto" ? [{ chosen }, { rejected }] : [{ chosen, rejected }];
+  const read = sides
+    .filter(({ chosen: wanted = null, rejected: other = null }) => wanted !== null || other !== null)
+    .map((side) => readPreference({ ...line, chosen: null, rejected: null, ...side }, model));
+  return {
+    note: { preferences: read.map(({ note }) => note) },
+    sequences: read.flatMap(({ sequences }) => sequences),
+  };
+}
+
+function readPreference(
+  line: PreferenceExample,
+  { tokenizer, sequenceLengthMax }: PreferenceModel,
+): PreparedLine<PreferenceNote> {
+  const dropped = (drop: Drop): PreparedLine<PreferenceNote> => ({
+    note: { drop, chosenCount: 0, rejectedCount: 0, prompt: "" },
+    sequences: [],
+  });
+  const sequences: TokenSequence[] = [];
+  const counts = { chosen: 0, rejected: 0 };
+  for (const side of ["chosen", "rejected"] as const) {
+    const { [side]: answer } = line;
+    if (answer === null) continue;
+    const read = answerSequences(line, answer, tokenizer);
+    if ("reason" in read) return dropped({ ...read, detail: `Its ${side} answer: ${read.detail}` });
+    const longest = Math.max(...read.sequences.map(({ tokenIds }) => tokenIds.length));
+    if (longest > sequenceLengthMax) {
+      const detail = `With its ${side} answer it has ${longest} tokens; at most ${sequenceLengthMax} train.`;
+      return dropped({ reason: "too_long", detail });
+    }
+    sequences.push(...read.sequences);
+    counts[side] = read.sequences.length;
+  }
+  const { chosen: chosenCount, rejected: rejectedCount } = counts;
+  const trained = sequences.map(({ tokenIds, mask }) => [tokenIds, mask]);
+  if (isDeepStrictEqual(trained.slice(0, chosenCount), trained.slice(chosenCount)))
+    return dropped({ reason: "equal_answers", detail: "Both answers have the same tokens." });
+  const prompt = promptOf(present(sequences[0], "a sequence"));
+  return { note: { drop: null, chosenCount, rejectedCount, prompt }, sequences };
+}
+
+/** A hash of what stands before the first token that trains. */
+function promptOf({ tokenIds, mask }: TokenSequence): string {
+  const ids = tokenIds.slice(0, mask.indexOf(1));
+  return createHash("sha256").update(new Uint8Array(ids.buffer)).digest("base64url").slice(0, 22);
+}

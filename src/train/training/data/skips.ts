@@ -1,0 +1,80 @@
+// Counts what of a job's trajectories does not train, by reason, and keeps the first place of each for whoever sent the
+// job. Pure.
+import { cut } from "../../../base/domain/service-error.ts";
+import type { UntrainedReason } from "../../trajectories/history-turns.ts";
+
+/** Beside what cannot train, what would train nothing, and what does not fit. */
+export type SkipReason =
+  | UntrainedReason
+  /** All rewards of the group are equal. */
+  | "zero_variance"
+  /** The trajectory earned what its group did on average. */
+  | "at_group_mean"
+  /** A history with more tokens than train. */
+  | "too_long"
+  /** The answers of a preference have the same tokens. */
+  | "equal_answers";
+
+/** Something of a trajectory that does not train. */
+export interface Skip {
+  readonly reason: SkipReason;
+  /** As a client would name it in the job's body. */
+  readonly place: string;
+  /** A sentence for people. */
+  readonly detail: string;
+}
+
+/** Reasons that ordinary rollouts have: counted, but no reason to warn. */
+const usual: readonly SkipReason[] = ["zero_variance", "at_group_mean"];
+
+export class Skips {
+  readonly #groups = new Map<SkipReason, number>();
+  readonly #trajectories = new Map<SkipReason, number>();
+  readonly #first = new Map<SkipReason, Skip>();
+
+  /** Adds a group: what is skipped of each of its trajectories. A reason counts once for each. */
+  addGroup(skipsOfTrajectories: readonly (readonly Skip[])[]): void {
+    const ofGroup = new Set<SkipReason>();
+    for (const skips of skipsOfTrajectories) {
+      const ofTrajectory = new Set(skips.map(({ reason }) => reason));
+      for (const reason of ofTrajectory) {
+        increase(this.#trajectories, reason);
+        ofGroup.add(reason);
+      }
+      for (const skip of skips) if (!this.#first.has(skip.reason)) this.#first.set(skip.reason, skip);
+    }
+    for (const reason of ofGroup) increase(this.#groups, reason);
+  }
+
+  /** Reason to groups of which something was skipped for it. */
+  get groups(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#groups);
+  }
+
+  /** Reason to trajectories of which something was skipped for it. */
+  get trajectories(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#trajectories);
+  }
+
+  /** A sentence for each reason that the job's sender may want to do something about. */
+  get warnings(): readonly string[] {
+    return [...this.#first.values()]
+      .filter(({ reason }) => !usual.includes(reason))
+      .map(({ reason, place, detail }) => {
+        const trajectoryCount = this.#trajectories.get(reason) ?? 0;
+        const groupCount = this.#groups.get(reason) ?? 0;
+        return (
+          `${reason}: of ${plural(trajectoryCount, "trajectory", "trajectories")} in ` +
+          `${plural(groupCount, "group", "groups")} something does not train; the first is ${place}: ${cut(detail, 400)}`
+        );
+      });
+  }
+}
+
+function increase(counts: Map<SkipReason, number>, reason: SkipReason): void {
+  counts.set(reason, (counts.get(reason) ?? 0) + 1);
+}
+
+function plural(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

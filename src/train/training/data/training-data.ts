@@ -1,0 +1,254 @@
+// What of a job's trajectories can train: sequences with advantages and weights, and the counts of all that cannot.
+// The same trajectories always give the same data; their tokens stay on disk.
+import type { JobCounts } from "../../../base/domain/job.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { TrainingConfig } from "../../../base/domain/training-config.ts";
+import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
+import {
+  type TokenSequence,
+  trainedIndices,
+  trajectorySequences,
+  type TrajectorySequences,
+} from "../../trajectories/sequences.ts";
+import { answerWarnings } from "./answer-warnings.ts";
+import { type AnswerSummary, AnswerTally, groupAnswers, type GroupAnswers } from "./answer-summary.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import type { StoredSequence } from "../prepared/token-file.ts";
+import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
+import { oldestVersionOf } from "../metrics/staleness.ts";
+import { type Skip, type SkipReason, Skips } from "./skips.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
+
+export interface TrainingData {
+  /** In the order of the trajectories. */
+  readonly sequences: readonly PlannedSequence[];
+  /** Of each sequence. */
+  readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
+  readonly counts: JobCounts;
+  /** Of every trajectory, whether it trains or not. */
+  readonly rewards: readonly number[];
+  /** Answers of the model in all trajectories. */
+  readonly answers: AnswerSummary;
+  /** Warnings for the sender of the trajectories, for people. */
+  readonly warnings: readonly string[];
+}
+
+export interface SequenceOrigin {
+  /** The trajectory, or its additional history, as a client would name it in the job's body. */
+  readonly place: string;
+  /** Whether a prompt in it was rendered, since its record has none. */
+  readonly isRendered: boolean;
+  /** The oldest version that its trajectory says it was made with; null when it does not say. */
+  readonly policyVersion: number | null;
+}
+
+/** What is known of a sequence by its trajectory and group alone. */
+interface Judged {
+  readonly origin: SequenceOrigin;
+  readonly advantage: number;
+  readonly trajectoryTokenCount: number;
+}
+
+/** A sequence before the job's common scale is known. */
+interface Candidate extends Judged {
+  readonly stored: StoredSequence;
+  readonly group: number;
+  readonly trainableTokenCount: number;
+}
+
+/** What of a group is known beside its sequences. */
+interface GroupNote {
+  readonly trajectoryCount: number;
+  /** Of each trajectory; absent in what an earlier build prepared. */
+  readonly rewards?: readonly number[];
+  /** The model's answers in all trajectories; absent in data that an earlier build prepared. */
+  readonly answers?: GroupAnswers;
+  /** Places of histories that became several sequences; absent where there are none. */
+  readonly split?: readonly string[];
+  /** Of each trajectory. */
+  readonly skips: readonly (readonly Skip[])[];
+  /** Of each sequence. */
+  readonly judged: readonly Judged[];
+}
+
+/** What a model asks of sequences. */
+interface SequenceModel {
+  readonly tokenizer: ConversationTokenizer;
+  readonly sequenceLengthMax: number;
+}
+
+/**
+ * Turns groups, one in memory at a time, into weighted sequences. A trajectory without advantage is left out, since
+ * it would train nothing; a sequence longer than `sequenceLengthMax` is left out whole, never cut.
+ *
+ * @throws ServiceError `invalid` naming the trajectory and the Choice whose record contradicts itself or belongs to
+ *   another model
+ */
+export async function prepareTrainingData(
+  groups: PreparedLines<TrajectoryGroup>,
+  config: TrainingConfig,
+  model: SequenceModel,
+): Promise<TrainingData> {
+  const skips = new Skips();
+  const candidates: Candidate[] = [];
+  let groupCount = 0;
+  let trajectoryCount = 0;
+  const rewards: number[] = [];
+  const answers = new AnswerTally();
+  let splitCount = 0;
+  let firstSplit: string | null = null;
+  for await (const { note, sequences } of groups.each((group, index) =>
+    prepareGroup(group, index, { config, model }),
+  )) {
+    skips.addGroup(note.skips);
+    for (const [index, stored] of sequences.entries()) {
+      const { trainedCount: trainableTokenCount } = stored;
+      candidates.push({ ...note.judged[index], stored, group: groupCount, trainableTokenCount });
+    }
+    groupCount += 1;
+    trajectoryCount += note.trajectoryCount;
+    for (const reward of note.rewards ?? []) rewards.push(reward);
+    if (note.answers !== undefined) answers.add(note.answers);
+    splitCount += note.split?.length ?? 0;
+    firstSplit ??= note.split?.[0] ?? null;
+  }
+  const weightings = weighSequences(candidates, config);
+  const origins = new Map(
+    candidates.map(({ stored, origin, group }, index): [PlannedSequence, SequenceOrigin] => [
+      { ...stored, ...weightings[index], group },
+      origin,
+    ]),
+  );
+  const counts = {
+    groupsSubmitted: groupCount,
+    groupsTrainable: new Set(candidates.map((candidate) => candidate.group)).size,
+    trajectories: trajectoryCount,
+    sequences: candidates.length,
+    trainableTokens: candidates.reduce((count, candidate) => count + candidate.trainableTokenCount, 0),
+    skipped: skips.trajectories,
+    skippedGroups: skips.groups,
+  };
+  const summary = answers.summary();
+  return {
+    sequences: [...origins.keys()],
+    origins,
+    counts,
+    rewards,
+    answers: summary,
+    warnings: [
+      ...skips.warnings,
+      ...splitWarnings(splitCount, firstSplit),
+      ...answerWarnings(summary, rewards, counts),
+    ],
+  };
+}
+
+/** A turn that does not continue the tokens before it trains by itself, and nobody meant that. */
+function splitWarnings(count: number, first: string | null): readonly string[] {
+  if (first === null) return [];
+  const histories = count === 1 ? "1 history" : `${count} histories`;
+  return [
+    `${histories} became several sequences, since a later prompt does not begin with the tokens of the turns before it; the first is ${first}. ` +
+      "Its text was tokenized otherwise than it was sampled, the template left something out, or a message was changed. " +
+      "Send an earlier answer back with its token_ids and prompt_token_ids, as `train` and startTrajectory of hone-server/client do.",
+  ];
+}
+
+function prepareGroup(
+  group: TrajectoryGroup,
+  index: number,
+  context: { readonly config: TrainingConfig; readonly model: SequenceModel },
+): PreparedLine<GroupNote> {
+  const read = readGroup(group, index, context);
+  const found = read.flatMap(({ sequences }) => sequences);
+  const split = read.flatMap((trajectory) => trajectory.split);
+  return {
+    note: {
+      ...(split.length === 0 ? {} : { split }),
+      trajectoryCount: group.trajectories.length,
+      rewards: group.trajectories.map(({ reward }) => reward),
+      answers: groupAnswers(group.trajectories),
+      skips: read.map(({ skips }) => skips),
+      judged: found.map(({ judged }) => judged),
+    },
+    sequences: found.map(({ sequence }) => sequence),
+  };
+}
+
+/** What a trajectory gives, and what of it is skipped. */
+interface ReadTrajectory {
+  readonly sequences: readonly { readonly sequence: TokenSequence; readonly judged: Judged }[];
+  readonly skips: readonly Skip[];
+  /** Places of histories that became several sequences. */
+  readonly split: readonly string[];
+}
+
+function readGroup(
+  group: TrajectoryGroup,
+  groupIndex: number,
+  { config, model }: { readonly config: TrainingConfig; readonly model: SequenceModel },
+): readonly ReadTrajectory[] {
+  const rewards = group.trajectories.map((trajectory) => trajectory.reward);
+  const advantages = groupAdvantages(rewards, config);
+  const [withoutAdvantage, detail]: readonly [SkipReason, string] = hasVariance(rewards)
+    ? ["at_group_mean", "Its reward is the mean of its group."]
+    : ["zero_variance", "All rewards of the group are equal."];
+  return group.trajectories.map((trajectory, index) => {
+    const place = `trajectory_groups.${groupIndex}.trajectories.${index}`;
+    if (advantages[index] === 0)
+      return { sequences: [], skips: [{ reason: withoutAdvantage, place, detail }], split: [] };
+    const judged = { place, advantage: advantages[index] };
+    return readTrajectory(trajectory, judged, { ...model, trainsTexts: config.allowTrainingWithoutLogprobs });
+  });
+}
+
+function readTrajectory(
+  trajectory: Trajectory,
+  { place, advantage }: { readonly place: string; readonly advantage: number },
+  { tokenizer, sequenceLengthMax, trainsTexts }: SequenceModel & { readonly trainsTexts: boolean },
+): ReadTrajectory {
+  const { sequences, untrained, split } = withPlace(place, () =>
+    trajectorySequences(trajectory, tokenizer, { trainsTexts }),
+  );
+  // Also of the sequences that are left out: what the others count for does not depend on the limit.
+  const trajectoryTokenCount = sequences.reduce(
+    (sum, { sequence }) => sum + trainedIndices(sequence).length,
+    0,
+  );
+  const policyVersion = oldestVersionOf(trajectory);
+  const found = sequences.map(({ sequence, location, isRendered }) => {
+    const origin = { place: placeIn(place, location), isRendered, policyVersion };
+    return { sequence, judged: { origin, advantage, trajectoryTokenCount } };
+  });
+  type Found = (typeof found)[number];
+  const lengthOf = ({ sequence }: Found): number => sequence.tokenIds.length;
+  const fits = (each: Found): boolean => lengthOf(each) <= sequenceLengthMax;
+  const tooLong = found
+    .filter((each) => !fits(each))
+    .map((each): Skip => {
+      const detail = `A sequence of it has ${lengthOf(each)} tokens; at most ${sequenceLengthMax} train.`;
+      return { reason: "too_long", place: each.judged.origin.place, detail };
+    });
+  return {
+    sequences: found.filter(fits),
+    skips: [...untrained.map((each) => ({ ...each, place: placeIn(place, each.location) })), ...tooLong],
+    split: split.map((location) => placeIn(place, location)),
+  };
+}
+
+/** Errors of `read` name the trajectory too. */
+function withPlace(place: string, read: () => TrajectorySequences): TrajectorySequences {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof ServiceError)) throw cause;
+    const location = cause.faults[0]?.location ?? [];
+    const message = `${placeIn(place, location)}: ${cause.message}`;
+    throw new ServiceError({ code: cause.code, message, cause });
+  }
+}
+
+function placeIn(place: string, location: readonly string[]): string {
+  return [place, ...location].join(".");
+}

@@ -1,0 +1,165 @@
+// Packs as the tensors that the training programs take.
+import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
+import {
+  type PackLayout,
+  type Segment,
+  type TrainedToken,
+  paddedRows,
+  placesInRows,
+} from "../packing/pack-layout.ts";
+import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
+import { needsOldLogprobs, needsSequences } from "./loss.ts";
+import { indicesOf, type PreferenceTerms, preferenceFeeds } from "./preference-feeds.ts";
+
+/** What a program computes at once. */
+export type Microbatch = PackLayout<TrainingSequence>;
+
+/** Microbatches that are computed at the same time, each by programs of its own where there are several. */
+export type Round = readonly Microbatch[];
+
+/** The tensors that every program takes, as `tokenInputs` declares them. */
+export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {
+  const { kind, sequences_S, trained_N } = layout;
+  return {
+    ...(kind === "rows" ? rowFeeds(layout) : listFeeds(layout)),
+    ...(kind === "prefixed" ? prefixFeeds(layout) : {}),
+    places: vector(trained_N.map(({ place }) => place)),
+    targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
+  };
+}
+
+function rowFeeds({ tokenIds_L, rows_R }: Microbatch): Record<string, Tensor> {
+  return { tokens: int64Tensor([rows_R.length, rows_R[0].length], tokenIds_L) };
+}
+
+function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch): Record<string, Tensor> {
+  const rows = paddedRows(rows_R);
+  return {
+    tokens: vector(tokenIds_L),
+    positions: vector(positions_L),
+    rows: int64Tensor([rows.count, rows.length], rows.ids),
+    row_places: vector(placesInRows([prefixes_G, rows_R])),
+  };
+}
+
+/** Whether no two trained tokens are predicted at the same place. */
+export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
+  return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;
+}
+
+/** For a microbatch whose places differ: which trained token each token of the list predicts, N where it predicts none. */
+export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<string, Tensor> {
+  const wanted = new BigInt64Array(tokenIds_L.length).fill(BigInt(trained_N.length));
+  for (const [index, { place }] of trained_N.entries()) wanted[place] = BigInt(index);
+  return { wanted_of_place: { dtype: "int64", dims: [wanted.length], data: wanted } };
+}
+
+/** The sizes of a microbatch's tensors, by the symbols of the programs. */
+export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
+  const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
+  const longest = (segments: readonly Segment[]): number =>
+    Math.max(0, ...segments.map(({ length }) => length));
+  return new Map([
+    ["L", tokenIds_L.length],
+    ["G", prefixes_G.length],
+    ["P", longest(prefixes_G)],
+    ["R", rows_R.length],
+    ["T", longest(rows_R)],
+    ["N", trained_N.length],
+    ["S", sequences_S.length],
+    ["Q", indicesOf(sequences_S).length],
+  ]);
+}
+
+function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, Tensor> {
+  const prefixes = paddedRows(prefixes_G);
+  const prefixOfRow_RG = new Float32Array(prefixOfRow_R.length * prefixes.count);
+  prefixOfRow_R.forEach(({ prefix }, row) => (prefixOfRow_RG[row * prefixes.count + prefix] = 1));
+  return {
+    prefixes: int64Tensor([prefixes.count, prefixes.length], prefixes.ids),
+    prefix_of_row: float32Tensor([prefixOfRow_R.length, prefixes.count], prefixOfRow_RG),
+    prefix_lengths: vector(prefixOfRow_R.map(({ length }) => length)),
+  };
+}
+
+/** What a microbatch's loss takes of the whole batch that it is a part of. */
+export interface BatchTerms {
+  readonly loss: Loss;
+  /** The trained tokens of the batch: what the loss is divided by. */
+  readonly tokenCount: number;
+  /** The sum of the differences from the base model over the batch's other microbatches; 0 without a KL penalty. */
+  readonly klElsewhere: number;
+  /** Of a loss of preferences; null of others. */
+  readonly preferences: PreferenceTerms | null;
+}
+
+/** The tensors that the loss takes, as `addLoss` declares them. */
+export function lossFeeds(
+  { sequences_S, trained_N }: Microbatch,
+  { loss, tokenCount, klElsewhere, preferences }: BatchTerms,
+): Record<string, Tensor> {
+  const floats = (value: (sequence: TrainingSequence, token: TrainedToken) => number): Tensor =>
+    float32Tensor(
+      [trained_N.length],
+      Float32Array.from(trained_N, (token) => value(sequences_S[token.sequence], token)),
+    );
+  const weightOf = ({ weight, tokenWeights }: TrainingSequence, { index }: TrainedToken): number =>
+    weight * (tokenWeights?.[index] ?? 1);
+  const weights = {
+    loss_weights: floats((sequence, token) => weightOf(sequence, token) / (tokenCount + 1e-6)),
+  };
+  if (preferences !== null)
+    return { ...weights, ...preferenceFeeds({ sequences_S, trained_N }, preferences) };
+  if (!needsOldLogprobs(loss)) return weights;
+  const isKnown = ({ sequence, index }: TrainedToken): boolean =>
+    !Number.isNaN(sequences_S[sequence].oldLogprobs[index]);
+  return {
+    ...weights,
+    old_logprobs: floats(({ oldLogprobs }, token) => (isKnown(token) ? oldLogprobs[token.index] : 0)),
+    is_old_known: {
+      dtype: "bool",
+      dims: [trained_N.length],
+      data: Uint8Array.from(trained_N, (token) => (isKnown(token) ? 1 : 0)),
+    },
+    advantages: floats(({ advantage }) => advantage),
+    ...(needsSequences(loss) ? sequenceFeeds({ sequences_S, trained_N }) : {}),
+    ...(hasKlPenalty(loss)
+      ? {
+          reference_logprobs: floats(({ referenceLogprobs }, { index }) => referenceLogprobs?.[index] ?? NaN),
+          kl_share: float32Tensor([1], Float32Array.of(1 / tokenCount)),
+          kl_elsewhere: float32Tensor([1], Float32Array.of(klElsewhere / tokenCount)),
+        }
+      : {}),
+  };
+}
+
+function sequenceFeeds({
+  sequences_S,
+  trained_N,
+}: Pick<Microbatch, "sequences_S" | "trained_N">): Record<string, Tensor> {
+  const sizes_S = new Float32Array(sequences_S.length).fill(1e-8);
+  for (const { sequence } of trained_N) sizes_S[sequence] += 1;
+  return {
+    sequence_indices: vector(trained_N.map(({ sequence }) => sequence)),
+    sequence_sizes: float32Tensor([sequences_S.length], sizes_S),
+  };
+}
+
+/** Cuts a flat array of N values into one array per sequence, in the order of the layout. */
+export function splitBySequence(
+  { sequences_S, trained_N }: Pick<Microbatch, "sequences_S" | "trained_N">,
+  values_N: Float32Array,
+): readonly Float32Array[] {
+  const counts_S = sequences_S.map(() => 0);
+  for (const { sequence } of trained_N) counts_S[sequence] += 1;
+  let start = 0;
+  return counts_S.map((count) => {
+    const values = values_N.slice(start, start + count);
+    start += count;
+    return values;
+  });
+}
+
+function vector(values: readonly number[]): Tensor {
+  return int64Tensor([values.length], values);
+}

@@ -1,0 +1,184 @@
+// The losses of ../losses as graph nodes over the trained tokens of a microbatch, computed with the model: as coefficients from
+// outside they would cost a forward pass before each gradient, which is a third of a step and more. Cross-entropy is one node;
+// the configuration of the other losses decides which nodes there are. Gradients are the caller's to add.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { GraphBuilder } from "../../../lib/graph/builder.ts";
+import type { Value } from "../../../lib/graph/graph.ts";
+import { LOG_RATIO_MAX } from "../losses/policy.ts";
+import { type Loss, type PolicyLossConfig, hasKlPenalty } from "../trainer.ts";
+import { preferenceLoss } from "./preference-loss.ts";
+
+export interface LossNodes {
+  /** Scalar: what a step makes smaller; of preferences that several microbatches share, in each of them. */
+  readonly loss: Value;
+  /** [N]: before weights; null of a loss that is not each token's. */
+  readonly perToken_N: Value | null;
+  /** float32 [N], the input `loss_weights`: weights divided by the number of trained tokens. */
+  readonly weights_N: Value;
+}
+
+/** What the policy loss is given beside tokens and weights; N trained tokens of S sequences, in one flat order. */
+interface PolicyInputs {
+  /** float32 [N]: of the policy that sampled; any finite number where it is not known. */
+  readonly oldLogprobs_N: Value;
+  /** bool [N]: false takes the current log-probability, without gradient, for the old one. */
+  readonly isOldKnown_N: Value;
+  /** float32 [N] */
+  readonly advantages_N: Value;
+  /** Present where the importance sampling level looks at whole sequences. */
+  readonly sequences: {
+    /** int64 [N]: in [0, S). */
+    readonly indices_N: Value;
+    /** float32 [S]: how many trained tokens each has. */
+    readonly sizes_S: Value;
+  } | null;
+  /** Present where there is a KL penalty. */
+  readonly reference: {
+    /** float32 [N]: of the base model. */
+    readonly logprobs_N: Value;
+    /** float32 [1]: 1 over the trained tokens of the whole batch. */
+    readonly share_1: Value;
+    /** float32 [1]: what all other microbatches of the batch add to the mean difference from the base model. */
+    readonly elsewhere_1: Value;
+  } | null;
+}
+
+/** Whether the loss compares with the policy that sampled, and so has the inputs of the policy loss. */
+export function needsOldLogprobs(loss: Loss): boolean {
+  return loss.kind === "policy";
+}
+
+/** Whether the loss looks at whole sequences, and so has inputs for them. */
+export function needsSequences(loss: Loss): boolean {
+  return loss.kind === "policy" && loss.config.importanceSamplingLevel !== "token";
+}
+
+/** Adds the loss of the given log-probabilities [N], and declares its inputs; which there are depends on `loss` alone. */
+export function addLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss): LossNodes {
+  const weights_N = builder.input("loss_weights", "float32", ["N"]);
+  if (loss.kind === "preference")
+    return { loss: preferenceLoss(builder, logprobs_N, loss), perToken_N: null, weights_N };
+  const perToken_N = lossPerToken(builder, logprobs_N, loss);
+  return { loss: builder.reduceSum(builder.multiply(perToken_N, weights_N)), perToken_N, weights_N };
+}
+
+function lossPerToken(
+  builder: GraphBuilder,
+  logprobs_N: Value,
+  loss: Exclude<Loss, { readonly kind: "preference" }>,
+): Value {
+  switch (loss.kind) {
+    case "policy":
+      return policyLoss(builder, logprobs_N, loss);
+    case "cross-entropy":
+      return builder.negate(logprobs_N);
+    default:
+      return unreachable(loss);
+  }
+}
+
+function policyLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss & { kind: "policy" }): Value {
+  const { config } = loss;
+  const inputs = addPolicyInputs(builder, loss);
+  const current_N = builder.stopGradient(logprobs_N);
+  const old_N = builder.where(inputs.isOldKnown_N, inputs.oldLogprobs_N, current_N);
+  const difference_N = builder.subtract(logprobs_N, old_N);
+  const ratio_N = adjustedRatio(builder, difference_N, inputs, config);
+  const clipped_N = builder.clip(ratio_N, 1 - config.epsilon, 1 + config.epsilonHigh);
+  const compared_N = config.klPenaltySource === "sample" ? old_N : current_N;
+  const advantages_N = penalizedAdvantages(builder, compared_N, inputs, {
+    advantages_N: adjustedAdvantages(builder, difference_N, inputs, config),
+    coefficient: config.klPenaltyCoefficient,
+  });
+  return config.ppo
+    ? // Pessimistic: whichever of the two promises less.
+      builder.negate(
+        builder.minimum(builder.multiply(ratio_N, advantages_N), builder.multiply(clipped_N, advantages_N)),
+      )
+    : // The ratio only weighs; every token keeps a gradient, clipped ones included.
+      builder.negate(
+        builder.multiply(builder.multiply(builder.stopGradient(clipped_N), advantages_N), logprobs_N),
+      );
+}
+
+function addPolicyInputs(builder: GraphBuilder, loss: Loss): PolicyInputs {
+  return {
+    oldLogprobs_N: builder.input("old_logprobs", "float32", ["N"]),
+    isOldKnown_N: builder.input("is_old_known", "bool", ["N"]),
+    advantages_N: builder.input("advantages", "float32", ["N"]),
+    sequences: needsSequences(loss)
+      ? {
+          indices_N: builder.input("sequence_indices", "int64", ["N"]),
+          sizes_S: builder.input("sequence_sizes", "float32", ["S"]),
+        }
+      : null,
+    reference: hasKlPenalty(loss)
+      ? {
+          logprobs_N: builder.input("reference_logprobs", "float32", ["N"]),
+          share_1: builder.input("kl_share", "float32", [1]),
+          elsewhere_1: builder.input("kl_elsewhere", "float32", [1]),
+        }
+      : null,
+  };
+}
+
+function adjustedRatio(
+  builder: GraphBuilder,
+  difference_N: Value,
+  inputs: PolicyInputs,
+  config: PolicyLossConfig,
+): Value {
+  const { maxNegativeAdvantageImportanceSamplingWeight: cap, epsilon, epsilonHigh } = config;
+  let ratio_N = importanceRatio(builder, difference_N, inputs, config);
+  // The cap holds whatever the sign of the advantage; its name says otherwise for history's sake.
+  if (cap > 0) ratio_N = builder.clip(ratio_N, -Infinity, cap);
+  if (!config.maskProbRatio) return ratio_N;
+  const isInside_N = builder.and(
+    builder.greater(ratio_N, 1 - epsilon),
+    builder.less(ratio_N, 1 + epsilonHigh),
+  );
+  return builder.where(isInside_N, ratio_N, 0);
+}
+
+function importanceRatio(
+  builder: GraphBuilder,
+  difference_N: Value,
+  inputs: PolicyInputs,
+  { importanceSamplingLevel: level }: PolicyLossConfig,
+): Value {
+  const exponential = (x: Value): Value => builder.exp(builder.clip(x, -LOG_RATIO_MAX, LOG_RATIO_MAX));
+  if (level === "token" || inputs.sequences === null) return exponential(difference_N);
+  const { indices_N, sizes_S } = inputs.sequences;
+  const sums_S = builder.scatterAddRows(difference_N, indices_N, "S");
+  const mean_N = builder.gatherRows(builder.divide(sums_S, sizes_S), indices_N);
+  if (level === "sequence") return exponential(mean_N);
+  if (level === "average") {
+    return builder.multiply(builder.add(exponential(difference_N), exponential(mean_N)), 0.5);
+  }
+  // The root of a product of exponentials.
+  return exponential(builder.multiply(builder.add(difference_N, mean_N), 0.5));
+}
+
+function adjustedAdvantages(
+  builder: GraphBuilder,
+  difference_N: Value,
+  { advantages_N }: PolicyInputs,
+  { k2Tau }: PolicyLossConfig,
+): Value {
+  if (k2Tau === 0) return advantages_N;
+  return builder.subtract(advantages_N, builder.multiply(builder.stopGradient(difference_N), k2Tau));
+}
+
+/** Moves advantage from tokens that are likelier than in the base model to those that are not; their mean stays. */
+function penalizedAdvantages(
+  builder: GraphBuilder,
+  compared_N: Value,
+  { reference }: PolicyInputs,
+  { advantages_N, coefficient }: { readonly advantages_N: Value; readonly coefficient: number },
+): Value {
+  if (reference === null) return advantages_N;
+  const kl_N = builder.subtract(compared_N, reference.logprobs_N);
+  const here_1 = builder.multiply(builder.reduceSum(kl_N), reference.share_1);
+  const mean_1 = builder.add(here_1, reference.elsewhere_1);
+  return builder.add(advantages_N, builder.multiply(builder.subtract(mean_1, kl_N), coefficient));
+}

@@ -1,0 +1,98 @@
+// What a job would need, and its refusal before the first step.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { projectionNames } from "../../../base/domain/model.ts";
+import { llama135m } from "../../../../bench/llama-135m.ts";
+import { tinyBatch } from "../contract/tiny-model.ts";
+import { tinyTrainers } from "../contract/trainers-under-test.ts";
+import { layoutOf } from "../packing/pack-layout.ts";
+import { cutIntoPacks } from "../packing/packs.ts";
+import { ungrouped } from "../packing/prefix-groups.ts";
+import type { TrainingSequence } from "../trainer.ts";
+import type { EmbeddedTrainers } from "./embedded-trainer.ts";
+import type { Microbatch } from "./feeds.ts";
+import { estimateMemory, largestOf } from "./memory-limit.ts";
+import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
+
+const crossEntropy = { kind: "cross-entropy" } as const;
+
+function trainersWith(memoryBytes: number, microbatchTokens: number): EmbeddedTrainers {
+  return tinyTrainers({ dataFolder: "/", microbatchTokens, memoryBytes, sharesPrefixes: false });
+}
+
+function sequenceOf(length: number): TrainingSequence {
+  return {
+    tokenIds: new Int32Array(length),
+    mask: Uint8Array.from({ length }, (_, index) => (index === 0 ? 0 : 1)),
+    oldLogprobs: new Float32Array(length),
+    advantage: 1,
+    weight: 1,
+    group: 0,
+  };
+}
+
+function microbatchOf(...lengths: readonly number[]): Microbatch {
+  const [pack] = cutIntoPacks(ungrouped(lengths.map(sequenceOf)), 1e9);
+  return layoutOf(pack);
+}
+
+test("a job that fits is let through", async () => {
+  await trainersWith(200e6, 1000).requireMemory([tinyBatch(), [sequenceOf(9)]], crossEntropy);
+});
+
+test("a sequence that does not fit is refused with its length, the estimate, the limit and the cure", async () => {
+  await assert.rejects(() => trainersWith(100e6, 1).requireMemory([[sequenceOf(9)]], crossEntropy), {
+    name: "ServiceError",
+    code: "unsupported",
+    message:
+      "A sequence of 9 tokens would need about 0.12 GB to train, and training may have 0.10 GB. " +
+      "Leave such sequences out with training.sequenceLengthMax, or raise training.memoryBytes.",
+  });
+});
+
+test("where memory is short, fewer sequences are computed at once, for that job alone", async () => {
+  const batch = Array.from({ length: 32 }, () => sequenceOf(500));
+  const packsWithin = async (memoryBytes: number): Promise<number> => {
+    const trainers = trainersWith(memoryBytes, 32 * 500);
+    await trainers.requireMemory([batch], crossEntropy);
+    const count = trainers.cut(batch, crossEntropy).length;
+    await trainers.requireMemory([[sequenceOf(9)]], crossEntropy);
+    assert.equal(trainers.cut(batch, crossEntropy).length, 1);
+    return count;
+  };
+  assert.equal(await packsWithin(Infinity), 1);
+  assert.equal(await packsWithin(200e6), 2);
+  await assert.rejects(packsWithin(100e6), /^ServiceError: A sequence of 500 tokens would need about/);
+});
+
+test("a trainer goes on after its programs were freed", async () => {
+  const trainers = trainersWith(Infinity, 1000);
+  const { signal } = new AbortController();
+  const trainer = await trainers.open({ kind: "new", seed: "freed" }, { id: "freed", signal });
+  const forward = (id: string) => trainer.forward(tinyBatch(), { id, signal });
+  const before = await forward("before");
+  await trainers.close();
+  assert.deepEqual(await forward("after"), before);
+  await trainers.close();
+});
+
+test("whichever is largest in one of its sizes is looked at", () => {
+  const [long, wide, small] = [microbatchOf(9), microbatchOf(5, 5, 5), microbatchOf(4, 4)];
+  assert.deepEqual(largestOf([[small], [long], [wide]]), [[wide], [long]]);
+});
+
+test("on a 135 M shape a sequence of 4,096 tokens takes 6 GB at most, in proportion to its length", () => {
+  const config = llama135m();
+  const adapter = { rank: 8, scale: 2, targets: projectionNames };
+  const graphs = [
+    buildGradientGraph(config, { adapter, layout: "list", loss: crossEntropy }),
+    buildLogprobGraph(config, { adapter, layout: "list" }),
+  ];
+  const bytesFor = (length: number): number =>
+    estimateMemory({ config, adapter }, [{ graphs, largest: [[microbatchOf(length)]] }]).bytes;
+  const [one, two, four] = [1024, 2048, 4096].map(bytesFor);
+  assert.ok(four < 6e9, `${four} bytes`);
+  // Anything that is T × T would show in the last difference.
+  const growth = (four - two) / 2 / (two - one);
+  assert.ok(growth < 1.05, `from 2,048 tokens to 4,096 twice ${growth} of what there was to 2,048`);
+});

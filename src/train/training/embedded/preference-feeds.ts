@@ -1,0 +1,98 @@
+// What the preferences of a batch are to each microbatch of it: which tokens add what to a margin, and what the tokens of
+// other microbatches add. Numbers and tensors alone; the trainer computes the log-probabilities.
+import { present } from "../../../base/domain/assert.ts";
+import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
+import { logRatioOf, marginFactors, preferenceWeight, referencePointOf } from "../losses/preference.ts";
+import type { PackLayout } from "../packing/pack-layout.ts";
+import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "../trainer.ts";
+
+/** Of a whole batch. */
+export interface PreferenceTerms {
+  readonly config: PreferenceLossConfig;
+  /** The first sequence of each preference by its index, whichever microbatch it is in. */
+  readonly firsts: ReadonlyMap<number, TrainingSequence>;
+  /** What each token of a sequence counts for in its preference's margin. */
+  readonly factors: ReadonlyMap<TrainingSequence, number>;
+  /** What each sequence adds to it, where its preference lies in several microbatches; 0 where absent. */
+  readonly margins: ReadonlyMap<TrainingSequence, number>;
+}
+
+/** @param logprobs of those sequences whose preferences lie in several microbatches */
+export function preferenceTerms(
+  data: readonly TrainingSequence[],
+  config: PreferenceLossConfig,
+  logprobs: ReadonlyMap<TrainingSequence, Float32Array>,
+): PreferenceTerms {
+  const numbers = marginFactors(data, config);
+  const factors = new Map(data.map((sequence, row) => [sequence, numbers[row]]));
+  const margins = [...logprobs].map(
+    ([sequence, values]) =>
+      [sequence, factorOf({ factors }, sequence) * logRatioOf(sequence, values, config)] as const,
+  );
+  return { config, firsts: firstsOf(data), factors, margins: new Map(margins) };
+}
+
+/** The tensors that a loss of preferences takes, as `preferenceLoss` declares them. */
+export function preferenceFeeds(
+  { sequences_S, trained_N }: Pick<PackLayout<TrainingSequence>, "sequences_S" | "trained_N">,
+  terms: PreferenceTerms,
+): Record<string, Tensor> {
+  const { config, firsts, margins } = terms;
+  const indices = indicesOf(sequences_S);
+  const places = new Map(indices.map((index, place) => [index, place]));
+  const first = indices.map((index) => present(firsts.get(index), "the first sequence of a preference"));
+  const here = new Set(sequences_S);
+  const elsewhere = indices.map((_, place) => -referencePointOf(first[place]));
+  for (const [sequence, margin] of margins) {
+    const place = here.has(sequence) ? undefined : places.get(sequence.preference?.index ?? -1);
+    if (place !== undefined) elsewhere[place] += margin;
+  }
+  const floats = (values: readonly number[]): Tensor =>
+    float32Tensor([values.length], Float32Array.from(values));
+  const ofTokens = (value: (sequence: TrainingSequence, index: number) => number): readonly number[] =>
+    trained_N.map(({ sequence, index }) => value(sequences_S[sequence], index));
+  return {
+    preference_indices: int64Tensor(
+      [trained_N.length],
+      ofTokens(({ preference }) => present(places.get(preference?.index ?? -1), "a preference's place")),
+    ),
+    margin_factors: floats(ofTokens((sequence) => factorOf(terms, sequence))),
+    margins_elsewhere: floats(elsewhere),
+    preference_weights: floats(first.map((sequence) => preferenceWeight(sequence, config) / firsts.size)),
+    ...(hasReference({ kind: "preference", config })
+      ? {
+          reference_logprobs: floats(
+            ofTokens(({ referenceLogprobs }, index) => referenceLogprobs?.[index] ?? NaN),
+          ),
+        }
+      : {}),
+  };
+}
+
+function firstsOf(data: readonly TrainingSequence[]): ReadonlyMap<number, TrainingSequence> {
+  const firsts = new Map<number, TrainingSequence>();
+  for (const sequence of data) {
+    const { index } = present(sequence.preference, "the preference of a sequence");
+    if (!firsts.has(index)) firsts.set(index, sequence);
+  }
+  return firsts;
+}
+
+/** Of preferences, in the order in which they come first. */
+export function indicesOf(sequences: readonly Pick<TrainingSequence, "preference">[]): readonly number[] {
+  return [...new Set(sequences.flatMap(({ preference }) => preference?.index ?? []))];
+}
+
+/** Those of some parts of a batch that more than one of them has sequences of. */
+export function sharedIndices(
+  parts: readonly (readonly Pick<TrainingSequence, "preference">[])[],
+): ReadonlySet<number> {
+  const known = new Set<number>();
+  const shared = new Set<number>();
+  for (const index of parts.flatMap(indicesOf)) (known.has(index) ? shared : known).add(index);
+  return shared;
+}
+
+function factorOf({ factors }: Pick<PreferenceTerms, "factors">, sequence: TrainingSequence): number {
+  return present(factors.get(sequence), "the factor of a sequence");
+}

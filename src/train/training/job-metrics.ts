@@ -1,0 +1,136 @@
+// The metrics of a training job under the names that clients know: those of its start and of each step, and the means that
+// its version keeps. Pure.
+import type { JobCounts } from "../../base/domain/job.ts";
+import { answerMetrics } from "../trajectories/answer-lengths.ts";
+import { mean, standardDeviation } from "../trajectories/statistics.ts";
+import { logprobDifference } from "./logprob-difference.ts";
+import type { AnswerSummary } from "./data/answer-summary.ts";
+import type { OptimizerBatch } from "./data/optimizer-batches.ts";
+import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
+
+/** By name; all finite. */
+export type Metrics = Readonly<Record<string, number>>;
+
+/** Of the event `training_started`. */
+export function startMetrics(stepCount: number, counts: JobCounts): Metrics {
+  return { num_sequences: stepCount, ...stepSizeMetrics(counts), ...countMetrics(counts) };
+}
+
+/** What one optimizer step was made of. */
+export interface StepRecord {
+  /** With the log-probabilities as recorded. */
+  readonly batch: OptimizerBatch;
+  readonly gradient: ForwardBackwardResult;
+  readonly step: OptimizerStepResult;
+  readonly learningRate: number;
+  /** From the batch to the changed weights. */
+  readonly seconds: number;
+}
+
+/** Of one optimizer step; what a trainer does not report is absent. */
+export function stepMetrics({ batch, gradient, step, learningRate, seconds }: StepRecord): Metrics {
+  const { entropy } = gradient.metrics;
+  const { gradient_norm: gradientNorm } = step.metrics;
+  const difference = logprobDifference(batch, gradient);
+  const tokenCount = batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+  return {
+    loss: gradient.loss,
+    num_datums: batch.length,
+    ...(entropy === undefined ? {} : { entropy }),
+    ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
+    learning_rate: learningRate,
+    max_logprob_difference: difference.nats,
+    mean_logprob_difference: difference.meanNats,
+    // A clock may not have moved on.
+    ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
+  };
+}
+
+/** Of the event `gradient_step`. Clients average each metric over the steps, so the job's counts come with every one. */
+export function stepEventMetrics(step: Metrics, counts: JobCounts): Metrics {
+  return { ...step, ...countMetrics(counts) };
+}
+
+/** Of the version and `training_ended`: means over the steps, and what the job's data was. */
+export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, seconds: number): Metrics {
+  const skipped = Object.entries(counts.skipped);
+  return {
+    ...meansOf(steps),
+    num_sequences: steps.length,
+    "data/step_num_gradient_steps": steps.length,
+    "data/step_num_groups_submitted": counts.groupsSubmitted,
+    "data/step_num_groups_trainable": counts.groupsTrainable,
+    "data/step_num_trajectories": counts.trajectories,
+    "data/step_trainer_tokens": counts.trainableTokens,
+    "time/step_trainer_s": seconds,
+    ...Object.fromEntries(skipped.map(([reason, count]) => [`data/step_num_skipped_${reason}`, count])),
+  };
+}
+
+/** Of the version, what its data's rewards were: those of the policy before it, which sampled them. */
+export function rewardMetrics(rewards: readonly number[]): Metrics {
+  if (rewards.length === 0) return {};
+  return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
+}
+
+/** Metrics of the version: length of the answers in its data, and the share that was cut off. */
+export function completionMetrics(answers: AnswerSummary): Metrics {
+  const { count, lengthMean, lengthMax, endedCount, cutCount } = answers;
+  return {
+    ...(count === 0 ? {} : { [answerMetrics.length]: lengthMean, [answerMetrics.lengthMax]: lengthMax }),
+    ...(endedCount === 0 ? {} : { [answerMetrics.cut]: cutCount / endedCount }),
+  };
+}
+
+/** A step's metric to the name of its mean; a name with a slash stays as it is. */
+const meanNames: Readonly<Record<string, string>> = {
+  loss: "loss/train",
+  entropy: "loss/entropy",
+  grad_norm: "loss/grad_norm",
+  learning_rate: "loss/learning_rate",
+  kl_div: "loss/kl_div",
+  kl_policy_ref: "loss/kl_policy_ref",
+  num_datums: "data/step_num_datums",
+  tokens_per_second: "throughput/trainer_tokens_per_second",
+};
+
+/** Over those steps that have the metric; of greatest values the greatest. */
+function meansOf(steps: readonly Metrics[]): Metrics {
+  if (steps.length === 0) return {};
+  const names = new Set(steps.flatMap((step) => Object.keys(step)));
+  const means: Record<string, number> = {};
+  for (const name of names) {
+    const meanName = name.includes("/") ? name : meanNames[name];
+    if (meanName === undefined) continue;
+    const values = steps.filter((step) => name in step).map((step) => step[name]);
+    means[meanName] = name.endsWith("_max")
+      ? values.reduce((one, other) => Math.max(one, other))
+      : mean(values);
+  }
+  const { max_logprob_difference: greatest, mean_logprob_difference: average } = steps[0];
+  return {
+    ...means,
+    ...(greatest === undefined ? {} : { "loss/first_max_logprob_difference": greatest }),
+    ...(average === undefined ? {} : { "loss/first_mean_logprob_difference": average }),
+  };
+}
+
+/** Of what the steps are made; in the start alone, since clients average what comes with every step. */
+function stepSizeMetrics({ sequences, steps }: JobCounts): Metrics {
+  if (steps === undefined) return {};
+  return {
+    num_gradient_steps: steps.count,
+    num_trained_sequences: sequences,
+    num_sequences_per_step_max: steps.sequencesMax,
+    num_passes: steps.passCount,
+  };
+}
+
+function countMetrics(counts: JobCounts): Metrics {
+  return {
+    num_groups_submitted: counts.groupsSubmitted,
+    num_groups_trainable: counts.groupsTrainable,
+    num_trajectories: counts.trajectories,
+    num_trainable_tokens: counts.trainableTokens,
+  };
+}

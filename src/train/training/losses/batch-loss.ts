@@ -1,0 +1,55 @@
+// A loss of a whole batch as a pure function of log-probabilities: what its trainer makes smaller, and how much each token's
+// log-probability counts in the gradient. Whoever can compute the gradient of a weighted sum of log-probabilities can train
+// with it; the embedded trainer has the same as graph nodes (embedded/loss.ts), which saves a forward pass.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { Loss } from "../trainer.ts";
+import {
+  type BatchLoss,
+  type LossInput,
+  type LossTokens,
+  type TokenLosses,
+  lossTokensOf,
+} from "./loss-tokens.ts";
+import { policyLosses } from "./policy.ts";
+import { preferenceBatchLoss } from "./preference.ts";
+
+/** See {@link Loss} for what it is. */
+export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {
+  return loss.kind === "preference" ? preferenceBatchLoss(batch, loss.config) : tokenBatchLoss(batch, loss);
+}
+
+/** A loss that each token has. */
+type TokenLoss = Exclude<Loss, { readonly kind: "preference" }>;
+
+function tokenBatchLoss(batch: readonly LossInput[], loss: TokenLoss): BatchLoss {
+  const sequences = batch.map(({ sequence, logprobs }) => lossTokensOf(sequence, logprobs));
+  const size = sequences.reduce((count, { logprobs }) => count + logprobs.length, 0) + 1e-6;
+  const computed = tokenLosses(sequences, loss);
+  return {
+    loss: computed.reduce((sum, { losses }, row) => sum + weighted(losses, sequences[row]) / size, 0),
+    slopes: computed.map(({ slopes }) => slopes.map((slope) => slope / size)),
+  };
+}
+
+function tokenLosses(sequences: readonly LossTokens[], loss: TokenLoss): readonly TokenLosses[] {
+  switch (loss.kind) {
+    case "policy":
+      return policyLosses(sequences, loss.config);
+    case "cross-entropy":
+      return crossEntropyLosses(sequences);
+    default:
+      return unreachable(loss);
+  }
+}
+
+function weighted(losses: readonly number[], { weights }: LossTokens): number {
+  return losses.reduce((sum, loss, at) => sum + loss * weights[at], 0);
+}
+
+/** The negative log-probability of each token, whatever the old policy and the advantages. */
+function crossEntropyLosses(sequences: readonly LossTokens[]): readonly TokenLosses[] {
+  return sequences.map(({ logprobs, weights }) => ({
+    losses: Array.from(logprobs, (logprob) => -logprob),
+    slopes: Array.from(weights, (weight) => -weight),
+  }));
+}

@@ -1,0 +1,146 @@
+// The policy loss by its formula: importance ratios, what cuts and masks them, then CISPO (arXiv:2506.13585) or PPO
+// (arXiv:1707.06347). Pure arithmetic in double precision; how it is added up is batch-loss.ts.
+import { unreachable } from "../../../base/domain/assert.ts";
+import type { PolicyLossConfig } from "../trainer.ts";
+import type { LossTokens, TokenLosses } from "./loss-tokens.ts";
+
+export interface PolicyTokenLosses extends TokenLosses {
+  /** Of current to old probability, at the importance sampling level, before anything cuts them. */
+  readonly ratios: readonly number[];
+  /** Whether the bounds cut a token's ratio; with PPO, where that takes its gradient. */
+  readonly isClipped: readonly boolean[];
+}
+
+/** Ratios beyond e^±20 are cut there, so that a token of nearly no old probability does not overflow. */
+export const LOG_RATIO_MAX = 20;
+
+/** Of each sequence of a batch, which a KL penalty looks at as a whole. */
+export function policyLosses(
+  sequences: readonly LossTokens[],
+  config: PolicyLossConfig,
+): readonly PolicyTokenLosses[] {
+  const differences = sequences.map((tokens) => differencesFromReference(tokens, config));
+  const all = differences.flat();
+  const mean = all.reduce((sum, each) => sum + each, 0) / all.length;
+  const { klPenaltyCoefficient } = config;
+  return sequences.map((tokens, row) => {
+    const penalties = differences[row].map((each) => klPenaltyCoefficient * (mean - each));
+    return lossesOf(tokens, klPenaltyCoefficient > 0 ? penalties : null, config);
+  });
+}
+
+/** How far each token is from the base model: current, or with the source `sample` old, less reference log-probability. */
+function differencesFromReference(
+  { logprobs, oldLogprobs, referenceLogprobs }: LossTokens,
+  { klPenaltySource }: PolicyLossConfig,
+): readonly number[] {
+  return Array.from(logprobs, (logprob, at) => {
+    const isOld = klPenaltySource === "sample" && !Number.isNaN(oldLogprobs[at]);
+    return (isOld ? oldLogprobs[at] : logprob) - referenceLogprobs[at];
+  });
+}
+
+/** @param penalties what a KL penalty adds to each token's advantage; null without one */
+function lossesOf(
+  { logprobs, oldLogprobs, weights, advantage }: LossTokens,
+  penalties: readonly number[] | null,
+  config: PolicyLossConfig,
+): PolicyTokenLosses {
+  // The current log-probability, without gradient, stands for an old one that is not known.
+  const differences = Array.from(logprobs, (logprob, at) =>
+    Number.isNaN(oldLogprobs[at]) ? 0 : logprob - oldLogprobs[at],
+  );
+  const size = differences.length + 1e-8;
+  const mean = differences.reduce((sum, each) => sum + each, 0) / size;
+  const ratios = differences.map((difference) => ratioOf(difference, mean, config));
+  const tokens = ratios.map((ratio, at) => {
+    const adjusted = advantage - config.k2Tau * differences[at] + (penalties?.[at] ?? 0);
+    return tokenLoss(ratio.value, adjusted, logprobs[at], config);
+  });
+  const shared = tokens.reduce((sum, { byRatio }, at) => sum + weights[at] * byRatio * ratios[at].byMean, 0);
+  return {
+    losses: tokens.map(({ loss }) => loss),
+    slopes: tokens.map(
+      ({ byRatio, byLogprob }, at) =>
+        weights[at] * (byLogprob + byRatio * ratios[at].byToken) + shared / size,
+    ),
+    ratios: ratios.map(({ value }) => value),
+    isClipped: tokens.map(({ isClipped }) => isClipped),
+  };
+}
+
+/** A ratio, and its slopes by the token's own difference and by the mean of its sequence. */
+interface Ratio {
+  readonly value: number;
+  readonly byToken: number;
+  readonly byMean: number;
+}
+
+function ratioOf(
+  difference: number,
+  mean: number,
+  { importanceSamplingLevel: level }: PolicyLossConfig,
+): Ratio {
+  const [token, sequence] = [power(difference), power(mean)];
+  switch (level) {
+    case "token":
+      return { value: token.value, byToken: token.slope, byMean: 0 };
+    case "sequence":
+      return { value: sequence.value, byToken: 0, byMean: sequence.slope };
+    case "average": {
+      const value = (token.value + sequence.value) / 2;
+      return { value, byToken: token.slope / 2, byMean: sequence.slope / 2 };
+    }
+    case "geometric_average": {
+      // The root of a product of exponentials.
+      const { value, slope } = power((difference + mean) / 2);
+      return { value, byToken: slope / 2, byMean: slope / 2 };
+    }
+    default:
+      return unreachable(level);
+  }
+}
+
+function power(exponent: number): { readonly value: number; readonly slope: number } {
+  const value = Math.exp(Math.min(Math.max(exponent, -LOG_RATIO_MAX), LOG_RATIO_MAX));
+  return { value, slope: Math.abs(exponent) <= LOG_RATIO_MAX ? value : 0 };
+}
+
+interface TokenLoss {
+  readonly loss: number;
+  readonly byRatio: number;
+  readonly byLogprob: number;
+  readonly isClipped: boolean;
+}
+
+function tokenLoss(ratio: number, advantage: number, logprob: number, config: PolicyLossConfig): TokenLoss {
+  const {
+    epsilon,
+    epsilonHigh,
+    maxNegativeAdvantageImportanceSamplingWeight: cap,
+    maskProbRatio,
+    ppo,
+  } = config;
+  const [low, high] = [1 - epsilon, 1 + epsilonHigh];
+  // The cap holds whatever the sign of the advantage; its name says otherwise for history's sake.
+  const capped = cap > 0 ? Math.min(ratio, cap) : ratio;
+  const isMasked = maskProbRatio && !(capped > low && capped < high);
+  const weighed = isMasked ? 0 : capped;
+  const clipped = Math.min(Math.max(weighed, low), high);
+  const isOutside = capped < low || capped > high;
+  if (!ppo) {
+    // The ratio only weighs; every token keeps a gradient, clipped ones included.
+    const byLogprob = -clipped * advantage;
+    return { loss: byLogprob * logprob, byRatio: 0, byLogprob, isClipped: isOutside };
+  }
+  // Pessimistic: whichever of the two promises less.
+  const loss = -Math.min(weighed * advantage, clipped * advantage);
+  const isHeld = weighed * advantage > clipped * advantage;
+  const isFlat = isHeld || isMasked || capped < ratio;
+  return {
+    loss,
+    byRatio: isFlat ? 0 : -advantage,
+    byLogprob: 0,
+    isClipped: maskProbRatio ? isOutside : isHeld,
+  };
+}

@@ -1,0 +1,124 @@
+// The plan of a preference job: pairs, or with KTO judged answers, in the order of the job's seed, so many a step, and a loss
+// that compares them with a reference.
+import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
+import type { PreferenceExample } from "../../../base/domain/preferences/preference.ts";
+import type { JobCounts } from "../../../base/domain/job.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
+import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
+import { supervisedAdamW } from "../adamw.ts";
+import { cutIntoExampleBatches } from "../data/example-batches.ts";
+import { joinMismatch, mismatchesOf } from "../data/mismatches.ts";
+import { type PlannedPreference, type PreferenceData, preparePreferences } from "../data/preference-data.ts";
+import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import { preferenceMetrics } from "../metrics/preference-metrics.ts";
+import type { PreparedLines } from "../prepared/prepared-lines.ts";
+import { preferenceLossOf } from "../trainer.ts";
+import { shortestOf } from "./checked-sequences.ts";
+import type { TrainingPlan } from "./plan.ts";
+import { stepCountsOf } from "./step-counts.ts";
+import type { PreferenceWork } from "./work.ts";
+
+export async function planPreference(
+  { config }: Pick<PreferenceWork, "config">,
+  lines: PreparedLines<PreferenceExample>,
+  model: { readonly tokenizer: TurnRenderer & ConversationTokenizer; readonly sequenceLengthMax: number },
+  { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,
+): Promise<TrainingPlan> {
+  const data = await preparePreferences(lines, { ...model, loss: config.loss });
+  const cut = cutIntoExampleBatches(data.preferences, config, { kind: "preference", seed });
+  const batches = cut.map((preferences) => preferences.flatMap(({ sequences }) => sequences));
+  const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
+  const loss = preferenceLossOf(config);
+  const { learningRate, weightDecay, gradientNormMax } = config;
+  return {
+    batches,
+    read,
+    precalculatesLogprobs: false,
+    importanceTruncation: 0,
+    loss,
+    comparedRows: batches.map(() => []),
+    optimizerStep: () => ({ ...supervisedAdamW, weightDecay, gradientNormMax, learningRate }),
+    counts,
+    warnings: [...data.warnings, ...balanceWarnings(data.preferences, config)],
+    checked: shortestOf(batches),
+    preferences: {
+      reference: config.reference,
+      // KTO alone compares with a point that is estimated.
+      mismatches: cut.map((preferences) => (config.loss === "kto" ? mismatchesOf(preferences) : [])),
+      readMismatches: (mismatches) =>
+        mismatches.map(({ prompt, answer }, group) => {
+          const [asked, answered] = read([prompt, answer]);
+          const joined = joinMismatch(asked, answered, model.sequenceLengthMax);
+          return { ...joined, advantage: 1, weight: 1, group };
+        }),
+    },
+    metrics: {
+      start: startMetrics(batches.length, counts),
+      step: (index, { recorded, batch, gradient, step, seconds }) => {
+        const {
+          max_logprob_difference: _greatest,
+          mean_logprob_difference: _average,
+          num_datums: _sequences,
+          ...metrics
+        } = stepMetrics({ batch: recorded, gradient, step, learningRate, seconds });
+        return {
+          ...metrics,
+          ...preferenceMetrics(batch, gradient, loss.config),
+          ...sizesOf(cut[index]),
+        };
+      },
+      event: (_index, step) => step,
+      version: (steps, seconds) => versionMetrics(steps, counts, seconds),
+      startWarning: () => null,
+      result: null,
+    },
+  };
+}
+
+/** Of KTO: wanted and unwanted answers that count for so many times more than the others leave these unheard. */
+const imbalanceMax = 2;
+
+/** What KTO's paper advises: wanted answers count for as much as the others, or a third more (arXiv:2402.01306, section 4.3). */
+function balanceWarnings(
+  preferences: readonly PlannedPreference[],
+  { loss, desirableWeight, undesirableWeight }: PreferenceConfig,
+): readonly string[] {
+  if (loss !== "kto" || preferences.length === 0) return [];
+  const wantedCount = preferences.filter(({ sequences }) => sequences[0]?.preference?.isChosen).length;
+  const otherCount = preferences.length - wantedCount;
+  const numbers = `${wantedCount} answers were wanted and ${otherCount} were not`;
+  if (wantedCount === 0 || otherCount === 0)
+    return [`${numbers}: the loss kto learns what sets the two apart, so send some of both.`];
+  const ratio = (desirableWeight * wantedCount) / (undesirableWeight * otherCount);
+  if (ratio <= imbalanceMax && ratio >= 1 / imbalanceMax) return [];
+  const [option, weight] =
+    ratio > 1
+      ? ["undesirable_weight", (desirableWeight * wantedCount) / otherCount]
+      : ["desirable_weight", (undesirableWeight * otherCount) / wantedCount];
+  return [
+    `${numbers}, which count for ${ratio.toPrecision(2)} times as much; with ${option} ${weight.toPrecision(2)} both count alike.`,
+  ];
+}
+
+function countsOf({ preferences, preferenceCount, dropped }: PreferenceData): JobCounts {
+  const sequences = preferences.flatMap((preference) => preference.sequences);
+  return {
+    groupsSubmitted: 0,
+    groupsTrainable: 0,
+    trajectories: preferenceCount,
+    sequences: sequences.length,
+    trainableTokens: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
+    skipped: dropped,
+    skippedGroups: {},
+  };
+}
+
+/** What a step was made of. */
+function sizesOf(preferences: readonly PlannedPreference[]): Readonly<Record<string, number>> {
+  const sequences = preferences.flatMap((preference) => preference.sequences);
+  return {
+    num_trajectories: preferences.length,
+    num_tokens: sequences.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
+    num_trainable_tokens: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
+  };
+}

@@ -1,0 +1,320 @@
+// Supervised jobs on the naive trainer: which conversations share a step, what they weigh, and what is told of them.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
+import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import type { JobKind, JobOutcome } from "../../../base/domain/job.ts";
+import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
+import {
+  resolveSupervisedConfig,
+  type SupervisedConfigInput,
+} from "../../../base/domain/supervised/supervised-config.ts";
+import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
+import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } from "../run-training-job.ts";
+import { pinnedSettings, trainingSettingsWith } from "../settings.ts";
+import { NaiveTrainers } from "../testing/naive-trainer.ts";
+import { RecordingTrainers } from "../testing/recording-trainers.ts";
+import { linesOf } from "../testing/lines-of.ts";
+import { silentReport } from "../testing/silent-report.ts";
+import type { TrainingSequence } from "../trainer.ts";
+
+/** The token that opens the assistant's turn, and the one that ends each turn. */
+const [opens, ends] = [9, 10];
+
+const idsOf = (content: unknown): readonly number[] =>
+  String(content)
+    .split("")
+    .map((character) => parseInt(character, 36));
+
+/** Each character of a content is a token; the template ends every message. */
+const tokenizer: TrainingJobDependencies["tokenizer"] = {
+  vocabularySize: tinyConfig.vocabularySize,
+  encode: () => assert.fail("nothing to encode"),
+  renderPrompt: () => assert.fail("nothing to render"),
+  idOfToken: () => null,
+  renderTurn: (messages) => {
+    const shown = messages.map(({ role, content }) =>
+      role === "assistant" ? [opens, ...idsOf(content), ends] : [...idsOf(content), ends],
+    );
+    const before = shown.slice(0, -1).flat();
+    return { promptTokenIds: [...before, opens], answerTokenIds: (shown.at(-1) ?? []).slice(1) };
+  },
+};
+
+const example = (user: string, answer: string, ...more: ExampleConversation["messages"]) => ({
+  messages: [{ role: "user", content: user }, { role: "assistant", content: answer }, ...more],
+  tools: null,
+  extra: {},
+});
+
+interface Ran {
+  readonly outcome: JobOutcome;
+  readonly started: Readonly<Record<string, number>>;
+  readonly steps: readonly Readonly<Record<string, number>>[];
+  readonly warnings: readonly string[];
+  /** Of each step, what its gradient was computed of. */
+  readonly batches: readonly (readonly TrainingSequence[])[];
+  readonly trainers: RecordingTrainers;
+  readonly adapter: Buffer;
+}
+
+async function run(
+  t: TestContext,
+  conversations: readonly ExampleConversation[],
+  config: SupervisedConfigInput,
+  {
+    dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-")),
+    ...input
+  }: Partial<TrainingJobInput> & { readonly dataFolder?: string } = {},
+): Promise<Ran> {
+  t.after(() => rmSync(dataFolder, { recursive: true, force: true }));
+  const { artifacts, folder } = dataFolderAt(dataFolder);
+  const options = { config: tinyConfig, weights: tinyWeights, lora: tinyLora, dataFolder };
+  const trainers = new RecordingTrainers(new NaiveTrainers({ ...options, sequenceLengthMax: 10 }));
+  const started: Ran["started"][] = [];
+  const steps: Ran["steps"][number][] = [];
+  const warnings: string[] = [];
+  const adapterFolder = input.adapterFolder ?? "adapters/m/1";
+  const outcome = await runTrainingJob(
+    {
+      trainers,
+      artifacts,
+      tokenizer,
+      clock: new FakeClock(),
+      report: silentReport({
+        started: async (_count, _counts, metrics) => void started.push(metrics),
+        stepped: async (_index, metrics) => void steps.push(metrics),
+        warned: async (warning) => void warnings.push(warning),
+      }),
+    },
+    {
+      seed: "seed",
+      startStep: 0,
+      work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: linesOf(conversations) },
+      settings: pinnedSettings(trainingSettingsWith()),
+      from: null,
+      fromKind: null,
+      fromHash: null,
+      base: "weights",
+      adapterFolder,
+      workFolder: folder.jobFolder("job"),
+      runKey: "jobs/job",
+      snapshotShare: 0,
+      reportedStepCount: 0,
+      signal: new AbortController().signal,
+      ...input,
+    },
+  );
+  const batches = trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data] : []));
+  const adapter = readFileSync(join(dataFolder, adapterFolder, "adapter_model.safetensors"));
+  return { outcome, started: started[0], steps, warnings, batches, trainers, adapter };
+}
+
+/** The ids of a sequence, those that train in brackets. */
+const shown = ({ tokenIds, mask }: TrainingSequence): string =>
+  [...tokenIds].map((id, index) => (mask[index] === 1 ? `[${id}]` : `${id}`)).join(" ");
+
+const inOrder = { isShuffled: false } as const;
+
+const five = ["1", "2", "3", "4", "5"].map((digit) => example(digit, digit));
+
+/** The first token of every sequence of every step. */
+const firsts = ({ batches }: Ran): readonly (readonly number[])[] =>
+  batches.map((batch) => batch.map(({ tokenIds }) => tokenIds[0]));
+
+test("the tokens of each assistant turn train, with what ends it, in one sequence", async (t) => {
+  const more = [
+    { role: "user", content: "5" },
+    { role: "assistant", content: "6" },
+  ];
+  const { batches } = await run(t, [example("1", "3", ...more)], inOrder);
+  assert.deepEqual(batches[0].map(shown), ["1 10 9 [3] [10] 5 10 9 [6] [10]"]);
+});
+
+test("where the last turns train alone, those before are context", async (t) => {
+  const more = [
+    { role: "user", content: "5" },
+    { role: "assistant", content: "6" },
+  ];
+  const last = { ...inOrder, assistantTurns: "last" } as const;
+  const { batches } = await run(t, [example("1", "3", ...more)], last);
+  assert.deepEqual(batches[0].map(shown), ["1 10 9 3 10 5 10 9 [6] [10]"]);
+  await assert.rejects(run(t, [five[0], example("1", "3", { role: "user", content: "5" })], last), {
+    code: "invalid",
+    message: /^training_data\.1: .* its role is "user"/,
+  });
+});
+
+test("a message of weight 0 is context", async (t) => {
+  const { batches } = await run(
+    t,
+    [
+      {
+        messages: [
+          { role: "user", content: "1" },
+          { role: "assistant", content: "3", weight: 0 },
+          { role: "user", content: "5" },
+          { role: "assistant", content: "6", weight: 1 },
+        ],
+        tools: null,
+        extra: {},
+      },
+    ],
+    inOrder,
+  );
+  assert.deepEqual(batches[0].map(shown), ["1 10 9 3 10 5 10 9 [6] [10]"]);
+});
+
+const checking = { id: "check", signal: new AbortController().signal };
+
+test("the loss is the mean negative log-probability of all trained tokens of a step", async (t) => {
+  const conversations = [example("1", "234"), example("56", "7")];
+  const { batches, steps, trainers } = await run(t, conversations, inOrder);
+  const trainer = await trainers.open({ kind: "new", seed: "seed" }, checking);
+  const { logprobs } = await trainer.forward(batches[0], checking);
+  const values = logprobs.flatMap((row) => [...row]);
+  assert.equal(values.length, 6);
+  const mean = values.reduce((sum, value) => sum - value, 0) / values.length;
+  assert.ok(Math.abs(steps[0]["loss"] - mean) < 1e-5, `${steps[0]["loss"]} is ${mean}`);
+});
+
+test("so many conversations make a step, each epoch begins a new one, and every step has its learning rate", async (t) => {
+  const learningRate = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06];
+  const ran = await run(t, five, { ...inOrder, epochCount: 2, learningRate });
+  assert.deepEqual(firsts(ran), [[1, 2], [3, 4], [5], [1, 2], [3, 4], [5]]);
+  assert.deepEqual(
+    ran.steps.map((step) => step["learning_rate"]),
+    learningRate,
+  );
+  const optimizer = ran.trainers.calls.find((call) => call.kind === "optimStep");
+  assert.deepEqual(optimizer?.step, {
+    learningRate: 0.01,
+    beta1: 0.9,
+    beta2: 0.99,
+    epsilon: 1e-8,
+    weightDecay: 0,
+    gradientNormMax: 1,
+  });
+});
+
+test("the seed decides the order, another one in each epoch; the same gives the same adapter", async (t) => {
+  const config = { batchSize: 5, epochCount: 2 };
+  const ran = await run(t, five, config);
+  const [first, second] = firsts(ran);
+  assert.deepEqual(
+    [...first].sort((one, other) => one - other),
+    [1, 2, 3, 4, 5],
+  );
+  assert.notDeepEqual(first, second);
+  const again = await run(t, five, config, { runKey: "jobs/another" });
+  assert.deepEqual([firsts(again), again.adapter], [firsts(ran), ran.adapter]);
+  const other = await run(t, five, config, { seed: "another" });
+  assert.notDeepEqual(firsts(other), firsts(ran));
+});
+
+test("steps, start and version carry the numbers that clients know", async (t) => {
+  const { outcome, started, steps } = await run(t, [example("1", "23"), example("45", "6")], inOrder);
+  assert.equal(started["num_sequences"], 1);
+  const { loss, grad_norm: norm, ...others } = steps[0];
+  assert.ok(loss > 0 && norm > 0);
+  assert.deepEqual(others, {
+    learning_rate: 5e-5,
+    num_trajectories: 2,
+    num_tokens: 12,
+    num_trainable_tokens: 5,
+    num_dropped_trajectories: 0,
+  });
+  const { counts, metrics } = outcome;
+  assert.deepEqual([counts.trajectories, counts.sequences, counts.trainableTokens], [2, 2, 5]);
+  assert.deepEqual([counts.groupsSubmitted, counts.skipped, counts.skippedGroups], [0, {}, {}]);
+  assert.equal(metrics["loss/train"], loss);
+  assert.equal(metrics["data/step_num_gradient_steps"], 1);
+  assert.ok(Object.values(metrics).every(Number.isFinite));
+});
+
+test("what is too long, cannot be shown or has no answer is dropped whole, counted and warned of", async (t) => {
+  const long = example("1".repeat(8), "2");
+  const silent = { ...long, messages: [{ role: "assistant", content: "1", weight: 0 }] };
+  const lost = { ...example("1", "2"), extra: { chat_template: "{{ 1 }}" } };
+  const strange = example("1", "x");
+  const conversations = [five[0], long, long, silent, lost, strange, five[1]];
+  const ran = await run(t, conversations, { ...inOrder, learningRate: [1e-3, 2e-3, 3e-3, 4e-3] });
+  assert.deepEqual(ran.outcome.counts.skipped, {
+    too_long: 2,
+    no_trainable_tokens: 1,
+    unrenderable: 1,
+    unreadable_tokens: 1,
+  });
+  // Batches of which all is dropped are no steps.
+  assert.deepEqual(firsts(ran), [[1], [2]]);
+  assert.deepEqual(
+    ran.steps.map((step) => [step["learning_rate"], step["num_dropped_trajectories"]]),
+    [
+      [1e-3, 1],
+      [4e-3, 0],
+    ],
+  );
+  assert.equal(ran.warnings.length, 4);
+  assert.equal(
+    ran.warnings[0],
+    "too_long: 2 of 7 conversations do not train; the first is training_data.1: It has 12 tokens; at most 10 train.",
+  );
+});
+
+test("where nothing trains no step is taken, and the version is what it started from", async (t) => {
+  const { started, steps, outcome } = await run(t, [example("1".repeat(9), "2")], {});
+  assert.deepEqual([started["num_sequences"], steps.length], [0, 0]);
+  assert.deepEqual(outcome.counts.skipped, { too_long: 1 });
+});
+
+/** Fast enough that the job does not warn of it. */
+const fast = { learningRate: 1e-3 };
+
+test("the optimizer starts anew behind a job of another kind, and the job says so", async (t) => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const started = await run(t, five, fast, { dataFolder });
+  const { adapterFolder, trainerState } = started.outcome;
+  const goOn = (fromKind: JobKind): Promise<Ran> => {
+    const from = { adapterFolder, trainerState };
+    return run(t, five, fast, { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` });
+  };
+  const [same, other] = [await goOn("sft"), await goOn("rl")];
+  const startOf = ({ trainers }: Ran): string | null => {
+    const [opened] = trainers.calls;
+    return opened.kind === "open" ? opened.start.kind : null;
+  };
+  assert.deepEqual([startOf(same), startOf(other)], ["state", "adapter"]);
+  assert.deepEqual(same.warnings, []);
+  assert.deepEqual(other.warnings, [
+    "Training goes on from this version's weights with a fresh optimizer: the version was made by a job of kind rl, " +
+      "and this one is of kind sft.",
+  ]);
+  assert.notDeepEqual(same.adapter, other.adapter);
+});
+
+test("an optimizer that is not kept, or by another trainer, is told of, and one that never was is not", async (t) => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { adapterFolder } = (await run(t, five, fast, { dataFolder })).outcome;
+  const warned = async (
+    fromKind: JobKind | null,
+    trainerState: string | null = null,
+  ): Promise<readonly string[]> => {
+    const from = { adapterFolder, trainerState };
+    const input = { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` };
+    return (await run(t, five, fast, input)).warnings;
+  };
+  assert.match((await warned("sft")).join(), /the state of its optimizer is not kept any more/);
+  // Though a state of that name is there.
+  const another = `embedded:${adapterFolder}/naive-state.json`;
+  assert.match(
+    (await warned("sft", another)).join(),
+    /its state was kept by the trainer embedded, and this one is naive/,
+  );
+  // No job made an imported adapter.
+  assert.deepEqual(await warned(null), []);
+});

@@ -1,0 +1,119 @@
+// The plan of a supervised job: conversations in the order of the job's seed, so many a step, cross-entropy over the tokens
+// of the assistant's turns.
+import type { JobCounts } from "../../../base/domain/job.ts";
+import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
+import type { SupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
+import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
+import { supervisedAdamW } from "../adamw.ts";
+import { cutIntoExampleBatches } from "../data/example-batches.ts";
+import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
+import type { PreparedLines } from "../prepared/prepared-lines.ts";
+import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import { shortestOf } from "./checked-sequences.ts";
+import type { TrainingPlan } from "./plan.ts";
+import { stepCountsOf } from "./step-counts.ts";
+import type { SupervisedWork } from "./work.ts";
+
+/** The conversations of one step, as they were cut: also those that are dropped. */
+interface ExampleBatch {
+  readonly examples: readonly Example[];
+  readonly learningRate: number;
+}
+
+export async function planSupervised(
+  { config }: Pick<SupervisedWork, "config">,
+  conversations: PreparedLines<ExampleConversation>,
+  model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
+  { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,
+): Promise<TrainingPlan> {
+  const { assistantTurns, weightDecay, gradientNormMax } = config;
+  const data = await prepareExamples(conversations, { ...model, assistantTurns });
+  // A batch of which all is dropped is no step; the others keep their learning rates.
+  const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
+  const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
+  const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
+  return {
+    batches,
+    read,
+    precalculatesLogprobs: false,
+    importanceTruncation: 0,
+    loss: { kind: "cross-entropy" },
+    comparedRows: batches.map(() => []),
+    optimizerStep: (index) => ({
+      ...supervisedAdamW,
+      weightDecay,
+      gradientNormMax,
+      learningRate: cut[index].learningRate,
+    }),
+    counts,
+    warnings: data.warnings,
+    checked: shortestOf(batches),
+    preferences: null,
+    metrics: {
+      start: startMetrics(batches.length, counts),
+      step: (index, { recorded, gradient, step, seconds }) => {
+        const { learningRate, examples } = cut[index];
+        const {
+          max_logprob_difference: _greatest,
+          mean_logprob_difference: _average,
+          num_datums: _sequences,
+          ...metrics
+        } = stepMetrics({
+          batch: recorded,
+          gradient,
+          step,
+          learningRate,
+          seconds,
+        });
+        return { ...metrics, ...sizesOf(examples, seconds) };
+      },
+      event: (_index, step) => step,
+      version: (steps, seconds) => versionMetrics(steps, counts, seconds),
+      startWarning: () => null,
+      result: null,
+    },
+  };
+}
+
+/** Each with its learning rate. */
+function cutBatches(
+  examples: readonly Example[],
+  config: SupervisedConfig,
+  seed: string,
+): readonly ExampleBatch[] {
+  const { learningRate } = config;
+  return cutIntoExampleBatches(examples, config, { kind: "supervised", seed }).map((batch, index) => ({
+    examples: batch,
+    learningRate: typeof learningRate === "number" ? learningRate : learningRate[index],
+  }));
+}
+
+function isKept({ sequences }: Example): boolean {
+  return sequences.length > 0;
+}
+
+function countsOf({ examples, dropped }: ExampleData): JobCounts {
+  return {
+    groupsSubmitted: 0,
+    groupsTrainable: 0,
+    trajectories: examples.length,
+    sequences: examples.reduce((count, { sequences }) => count + sequences.length, 0),
+    trainableTokens: examples.reduce((count, { trainableTokenCount }) => count + trainableTokenCount, 0),
+    skipped: dropped,
+    skippedGroups: {},
+  };
+}
+
+/** What a step was made of, under the names that clients know. */
+function sizesOf(examples: readonly Example[], seconds: number): Readonly<Record<string, number>> {
+  const kept = examples.filter(isKept);
+  const tokens = kept.flatMap(({ sequences }) => sequences.map((sequence) => sequence.tokenCount));
+  const tokenCount = tokens.reduce((sum, length) => sum + length, 0);
+  return {
+    num_trajectories: kept.length,
+    num_tokens: tokenCount,
+    num_trainable_tokens: kept.reduce((sum, { trainableTokenCount }) => sum + trainableTokenCount, 0),
+    num_dropped_trajectories: examples.length - kept.length,
+    ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
+  };
+}

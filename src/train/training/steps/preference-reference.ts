@@ -1,0 +1,107 @@
+// What answers are compared with: the reference's log-probabilities, computed once before the first step, and KTO's reference
+// point, which every step estimates anew from prompts with answers to other prompts.
+import { present } from "../../../base/domain/assert.ts";
+import { atTrained } from "../../trajectories/sequences.ts";
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedSequence } from "../data/planned-sequence.ts";
+import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/plan.ts";
+import type { Trainer } from "../trainer.ts";
+import type { JobSnapshots } from "./job-snapshots.ts";
+
+/** Gives a step's batch what its loss compares with. */
+export type WithReference = (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
+
+const referenceName = "reference-logprobs";
+const mismatchedName = "mismatched-reference-logprobs";
+
+/** What has to be kept of the reference for the steps of a plan to be gone on with. */
+export function neededReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
+  if (preferences === null || preferences.reference === null) return [];
+  const isEstimated = preferences.mismatches.some(({ length }) => length > 0);
+  return [referenceName, ...(isEstimated ? [mismatchedName] : [])];
+}
+
+/** @param trainer on the version that the job starts from, unless what is needed was kept */
+export async function preferenceReference(
+  trainer: Trainer,
+  plan: TrainingPlan,
+  { snapshots, signal }: { readonly snapshots: JobSnapshots; readonly signal: AbortSignal },
+): Promise<WithReference> {
+  const { preferences, batches, read } = plan;
+  if (preferences === null || preferences.reference === null) return async (_index, batch) => batch;
+  const hasAdapter = preferences.reference === "start";
+  /** Of things in batches, each once, in the order in which they come first. */
+  const once = async <Item>(
+    name: string,
+    items: readonly (readonly Item[])[],
+    readItems: (items: readonly Item[]) => OptimizerBatch,
+  ): Promise<ReadonlyMap<Item, Float32Array>> => {
+    const cut = firstsOf(items);
+    const arrays = await snapshots.once(name, async () => {
+      const computed: Float32Array[] = [];
+      for (const [index, part] of cut.entries()) {
+        if (part.length === 0) continue;
+        const call = { id: `${name} ${index}`, signal };
+        computed.push(...(await trainer.forward(readItems(part), call, { hasAdapter })).logprobs);
+      }
+      return computed;
+    });
+    return new Map(cut.flat().map((item, place) => [item, present(arrays[place], "log-probabilities")]));
+  };
+  const ofSequences = await once<PlannedSequence>(referenceName, batches, read);
+  const [withMismatches] = neededReference(plan).slice(1);
+  const ofMismatches =
+    withMismatches === undefined
+      ? null
+      : await once<PlannedMismatch>(withMismatches, preferences.mismatches, preferences.readMismatches);
+  return async (index, batch) => {
+    const referencePoint =
+      ofMismatches === null ? 0 : await pointOf(trainer, { preferences, ofMismatches, index, signal });
+    return batch.map((sequence, row) => ({
+      ...sequence,
+      referenceLogprobs: atTrained(
+        sequence,
+        present(ofSequences.get(batches[index][row]), "a sequence's log-probabilities"),
+      ),
+      ...(sequence.preference && { preference: { ...sequence.preference, referencePoint } }),
+    }));
+  };
+}
+
+/** The mean log ratio of answers to other prompts, and at least 0, as a divergence is. */
+async function pointOf(
+  trainer: Trainer,
+  {
+    preferences,
+    ofMismatches,
+    index,
+    signal,
+  }: {
+    readonly preferences: PreferencePlan;
+    readonly ofMismatches: ReadonlyMap<PlannedMismatch, Float32Array>;
+    readonly index: number;
+    readonly signal: AbortSignal;
+  },
+): Promise<number> {
+  const mismatches = preferences.mismatches[index];
+  if (mismatches.length === 0) return 0;
+  const batch = preferences.readMismatches(mismatches);
+  const { logprobs } = await trainer.forward(batch, { id: `mismatched ${index}`, signal });
+  const sum = mismatches.reduce((total, mismatch, row) => {
+    const reference = present(ofMismatches.get(mismatch), "a mismatch's log-probabilities");
+    return logprobs[row].reduce((part, value, at) => part + value - reference[at], total);
+  }, 0);
+  return Math.max(0, sum / mismatches.length);
+}
+
+/** Each batch without those that came in one before it. */
+function firstsOf<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
+  const known = new Set<Item>();
+  return batches.map((batch) =>
+    batch.filter((item) => {
+      const isNew = !known.has(item);
+      known.add(item);
+      return isNew;
+    }),
+  );
+}

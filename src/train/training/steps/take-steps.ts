@@ -1,0 +1,168 @@
+// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, reported and kept as they are taken.
+// Steps that an earlier attempt took and kept are not taken again.
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
+import type { JobReport } from "../../../base/domain/job.ts";
+import { present } from "../../../base/domain/assert.ts";
+import { trainedIndices } from "../../trajectories/sequences.ts";
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedBatch } from "../data/planned-sequence.ts";
+import type { TrainingPlan } from "../plans/plan.ts";
+import { hasKlPenalty, type Trainer } from "../trainer.ts";
+import { comparePrecision } from "./base-precision.ts";
+import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
+import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
+import { neededReference, preferenceReference } from "./preference-reference.ts";
+import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
+import { TimeLeft } from "./time-left.ts";
+
+export interface StepContext {
+  readonly report: JobReport;
+  readonly snapshots: JobSnapshots;
+  readonly clock: Clock;
+  /** In which the trainer computes products with the base model's weights. */
+  readonly basePrecision: BasePrecision;
+  /** What this attempt has spent by now, before the steps too. */
+  readonly secondsSpent: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** What has to be kept for the steps of a plan to be gone on with. */
+export function neededArrays(plan: TrainingPlan): readonly string[] {
+  return [
+    ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
+    ...(asksBefore(plan) ? [checkedLogprobsName] : []),
+    ...neededReference(plan),
+  ];
+}
+
+const currentLogprobsName = "current-logprobs";
+const checkedLogprobsName = "checked-logprobs";
+
+/** True if the checked sequences are computed by themselves before the first step. */
+function asksBefore({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
+  return metrics.result !== null && !precalculatesLogprobs && batches.length > 0;
+}
+
+/** All steps of a job, those of earlier attempts included. */
+export interface TakenSteps extends PastSteps {
+  /** The checked sequences with the log-probabilities of the policy before the job. */
+  readonly checked: OptimizerBatch;
+}
+
+/**
+ * One pass over the plan, a step per batch.
+ *
+ * @param trainer behind the past steps
+ * @param past steps, of earlier attempts
+ */
+export async function takeSteps(
+  trainer: Trainer,
+  plan: TrainingPlan,
+  past: PastSteps,
+  context: StepContext,
+): Promise<TakenSteps> {
+  const { batches, loss } = plan;
+  const { report, clock, snapshots, secondsSpent, basePrecision, signal } = context;
+  const withCompared = await oldLogprobs(trainer, plan, context);
+  const withReference = await preferenceReference(trainer, plan, context);
+  const timeLeft = new TimeLeft(batches.map(tokenCountOf));
+  // These grow in place: a copy for each step would take time by the square of their number.
+  const metrics = [...past.metrics];
+  const warnings = [...past.warnings];
+  const steps = (): PastSteps => ({ metrics, warnings, seconds: past.seconds + secondsSpent() });
+  const warn = async (warning: string | null): Promise<void> => {
+    if (warning === null) return;
+    warnings.push(warning);
+    await report.warned(warning);
+  };
+  await report.entered("training");
+  const recordedCheck = plan.read(plan.checked);
+  const checked = await checkedBefore(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
+  if (checked.length > 0 && past.metrics.length === 0)
+    await warn(plan.metrics.startWarning(recordedCheck, { logprobs: checked.map(trainedLogprobs) }));
+  const precision =
+    past.metrics.length === 0 ? await comparePrecision(trainer, plan, { basePrecision, signal }) : null;
+  await warn(precision?.warning ?? null);
+  let beganMs = clock.monotonicMs();
+  for (const [index, planned] of batches.entries()) {
+    if (index < past.metrics.length) continue;
+    const startMs = clock.monotonicMs();
+    const recorded = plan.read(planned);
+    const sequences = await withReference(index, withCompared(planned, recorded));
+    const baseCall = { id: `base ${index}`, signal };
+    const comparison = await compareWithBase(trainer, sequences, plan.comparedRows[index], baseCall);
+    const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, comparison) : sequences;
+    const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
+    const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
+    const nowMs = clock.monotonicMs();
+    const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
+    metrics.push({ ...plan.metrics.step(index, taken), ...(index === 0 && precision?.metrics) });
+    await report.stepped(
+      index,
+      plan.metrics.event(index, metrics[index]),
+      timeLeft.after(index, nowMs - beganMs),
+    );
+    beganMs = nowMs;
+    // What is behind the last step is a version.
+    const isLast = index === batches.length - 1;
+    if (!isLast && (await snapshots.offer(trainer, steps(), signal))) await report.saved(index + 1);
+  }
+  return { ...steps(), checked };
+}
+
+/** The checked sequences with what the policy before the job gives for them. */
+async function checkedBefore(
+  trainer: Trainer,
+  plan: TrainingPlan,
+  recorded: OptimizerBatch,
+  {
+    withCompared,
+    snapshots,
+    signal,
+  }: Pick<StepContext, "snapshots" | "signal"> & {
+    readonly withCompared: (planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch;
+  },
+): Promise<OptimizerBatch> {
+  if (!asksBefore(plan)) return withCompared(plan.checked, recorded);
+  const compute = async () => (await trainer.forward(recorded, { id: "before", signal })).logprobs;
+  return withOldLogprobs(recorded, await snapshots.once(checkedLogprobsName, compute), { truncation: 0 });
+}
+
+function trainedLogprobs(sequence: OptimizerBatch[number]): Float32Array {
+  return Float32Array.from(trainedIndices(sequence), (index) => sequence.oldLogprobs[index]);
+}
+
+/** Reports the steps that an earlier attempt took and kept but may not have reported, and how many they are. */
+export async function reportAgain(
+  { metrics, warnings }: PastSteps,
+  plan: TrainingPlan,
+  { report, reportedCount }: { readonly report: JobReport; readonly reportedCount: number },
+): Promise<void> {
+  for (const warning of warnings) await report.warned(warning);
+  for (const [index, step] of metrics.entries())
+    if (index >= reportedCount) await report.stepped(index, plan.metrics.event(index, step));
+  await report.saved(metrics.length);
+}
+
+/** Gives a batch the log-probabilities that the loss compares with. */
+async function oldLogprobs(
+  trainer: Trainer,
+  plan: TrainingPlan,
+  { snapshots, signal }: StepContext,
+): Promise<(planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch> {
+  const { batches, precalculatesLogprobs, importanceTruncation: truncation } = plan;
+  if (!precalculatesLogprobs) return (_planned, recorded) => recorded;
+  const compute = (): Promise<readonly Float32Array[]> => currentLogprobs(trainer, plan, { signal });
+  const known = bySequence(batches, await snapshots.once(currentLogprobsName, compute));
+  return (planned, recorded) => {
+    const logprobs = planned.map((sequence) =>
+      present(known.get(sequence), "a sequence's log-probabilities"),
+    );
+    return withOldLogprobs(recorded, logprobs, { truncation });
+  };
+}
+
+function tokenCountOf(batch: PlannedBatch): number {
+  return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
+}

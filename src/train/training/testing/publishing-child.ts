@@ -1,0 +1,30 @@
+// For one test: a process that publishes a version among the artifacts of a folder, and while it saves either keeps its parent
+// or loses it. Says on standard output how that ended.
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { FolderArtifacts } from "../../../store/artifacts/folder-artifacts.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { refuseOrphan } from "../../../base/processes/orphan.ts";
+import { publishVersion } from "../folders/publish.ts";
+
+const [root = "", parent] = process.argv.slice(2);
+const trainer = {
+  exportAdapter: async (folder: string) => {
+    writeFileSync(join(folder, "adapter_config.json"), "{}");
+    writeFileSync(join(folder, "adapter_model.safetensors"), "of an orphan");
+    if (parent === "lost") {
+      const lost = once(process, "disconnect");
+      process.send?.("saving");
+      await lost;
+    }
+  },
+  saveState: async () => "",
+};
+const { signal } = new AbortController();
+const artifacts = new FolderArtifacts({ root, server: () => "server", mayPut: async () => refuseOrphan() });
+await publishVersion(trainer, { artifacts, adapterFolder: "adapters/m/1" }, { signal }).then(
+  () => process.stdout.write("published"),
+  (error: unknown) => process.stdout.write(error instanceof ServiceError ? error.code : String(error)),
+);
+if (process.connected) process.disconnect();

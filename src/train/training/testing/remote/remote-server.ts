@@ -1,0 +1,168 @@
+// The far side of a remote trainer: what a service for training looks like from outside. It takes messages, answers each at
+// once with the name of a future, computes in its own time, and keeps states by name in places that nobody else sees. It
+// takes no adapters and has no base pass. What it computes is left to other trainers.
+import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { unreachable } from "../../../../base/domain/assert.ts";
+import { ServiceError, notFound, type ErrorCode } from "../../../../base/domain/service-error.ts";
+import type { Loss, OptimizerStep, Trainer, TrainerProvider, TrainingSequence } from "../../trainer.ts";
+
+/** What it is asked to do with a model under training. */
+export type RemoteOperation =
+  | { readonly kind: "forward"; readonly data: readonly TrainingSequence[] }
+  | { readonly kind: "forward_backward"; readonly data: readonly TrainingSequence[]; readonly loss: Loss }
+  | { readonly kind: "optim_step"; readonly step: OptimizerStep }
+  /** The name as such services take them: letters, digits, `_` and `-`, and once for each model. */
+  | { readonly kind: "save_state"; readonly name: string }
+  | { readonly kind: "export_adapter" };
+
+export type RemoteRequest =
+  | { readonly kind: "create_model"; readonly run: string; readonly seed: string }
+  | { readonly kind: "load_model"; readonly run: string; readonly state: string; readonly optimizer: boolean }
+  /** The sequence number grows by one with each operation of a model; one that comes again has its effect once. */
+  | {
+      readonly kind: "operate";
+      readonly model: string;
+      readonly sequence: number;
+      readonly operation: RemoteOperation;
+    }
+  | { readonly kind: "unload_model"; readonly model: string }
+  | { readonly kind: "delete_state"; readonly state: string };
+
+/** A future as it is found at the moment. */
+export type RemoteFuture =
+  | { readonly kind: "pending" }
+  | { readonly kind: "done"; readonly result: unknown }
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
+
+interface RemoteModel {
+  readonly trainer: Trainer;
+  /** Futures by sequence number. */
+  readonly futures: Map<number, string>;
+}
+
+export class RemoteServer {
+  readonly #trainers: TrainerProvider;
+  /** Of the server alone. */
+  readonly #folder: string;
+  readonly #models = new Map<string, RemoteModel>();
+  /** The model that each run has open. */
+  readonly #runs = new Map<string, string>();
+  /** The computing trainer's word for each state. */
+  readonly #states = new Map<string, string>();
+  readonly #futures = new Map<string, RemoteFuture>();
+  #count = 0;
+
+  constructor(trainers: TrainerProvider, folder: string) {
+    this.#trainers = trainers;
+    this.#folder = folder;
+  }
+
+  /** @returns the name of a future */
+  post(request: RemoteRequest): string {
+    if (request.kind !== "operate") return this.#future(() => this.#manage(request));
+    const { model, sequence, operation } = request;
+    const known = this.#models.get(model);
+    const earlier = known?.futures.get(sequence);
+    if (earlier !== undefined) return earlier;
+    const future = this.#future(async () => {
+      if (known === undefined) throw notFound("model", model);
+      return await this.#operate(model, known.trainer, operation);
+    });
+    known?.futures.set(sequence, future);
+    return future;
+  }
+
+  retrieve(future: string): RemoteFuture {
+    return (
+      this.#futures.get(future) ?? { kind: "failed", code: "not_found", message: "There is no such future." }
+    );
+  }
+
+  #future(compute: () => Promise<unknown>): string {
+    const future = this.#name("future");
+    this.#futures.set(future, { kind: "pending" });
+    compute().then(
+      (result) => this.#futures.set(future, { kind: "done", result }),
+      (error: unknown) => {
+        const code = error instanceof ServiceError ? error.code : "internal";
+        this.#futures.set(future, { kind: "failed", code, message: String(error) });
+      },
+    );
+    return future;
+  }
+
+  async #manage(request: Exclude<RemoteRequest, { kind: "operate" }>): Promise<unknown> {
+    switch (request.kind) {
+      case "create_model":
+      case "load_model":
+        return await this.#open(request);
+      case "unload_model":
+        return this.#models.delete(request.model);
+      case "delete_state":
+        return this.#states.delete(request.state);
+      default:
+        return unreachable(request);
+    }
+  }
+
+  async #open(request: RemoteRequest & { kind: "create_model" | "load_model" }): Promise<string> {
+    const { run } = request;
+    const earlier = this.#runs.get(run);
+    if (earlier !== undefined) this.#models.delete(earlier);
+    const trainer = await this.#trainers.open(
+      request.kind === "create_model"
+        ? { kind: "new", seed: request.seed }
+        : { kind: "state", state: this.#stateOf(request.state), keepsOptimizer: request.optimizer },
+      this.#call(),
+    );
+    const model = this.#name("model");
+    this.#models.set(model, { trainer, futures: new Map() });
+    this.#runs.set(run, model);
+    return model;
+  }
+
+  async #operate(model: string, trainer: Trainer, operation: RemoteOperation): Promise<unknown> {
+    const call = this.#call();
+    switch (operation.kind) {
+      case "forward":
+        return await trainer.forward(operation.data, call);
+      case "forward_backward":
+        return await trainer.forwardBackward(operation.data, operation.loss, call);
+      case "optim_step":
+        return await trainer.optimStep(operation.step, call);
+      case "save_state":
+        return await this.#save(`remote://${model}/${operation.name}`, trainer);
+      case "export_adapter": {
+        const folder = mkdtempSync(join(this.#folder, "export-"));
+        await trainer.exportAdapter(folder, call);
+        return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+      }
+      default:
+        return unreachable(operation);
+    }
+  }
+
+  async #save(state: string, trainer: Trainer): Promise<string> {
+    if (!/\/[\w-]+$/.test(state))
+      throw new ServiceError({ code: "invalid", message: `${state} is no name.` });
+    if (this.#states.has(state))
+      throw new ServiceError({ code: "conflict", message: `There is a ${state}.` });
+    this.#states.set(state, await trainer.saveState(this.#name("state"), this.#call()));
+    return state;
+  }
+
+  #stateOf(state: string): string {
+    const kept = this.#states.get(state);
+    if (kept === undefined) throw notFound("state", state);
+    return kept;
+  }
+
+  #call(): { readonly id: string; readonly signal: AbortSignal } {
+    return { id: this.#name("call"), signal: new AbortController().signal };
+  }
+
+  #name(kind: string): string {
+    return `${kind}-${(this.#count += 1)}`;
+  }
+}

@@ -1,0 +1,80 @@
+// The trainer's contract on servers of every kind, as a stub answers for them with what the embedded trainer computes; and that
+// losses, norms and adapters are those of the embedded trainer.
+import { type TestContext, test } from "node:test";
+import { searchedOf } from "../../../base/domain/testing/search.ts";
+import { losses } from "../contract/check-numbers.ts";
+import { checkTrainer } from "../contract/check-trainer.ts";
+import { tinyBatchFor } from "../contract/tiny-model.ts";
+import {
+  type MakeTrainers,
+  TrainerBench,
+  adamStep,
+  assertClose,
+  flat,
+  tinyTrainers,
+} from "../contract/trainers-under-test.ts";
+import type { Loss, TrainerProvider } from "../trainer.ts";
+import { tinkerProfile } from "./profile.ts";
+import { seedOf } from "./tinker-trainers.ts";
+import { type ServerKindName, serverKindNames } from "./server-kinds.ts";
+import { tinyTinker } from "./testing/tiny-tinker.ts";
+
+/** Starts its server when it is first asked for something. */
+function trainersOf(kind: ServerKindName): MakeTrainers {
+  return (dataFolder, context) => {
+    const { server, trainersAt } = tinyTinker(kind, dataFolder, context);
+    let starting: Promise<TrainerProvider> | null = null;
+    const started = (): Promise<TrainerProvider> =>
+      (starting ??= server.start().then((url) => trainersAt(url)));
+    return {
+      profile: tinkerProfile({ kind }),
+      sequenceLengthMax: 10,
+      open: async (start, run) => (await started()).open(start, run),
+      discard: async (state) => (await started()).discard(state),
+    };
+  };
+}
+
+const others = serverKindNames.filter((kind) => kind !== "skyrl-jax");
+// The one that adds up as means, and of those that add up as a sum one more.
+for (const kind of ["skyrl-jax", ...searchedOf(others, 1, "kinds of servers")] as const)
+  checkTrainer(`a Tinker server, ${kind}`, trainersOf(kind), searchedOf(losses, 1, kind));
+
+interface Outcome {
+  readonly losses: readonly number[];
+  readonly norms: readonly number[];
+  readonly adapter: readonly number[];
+}
+
+/** Three steps, the last one on other data, without the clipping and the decay that not every server has. */
+async function train(make: MakeTrainers, seed: string, loss: Loss, t: TestContext): Promise<Outcome> {
+  const bench = new TrainerBench(make, t);
+  const trainer = await bench.openAt({ kind: "new", seed });
+  const lossValues: number[] = [];
+  const norms: number[] = [];
+  const all = tinyBatchFor(loss);
+  for (const batch of [all, all, all.slice(2)]) {
+    lossValues.push((await trainer.forwardBackward(batch, loss, bench.call())).loss);
+    const step = { ...adamStep, gradientNormMax: 0, weightDecay: 0 };
+    const { metrics } = await trainer.optimStep(step, bench.call());
+    norms.push(metrics["gradient_norm"]);
+  }
+  return { losses: lossValues, norms, adapter: flat((await bench.export(trainer)).adapter) };
+}
+
+const embedded: MakeTrainers = (dataFolder, context) => {
+  const trainers = tinyTrainers({ dataFolder, microbatchTokens: 1000 });
+  context.after(() => trainers.close());
+  return trainers;
+};
+
+for (const loss of searchedOf(losses, 4, "three steps"))
+  test(`three steps of loss ${losses.indexOf(loss)} are those of the embedded trainer`, async (t) => {
+    const [kind] = searchedOf(serverKindNames, 1, `${losses.indexOf(loss)}`);
+    const actual = await train(trainersOf(kind), "twin", loss, t);
+    // The server's adapter begins with the seed that it was sent.
+    const expected = await train(embedded, `${seedOf("twin")}`, loss, t);
+    assertClose(actual.losses, expected.losses, 1e-5);
+    assertClose(actual.norms, expected.norms, 1e-4);
+    assertClose(actual.adapter, expected.adapter, 1e-3);
+  });

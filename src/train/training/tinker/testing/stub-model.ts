@@ -1,0 +1,95 @@
+// A model at the stub: a trainer that computes, and the data since its last step, whose gradient is the server's own loss.
+import { resolveTrainingConfig } from "../../../../base/domain/training-config.ts";
+import type { Loss, OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
+import type { ReceivedDatum } from "./stub-wire.ts";
+
+const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
+
+/** How each target of a datum counts in the gradient. */
+interface Counted {
+  readonly datum: ReceivedDatum;
+  readonly slopes: readonly number[];
+}
+
+export class StubModel {
+  readonly trainer: Trainer;
+  readonly rank: number;
+  readonly #normalization: "sum" | "mean-of-data";
+  #pending: Counted[] = [];
+  #count = 0;
+
+  constructor(trainer: Trainer, rank: number, normalization: "sum" | "mean-of-data") {
+    this.trainer = trainer;
+    this.rank = rank;
+    this.#normalization = normalization;
+  }
+
+  /** Log-probabilities of all targets; adds to the gradient unless it is forwards alone. */
+  async compute(
+    data: readonly ReceivedDatum[],
+    { loss, isForwardOnly }: { readonly loss: string; readonly isForwardOnly: boolean },
+  ): Promise<readonly Float32Array[]> {
+    const { logprobs } = await this.trainer.forward(
+      data.map((datum) => sequenceOf(datum)),
+      this.#call(),
+    );
+    if (!isForwardOnly)
+      this.#pending.push(
+        ...data.map((datum, row) => ({ datum, slopes: slopesOf(loss, datum, logprobs[row]) })),
+      );
+    return logprobs;
+  }
+
+  async step(step: OptimizerStep): Promise<number> {
+    const pending = this.#pending;
+    this.#pending = [];
+    const scaled = pending.map(({ datum, slopes }) => {
+      const divisor =
+        this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
+      return { datum, slopes: slopes.map((slope) => slope / divisor) };
+    });
+    // Weights of tokens are at least 0: what pushes up and what pushes down are sequences of their own.
+    const halves = [1, -1].flatMap((sign) =>
+      scaled.map(({ datum, slopes }) => ({
+        ...sequenceOf(datum),
+        advantage: sign,
+        tokenWeights: Float32Array.from([0, ...slopes.map((slope) => Math.max(-sign * slope, 0))]),
+      })),
+    );
+    const size = halves.reduce((count, { tokenIds }) => count + tokenIds.length - 1, 0) + 1e-6;
+    const weighed = halves.map((half) => ({ ...half, weight: size }));
+    await this.trainer.forwardBackward(weighed, policy, this.#call());
+    return (await this.trainer.optimStep(step, this.#call())).metrics["gradient_norm"];
+  }
+
+  #call(): { readonly id: string; readonly signal: AbortSignal } {
+    return { id: `${(this.#count += 1)}`, signal: new AbortController().signal };
+  }
+}
+
+/** Every token but the first trains, without weight. */
+function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
+  const tokenIds = Int32Array.from([tokens[0], ...inputs["target_tokens"]]);
+  return {
+    tokenIds,
+    mask: new Uint8Array(tokenIds.length).fill(1, 1),
+    oldLogprobs: new Float32Array(tokenIds.length).fill(NaN),
+    advantage: 0,
+    weight: 1,
+    group: 0,
+  };
+}
+
+/** Of the sum of weighted losses, by each log-probability. */
+function slopesOf(loss: string, { inputs }: ReceivedDatum, logprobs: Float32Array): readonly number[] {
+  const { weights, advantages, logprobs: given } = inputs;
+  if (loss === "cross_entropy") return weights.map((weight) => -weight);
+  if (loss !== "importance_sampling") throw new Error(`Loss functions ['${loss}'] are not supported here`);
+  return weights.map((weight, at) =>
+    weight === 0 ? 0 : -weight * advantages[at] * Math.exp(logprobs[at] - given[at]),
+  );
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

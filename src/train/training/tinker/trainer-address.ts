@@ -1,0 +1,95 @@
+// Where a trainer elsewhere is and what it is, as an operator writes it in one line:
+// `tinker+http://trainer:8000?kind=skyrl-jax&base=Qwen/Qwen3-8B`.
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { type ServerKindName, serverKindNames, serverKinds } from "./server-kinds.ts";
+
+export interface TrainerAddress {
+  /** With its path, without `/api/v1`. */
+  readonly url: string;
+  readonly kind: ServerKindName;
+  /** What a base model is called there, by its name here; `*` for every other one. Without one a base has the same name. */
+  readonly bases: Readonly<Record<string, string>>;
+  /** Where both see the adapters that the server writes; null where it sends them. */
+  readonly adapters: string | null;
+}
+
+/** A trainer elsewhere, and what it lets this server in with. */
+export interface TrainerElsewhere {
+  readonly address: TrainerAddress;
+  /** Sent with each request, and never logged; servers without keys take any. */
+  readonly apiKey: string;
+}
+
+const example = "tinker+http://trainer:8000?kind=skyrl-jax";
+
+/**
+ * @param text of the setting
+ * @throws ServiceError `invalid` with what is wrong with it and an example
+ */
+export function readTrainerAddress(text: string): TrainerAddress {
+  const url = urlOf(text);
+  const parameters = new Map(url.searchParams);
+  const kind = take(parameters, "kind");
+  if (kind === null || !isKind(kind))
+    throw invalid(
+      kind === null ? "it says no kind of server" : `there is no kind ${JSON.stringify(kind)} of server`,
+      `one of ${serverKindNames.join(", ")}, as in ${example}`,
+    );
+  const adapters = take(parameters, "adapters");
+  if (adapters === null && serverKinds[kind].adapters === "folder")
+    throw invalid(
+      `servers of the kind ${kind} leave adapters in a folder`,
+      `name it as adapters=/a/folder/that/both/see`,
+    );
+  if (adapters !== null && serverKinds[kind].adapters === "archive")
+    throw invalid(`servers of the kind ${kind} send adapters`, "leave adapters out");
+  const bases = Object.fromEntries(
+    [...parameters].map(([name, value]) => {
+      const [, here = "*"] = /^base(?:\.(.+))?$/.exec(name) ?? [null, null];
+      if (here === null || value === "")
+        throw invalid(
+          `it says ${JSON.stringify(`${name}=${value}`)}`,
+          "kind, base, base.<name here> and adapters may be said",
+        );
+      return [here, value];
+    }),
+  );
+  url.search = "";
+  return { url: url.href.replace(/\/$/, ""), kind, bases, adapters };
+}
+
+/** What the server calls a base model of this name. */
+export function baseThere({ bases }: TrainerAddress, name: string): string {
+  return bases[name] ?? bases["*"] ?? name;
+}
+
+function urlOf(text: string): URL {
+  const [, address] = /^tinker\+(https?:\/\/.+)$/.exec(text) ?? [];
+  const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
+  if (url === null)
+    throw invalid(
+      `${JSON.stringify(text.replace(/\/\/[^/]*@/, "//…@"))} is no address of a trainer`,
+      `write it as ${example}`,
+    );
+  if (url.username !== "" || url.password !== "")
+    throw invalid(
+      "it has a user or a password in it",
+      "give the key in HONE_TRAINER_KEY, or in a file that HONE_TRAINER_KEY_FILE names",
+    );
+  if (url.hash !== "") throw invalid("it has a part behind #", "leave that out");
+  return url;
+}
+
+function take(parameters: Map<string, string>, name: string): string | null {
+  const value = parameters.get(name);
+  parameters.delete(name);
+  return value === undefined || value === "" ? null : value;
+}
+
+function isKind(text: string): text is ServerKindName {
+  return (serverKindNames as readonly string[]).includes(text);
+}
+
+function invalid(fault: string, cure: string): ServiceError {
+  return new ServiceError({ code: "invalid", message: `HONE_TRAINER cannot be used: ${fault}; ${cure}.` });
+}

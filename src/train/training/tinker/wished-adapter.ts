@@ -1,0 +1,32 @@
+// What a model may ask of its adapter where a server elsewhere makes it.
+import { projectionNames, type AdapterWish } from "../../../base/domain/model.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { serverKinds } from "./server-kinds.ts";
+import type { TrainerAddress } from "./trainer-address.ts";
+
+/**
+ * Servers of this API adapt all projections, and scale adapters as each of them does.
+ *
+ * @param rank of adapters whose model asks for none
+ * @throws ServiceError `unsupported` for a model that asks for others
+ */
+export function requireWishedAdapter(
+  { kind }: Pick<TrainerAddress, "kind">,
+  { rank, alpha, targets }: AdapterWish,
+  rankOfServer: number,
+): void {
+  if (targets !== null && targets.length < projectionNames.length)
+    throw unsupported(`lora_targets ${targets.join(", ")}`, "adapts all projections");
+  const { alphaOf } = serverKinds[kind];
+  const made = alphaOf?.(rank ?? rankOfServer) ?? null;
+  if (alpha === null || alpha === made) return;
+  const how = made === null ? "scales adapters as its own configuration says" : `takes ${made} for this rank`;
+  throw unsupported(`lora_alpha ${alpha}`, how);
+}
+
+function unsupported(wish: string, how: string): ServiceError {
+  return new ServiceError({
+    code: "unsupported",
+    message: `The model asks for ${wish}, and the trainer of this server ${how}. Register a model that asks for none.`,
+  });
+}

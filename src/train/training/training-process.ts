@@ -1,0 +1,191 @@
+// One training process as the runner sees it: loaded for a base model, given one job after another, and ended when it
+// stays idle.
+import { present } from "../../base/domain/assert.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { AttemptReport, JobOutcome } from "../../base/domain/job.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { startChild, type Child } from "../../base/processes/child.ts";
+import { errorOf } from "../../base/processes/carried-error.ts";
+import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
+
+/** A process that waits for work has nothing to finish. */
+const stopDeadlineMs = 2000;
+
+export class TrainingProcess {
+  readonly #clock: Clock;
+  #child: Child<TrainingProtocol> | null = null;
+  #loaded: TrainingLoad | null = null;
+  /** What the running job does with events. */
+  #onEvent: (event: TrainingEvent) => void = () => undefined;
+  /** Resident memory when it was last heard of; null before. */
+  #heldBytes: number | null = null;
+  /** Aborts the wait for the end of an idle process. */
+  #idling = new AbortController();
+  #isEnding = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Of the operating system; null when there is no process yet, or no more. */
+  get id(): number | null {
+    return this.#child?.id ?? null;
+  }
+
+  /** Whether it can be given a job: one that has been asked to end is there for a moment yet, and would take it along. */
+  get mayWork(): boolean {
+    return this.id !== null && !this.#isEnding;
+  }
+
+  /** What it was started with; null before. */
+  get loaded(): TrainingLoad | null {
+    return this.#loaded;
+  }
+
+  /**
+   * Starts the process and has it load the base model.
+   *
+   * @throws ServiceError as {@link run} does
+   */
+  async start(load: TrainingLoad, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { stallDeadlineMs: deadlineMs } = load.settings;
+    this.#loaded = load;
+    try {
+      this.#child = await startChild<TrainingProtocol>(
+        {
+          module: new URL("./child-main.js", import.meta.url),
+          name: "training process",
+          load,
+          clock: this.#clock,
+          startDeadlineMs: deadlineMs,
+          silenceDeadlineMs: deadlineMs,
+          onEvent: ({ heldBytes, ...event }) => {
+            this.#heldBytes = heldBytes;
+            this.#onEvent(event);
+          },
+        },
+        { signal },
+      );
+    } catch (error) {
+      if (signal.aborted) throw cancelled(signal);
+      // A process that is slow to start may be faster the next time.
+      if (error instanceof ServiceError && error.code === "timeout")
+        throw new ServiceError({ code: "unavailable", message: error.message, cause: error });
+      throw error;
+    }
+  }
+
+  /**
+   * Runs a job to its end, passing on what it reports, in order. After an error the process is gone.
+   *
+   * @throws ServiceError `unavailable` when the process died or stalled, `cancelled` when the signal aborted (the process
+   *   is killed), else the job's own error; and whatever `report` throws
+   */
+  async run(
+    request: RunRequest,
+    report: AttemptReport,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<JobOutcome> {
+    this.#idling.abort();
+    const child = present(this.#child, "a training process that has been started");
+    const onAbort = (): void => void child.kill();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      child.setWorking(true);
+      return await Promise.race([
+        this.#listen(child, request, report),
+        child.exited.then((how) => Promise.reject(lost(how, child.lackedMemory, this.#heldBytes))),
+      ]);
+    } catch (error) {
+      await child.kill();
+      throw signal.aborted ? cancelled(signal) : error;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#onEvent = () => undefined;
+      child.setWorking(false);
+    }
+  }
+
+  /** Ends the process when it stays without work for this long. */
+  endAfter(durationMs: number): void {
+    this.#idling = new AbortController();
+    this.#clock.sleep(durationMs, { signal: this.#idling.signal }).then(
+      () => this.end(),
+      // There is work again, or the process is gone: the sleep has no other reason to reject.
+      () => undefined,
+    );
+  }
+
+  /** Ends a process without work; resolves when it is gone. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    this.#idling.abort();
+    await this.#child?.stop(stopDeadlineMs);
+  }
+
+  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: AttemptReport): Promise<JobOutcome> {
+    return new Promise((resolve, reject) => {
+      let reported: Promise<void> = Promise.resolve();
+      const pass = (action: () => Promise<void>): void => {
+        reported = reported.then(action);
+        reported.catch(reject);
+      };
+      this.#onEvent = (event) => {
+        switch (event.kind) {
+          case "prepared":
+            return pass(() => report.prepared(event.count, event.total, event.secondsLeft));
+          case "started":
+            return pass(() => report.started(event.stepCount, event.counts, event.metrics));
+          case "entered":
+            return pass(() => report.entered(event.phase));
+          case "stepped":
+            return pass(() => report.stepped(event.index, event.metrics, event.secondsLeft));
+          case "saved":
+            return pass(() => report.saved(event.stepCount));
+          case "warned":
+            return pass(() => report.warned(event.warning));
+          case "noted":
+            return pass(() => report.noted(event.message));
+          case "asks-for-job":
+            return pass(async () => {
+              await report.requireOwned();
+              child.send({ kind: "job-is-owned" });
+            });
+          case "alive":
+            return;
+          case "finished":
+            return pass(async () => resolve(event.outcome));
+          case "failed":
+            return pass(() => Promise.reject(errorOf(event.failure)));
+        }
+      };
+      child.send(request);
+    });
+  }
+}
+
+function cancelled(signal: AbortSignal): ServiceError {
+  return new ServiceError({
+    code: "cancelled",
+    message: "The attempt was cancelled.",
+    cause: signal.reason,
+  });
+}
+
+/** The error for a process that is gone: how, how much memory it had, and what helps where that was too little. */
+function lost(how: string, lackedMemory: boolean, heldBytes: number | null): ServiceError {
+  // Nobody here sent it: those whom this process kills say so, or were not asked for a result.
+  const wasTaken = how === "was ended by SIGKILL";
+  const may = wasTaken ? ", as systems do where memory runs out" : "";
+  const held =
+    heldBytes !== null && (wasTaken || lackedMemory)
+      ? ` It held ${(heldBytes / 1e9).toFixed(2)} GB shortly before.`
+      : "";
+  const message = `The training process ${how}${may}.${held}${wasTaken || lackedMemory ? ` ${cure}` : ""}`;
+  return new ServiceError({ code: "unavailable", message });
+}
+
+const cure =
+  "Less memory is needed where training is told that it may have less (training.memoryBytes), or without the longest " +
+  "sequences (training.sequenceLengthMax); else the machine needs more.";

@@ -1,0 +1,65 @@
+// How a model folder's template writes a turn of the assistant: the prompt as serving renders it, and behind it what the
+// template makes of the answer. Prompt and answer are tokenized apart, as they are when the model answers.
+import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { MessageRecord } from "../../base/domain/trajectory.ts";
+import type { ChatTemplate } from "../../inference/chat-templates/chat-template.ts";
+import { renderConversation, renderPrompt } from "../../inference/chat-templates/render-prompt.ts";
+import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
+import type { TurnRenderer } from "../trajectories/example-sequences.ts";
+
+/** What is known of a model's turns. */
+export interface TurnModel {
+  readonly tokenizer: Tokenizer;
+  readonly template: ChatTemplate;
+  /** How many ids the model's logits cover. */
+  readonly vocabularySize: number;
+  /** What ends a turn, as serving has it. */
+  readonly endTokenIds: readonly number[];
+}
+
+export function createTurnRenderer(model: TurnModel): TurnRenderer {
+  const { tokenizer, template, vocabularySize } = model;
+  return {
+    vocabularySize,
+    renderTurn: (messages, tools, { addSpecialTokens = false, ...asked }) => {
+      const whole: Conversation = {
+        // What has no role the template refuses, or leaves out, as it would in serving.
+        messages: messages as readonly MessageRecord[],
+        ...plainConversation,
+        tools,
+        ...asked,
+        addGenerationPrompt: false,
+        continueFinalMessage: false,
+      };
+      const before = { ...whole, messages: whole.messages.slice(0, -1), addGenerationPrompt: true };
+      const answer = answerBehind(template, before, renderConversation(template, whole));
+      const answerTokenIds = untilEnd(tokenizer.encode(answer, { addSpecialTokens: false }), model);
+      return {
+        promptTokenIds: renderPrompt(tokenizer, template, before, { addSpecialTokens }),
+        answerTokenIds,
+      };
+    },
+  };
+}
+
+/** What the whole conversation's text has beyond the prompt's. */
+function answerBehind(template: ChatTemplate, before: Conversation, whole: string): string {
+  const prompt = renderConversation(template, before);
+  if (whole.length > prompt.length && whole.startsWith(prompt)) return whole.slice(prompt.length);
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "The chat template writes this answer behind another prompt than the one that it makes for a request, " +
+      "so what the model should say to that prompt is not known.",
+  });
+}
+
+/** What stands behind the end of a turn belongs to the next prompt: a model is stopped before it. */
+function untilEnd(
+  ids: readonly number[],
+  { endTokenIds }: Pick<TurnModel, "endTokenIds">,
+): readonly number[] {
+  const end = ids.findLastIndex((id) => endTokenIds.includes(id));
+  return end < 0 ? ids : ids.slice(0, end + 1);
+}

@@ -1,0 +1,137 @@
+// What of a recorded Choice cannot be: parts that contradict each other, numbers that are no log-probabilities, ids that the
+// model does not have. Whoever takes a job asks before it is stored, and training asks again. Pure, one walk over the record.
+import { cut } from "../../base/domain/service-error.ts";
+import type { Json, JsonObject } from "../../base/domain/trajectory.ts";
+
+export interface ChoiceFault {
+  /** Within the Choice, in the API's own spelling. */
+  readonly place: readonly string[];
+  /** Without a full stop, as a part of a sentence. */
+  readonly message: string;
+}
+
+/**
+ * The faults of a Choice, found as they are asked for; a part that has not the type it should have is passed over.
+ *
+ * @param vocabularySize how many ids the model has; null where it is not known
+ */
+export function* choiceFaults(choice: JsonObject, vocabularySize: number | null): Generator<ChoiceFault> {
+  const tokenIds = idList(choice["token_ids"]);
+  const entries = logprobEntries(choice["logprobs"]);
+  yield* strangeIds(choice, vocabularySize ?? Infinity);
+  if (entries !== null) yield* entryFaults(entries, tokenIds);
+  else if (tokenIds === null) yield* lonelyPrompt(choice);
+}
+
+/** The greatest id that a Choice names, in its prompt or its answer, and where; null where it names none. */
+export function greatestTokenId(
+  choice: JsonObject,
+): { readonly id: number; readonly place: readonly string[] } | null {
+  let greatest: ReturnType<typeof greatestTokenId> = null;
+  for (const { ids, placeOf } of idLists(choice))
+    ids.forEach((id, index) => {
+      if (id > (greatest?.id ?? -1)) greatest = { id, place: placeOf(index) };
+    });
+  return greatest;
+}
+
+/** The entries of `logprobs.content`, or of `logprobs.refusal` where that is all there is. */
+export interface LogprobEntries {
+  readonly list: readonly JsonObject[];
+  /** Of the list, within the Choice. */
+  readonly place: readonly string[];
+}
+
+/** @returns null where there are none, or they are no list of objects */
+export function logprobEntries(logprobs: Json | undefined): LogprobEntries | null {
+  if (!isObject(logprobs)) return null;
+  const name = (logprobs["content"] ?? null) === null ? "refusal" : "content";
+  const list = logprobs[name] ?? null;
+  return Array.isArray(list) && list.every(isObject) ? { list, place: ["logprobs", name] } : null;
+}
+
+/** @returns null where there is no list, or it holds something else than integers */
+export function idList(value: Json | undefined): readonly number[] | null {
+  return Array.isArray(value) && value.every(Number.isInteger) ? (value as readonly number[]) : null;
+}
+
+/** The id of a token that is recorded as `token_id:<N>`; null for one that is recorded as text. */
+export function namedTokenId({ token }: JsonObject): number | null {
+  const match = typeof token === "string" ? /^token_id:(\d+)$/.exec(token) : null;
+  return match === null ? null : Number(match[1]);
+}
+
+interface IdList {
+  readonly ids: readonly number[];
+  readonly placeOf: (index: number) => readonly string[];
+}
+
+/** Every list of ids; of tokens that are named in log-probabilities, -1 where one is not. */
+function idLists(choice: JsonObject): readonly IdList[] {
+  const named = ["prompt_token_ids", "token_ids"].map((name): IdList => {
+    return { ids: idList(choice[name]) ?? [], placeOf: (index) => [name, String(index)] };
+  });
+  const entries = logprobEntries(choice["logprobs"]);
+  if (entries === null) return named;
+  const ids = entries.list.map((entry) => namedTokenId(entry) ?? -1);
+  return [...named, { ids, placeOf: (index) => [...entries.place, String(index), "token"] }];
+}
+
+/** The first of each list. Where `token_ids` are given, what log-probabilities name is compared with them instead. */
+function strangeIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
+  const isNamedTwice = idList(choice["token_ids"]) !== null;
+  return idLists(choice).flatMap(({ ids, placeOf }) => {
+    const isNamed = placeOf(0)[0] === "logprobs";
+    if (isNamed && isNamedTwice) return [];
+    const index = ids.findIndex((id) => id >= vocabularySize || (id < 0 && !isNamed));
+    if (index === -1) return [];
+    const message = strangeIdMessage(ids[index], vocabularySize);
+    return [{ place: placeOf(index), message }];
+  });
+}
+
+/** Says of an id that the model does not have it. */
+export function strangeIdMessage(id: number, vocabularySize: number): string {
+  return id < 0
+    ? `it holds token id ${id}, and ids begin at 0`
+    : `it holds token id ${id}, and this model's ids end at ${vocabularySize - 1}`;
+}
+
+function* entryFaults(
+  { list, place }: LogprobEntries,
+  tokenIds: readonly number[] | null,
+): Generator<ChoiceFault> {
+  if (tokenIds !== null && tokenIds.length !== list.length) {
+    const message = `there are ${list.length} log-probabilities for ${tokenIds.length} token_ids`;
+    yield { place, message };
+  }
+  for (const [index, entry] of list.entries()) {
+    const id = tokenIds !== null && tokenIds.length === list.length ? tokenIds[index] : null;
+    const named = namedTokenId(entry);
+    if (id !== null && named !== null && named !== id) {
+      const message = `logprobs name token ${named} where token_ids say ${id}`;
+      yield { place: [...place, String(index), "token"], message };
+    }
+    if (!isLogprob(entry["logprob"])) {
+      const message = `${cut(JSON.stringify(entry["logprob"]))} is no log-probability`;
+      yield { place: [...place, String(index), "logprob"], message };
+    }
+  }
+}
+
+/** Rounding may take one slightly above 0. Training computes in float32, where a number of greater size is infinite. */
+function isLogprob(value: Json | undefined): boolean {
+  if (value === null || value === undefined) return true;
+  return typeof value === "number" && Number.isFinite(Math.fround(value)) && value <= 0.01;
+}
+
+/** A prompt of exact tokens and an answer without any. */
+function lonelyPrompt(choice: JsonObject): readonly ChoiceFault[] {
+  if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
+  const message = "it has prompt_token_ids, and neither token_ids nor logprobs.content say what was answered";
+  return [{ place: ["token_ids"], message }];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,235 @@
+// From one recorded history to the model's turns in it: the tokens of each, and the prompt it answered. Exact tokens where
+// the record has them; otherwise the conversation is rendered as serving would render it. What cannot train is named, with
+// its place; records that contradict themselves are refused.
+import { joinedText } from "../../base/domain/content-part.ts";
+import { cut, ServiceError } from "../../base/domain/service-error.ts";
+import {
+  asChoice,
+  type ChoiceRecord,
+  type History,
+  type HistoryItem,
+  type JsonObject,
+} from "../../base/domain/trajectory.ts";
+import type { ConversationTokenizer, PromptArguments } from "./conversation-tokenizer.ts";
+import { promptArgumentsOf } from "./prompt-arguments.ts";
+import { readRecordedTokens } from "./recorded-choice.ts";
+
+/** One answer of the model and the prompt before it. */
+export interface Turn {
+  readonly promptTokenIds: readonly number[];
+  /** Whether the prompt was rendered, since the record has none. */
+  readonly isRendered: boolean;
+  readonly tokenIds: readonly number[];
+  readonly logprobs: readonly number[];
+}
+
+/** Why something of a trajectory does not train, whatever it was rewarded with. */
+export type UntrainedReason =
+  /** A Choice that recorded no tokens: it is context to others. */
+  | "choice_without_tokens"
+  /** A history of assistant messages in a trajectory whose Choices train. */
+  | "history_without_choice"
+  /** An assistant message that would train, but calls tools, or holds no text. */
+  | "message_without_text"
+  /** A history with a token that this model's vocabulary lacks. */
+  | "unreadable_tokens"
+  /** A history that the chat template refuses. */
+  | "unrenderable"
+  /** A trajectory that holds nothing to train. */
+  | "no_trainable_tokens";
+
+/** A part of a trajectory that does not train. */
+export interface Untrained {
+  readonly reason: UntrainedReason;
+  /** Within the trajectory, in the API's own spelling; empty for all of it. */
+  readonly location: readonly string[];
+  /** A sentence for people. */
+  readonly detail: string;
+}
+
+export interface HistoryTurns {
+  readonly turns: readonly Turn[];
+  readonly untrained: readonly Untrained[];
+}
+
+export interface HistoryContext {
+  readonly tokenizer: ConversationTokenizer;
+  /** Of the history, within its trajectory. */
+  readonly location: readonly string[];
+  /** Of the whole trajectory; a Choice's own go before them. */
+  readonly promptArguments: PromptArguments;
+}
+
+/**
+ * The turns that were recorded as Choices.
+ *
+ * @throws ServiceError `invalid`, with the place of the Choice, when a record contradicts itself or holds an id outside
+ *   the vocabulary
+ */
+export function choiceTurns(history: History, context: HistoryContext): HistoryTurns {
+  return readTurns(history, context, (item, index, place) => {
+    const choice = asChoice(item);
+    return choice === null ? null : choiceTurn(choice, { history, index, place }, context);
+  });
+}
+
+/** The assistant messages of a history without Choices; their log-probabilities are not known. */
+export function assistantTurns(history: History, context: HistoryContext): HistoryTurns {
+  return readTurns(history, context, (item, index, place) =>
+    isAssistantMessage(item) ? assistantTurn(item, { history, index, place }, context) : null,
+  );
+}
+
+/**
+ * All that the model said: a Choice by its tokens, or by its text where it recorded none, and assistant messages by their
+ * text. Log-probabilities of text are not known.
+ *
+ * @throws ServiceError as {@link choiceTurns} does
+ */
+export function allTurns(history: History, context: HistoryContext): HistoryTurns {
+  return readTurns(history, context, (item, index, place) => {
+    const at = { history, index, place };
+    const choice = asChoice(item);
+    if (choice === null) return isAssistantMessage(item) ? assistantTurn(item, at, context) : null;
+    const recorded = choiceTurn(choice, at, context);
+    if (!("reason" in recorded) || recorded.reason !== "choice_without_tokens") return recorded;
+    const promptArguments = { ...context.promptArguments, ...promptArgumentsOf(choice) };
+    return assistantTurn(messageOfChoice(choice), at, { ...context, promptArguments });
+  });
+}
+
+export function isAssistantMessage(item: HistoryItem): boolean {
+  return asChoice(item) === null && item["role"] === "assistant";
+}
+
+/** Where an item stands. */
+interface ItemPlace {
+  readonly history: History;
+  readonly index: number;
+  readonly place: readonly string[];
+}
+
+type TurnReader = (item: HistoryItem, index: number, place: readonly string[]) => Turn | Untrained | null;
+
+/** Of these nothing of the history trains: what stands behind it would stand behind something unknown. */
+const dropsHistory: readonly UntrainedReason[] = ["unreadable_tokens", "unrenderable"];
+
+function readTurns(history: History, { location }: HistoryContext, read: TurnReader): HistoryTurns {
+  const turns: Turn[] = [];
+  const untrained: Untrained[] = [];
+  for (const [index, item] of history.messagesAndChoices.entries()) {
+    const result = read(item, index, [...location, "messages_and_choices", String(index)]);
+    if (result === null) continue;
+    if ("tokenIds" in result) {
+      turns.push(result);
+      continue;
+    }
+    untrained.push(result);
+    if (dropsHistory.includes(result.reason)) return { turns: [], untrained };
+  }
+  return { turns, untrained };
+}
+
+function choiceTurn(choice: ChoiceRecord, at: ItemPlace, context: HistoryContext): Turn | Untrained {
+  const { tokenizer, promptArguments } = context;
+  try {
+    const recorded = readRecordedTokens(choice, tokenizer.idOfToken, tokenizer.vocabularySize);
+    if (recorded === null || recorded.tokenIds.length === 0) {
+      const detail =
+        "This choice recorded no tokens: neither token_ids, nor logprobs.content. Its text trains with allow_training_without_logprobs.";
+      return { reason: "choice_without_tokens", location: at.place, detail };
+    }
+    const { tokenIds, logprobs, promptTokenIds } = recorded;
+    if (promptTokenIds === null) {
+      const given = { ...promptArguments, ...promptArgumentsOf(choice) };
+      return behindRendered({ tokenIds, logprobs }, at, { tokenizer, promptArguments: given });
+    }
+    return { promptTokenIds, isRendered: false, tokenIds, logprobs };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, message } = error;
+    if (code === "unsupported") return { reason: "unreadable_tokens", location: at.place, detail: message };
+    const faults = [{ location: at.place, message, type: "value_error" }];
+    throw new ServiceError({ code, message, faults, cause: error });
+  }
+}
+
+/** The text of an assistant message; the tokens of one that calls tools cannot be known. */
+function assistantTurn(message: JsonObject, at: ItemPlace, context: HistoryContext): Turn | Untrained {
+  const { content, tool_calls: toolCalls } = message;
+  const text = joinedText(content ?? null);
+  const callsTools = Array.isArray(toolCalls) && toolCalls.length > 0;
+  const tokenIds = callsTools || text === null ? [] : context.tokenizer.encode(text);
+  if (tokenIds.length === 0) {
+    const detail = callsTools
+      ? "This message calls tools, so its tokens are not known; send it as a choice with its tokens."
+      : "This message holds no text.";
+    return { reason: "message_without_text", location: at.place, detail };
+  }
+  const strange = strangeId(tokenIds, context.tokenizer);
+  if (strange !== undefined) {
+    const detail = `Its text holds token ${strange}, which this model does not have.`;
+    return { reason: "unreadable_tokens", location: at.place, detail };
+  }
+  return behindRendered({ tokenIds, logprobs: tokenIds.map(() => NaN) }, at, context);
+}
+
+function behindRendered(
+  answer: Pick<Turn, "tokenIds" | "logprobs">,
+  { history, index, place }: ItemPlace,
+  { tokenizer, promptArguments }: Pick<HistoryContext, "tokenizer" | "promptArguments">,
+): Turn | Untrained {
+  const messages = history.messagesAndChoices.slice(0, index).map(asMessage);
+  const refused = (why: string): Untrained => {
+    const detail = `The messages before it cannot be rendered: ${cut(why)}`;
+    return { reason: "unrenderable", location: place, detail };
+  };
+  const { lost, ...given } = promptArguments;
+  if (lost !== undefined) {
+    return refused(`its ${lost} is not applied in training; send the choice with its prompt_token_ids.`);
+  }
+  let promptTokenIds: readonly number[];
+  try {
+    promptTokenIds = tokenizer.renderPrompt(messages, toolsOf(history), given);
+  } catch (error) {
+    return refused(error instanceof Error ? error.message : String(error));
+  }
+  const strange = strangeId(promptTokenIds, tokenizer);
+  if (strange !== undefined) return refused(`they hold token ${strange}, which this model does not have.`);
+  return { promptTokenIds, isRendered: true, ...answer };
+}
+
+/** As a request has them: none is null, and a function that stands by itself is a tool. */
+function toolsOf({ tools }: History): readonly JsonObject[] | null {
+  if (tools === null || tools.length === 0) return null;
+  return tools.map((tool) =>
+    tool["function"] === undefined && typeof tool["name"] === "string"
+      ? { type: "function", function: tool }
+      : tool,
+  );
+}
+
+/** The message a client would send back in the next request. */
+function asMessage(item: HistoryItem): JsonObject {
+  const choice = asChoice(item);
+  return choice === null ? item : messageOfChoice(choice);
+}
+
+function messageOfChoice({ message }: ChoiceRecord): JsonObject {
+  const { content = null, tool_calls: toolCalls, reasoning, reasoning_content: reasoningContent } = message;
+  const hasToolCalls = Array.isArray(toolCalls) && toolCalls.length > 0;
+  const thought = reasoning ?? reasoningContent ?? null;
+  return {
+    role: "assistant",
+    content,
+    ...(hasToolCalls ? { tool_calls: toolCalls } : {}),
+    ...(thought === null ? {} : { reasoning_content: thought }),
+  };
+}
+
+function strangeId(
+  ids: readonly number[],
+  { vocabularySize }: Pick<ConversationTokenizer, "vocabularySize">,
+): number | undefined {
+  return ids.find((id) => id < 0 || id >= vocabularySize);
+}

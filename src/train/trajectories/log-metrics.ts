@@ -1,0 +1,236 @@
+// The metrics of one log: rewards and everything trajectories and groups measured, averaged; how much data it
+// was; and running sums that go on from the model's earlier row. Pure; storing is log-trajectories.ts.
+import { clamped } from "../../base/domain/outlines/clamped.ts";
+import { type Fault, ServiceError } from "../../base/domain/service-error.ts";
+import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
+import { answerMetrics, type AnswerLength } from "./answer-lengths.ts";
+import { mean, standardDeviation } from "./statistics.ts";
+
+/** What a log's metrics depend on beside the log itself. */
+export interface LogContext {
+  /** The version the log belongs to. */
+  readonly step: number;
+  /** Metrics of the model's newest row, in any split; empty for the first. */
+  readonly earlier: Readonly<Record<string, number>>;
+  /** Different scenarios seen so far, this log's included; null when nothing names its scenario. */
+  readonly uniqueScenarioCount: number | null;
+  /** Seconds since the model was registered. */
+  readonly wallClockSeconds: number;
+}
+
+type Metrics = Record<string, number>;
+
+/** Names that begin with one of these stand for themselves under the splits train, val and test. */
+const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
+const standardSplits = ["train", "val", "test"];
+const accumulatedSections = ["costs/", "time/step_", "data/step_"];
+const runningSum = /^(costs|time|data)\/cum\//;
+
+/** Measurements of logs of one split, in a form that adds up. */
+export interface LogTally {
+  /** Mean of a metric and how many values it is of. */
+  readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;
+  readonly sums: Readonly<Metrics>;
+}
+
+/**
+ * Measures one log.
+ *
+ * @param answers of the model in all of its trajectories
+ * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`, by the
+ *   index of its group
+ */
+export function tallyLog(
+  split: string,
+  groups: readonly TrajectoryGroup[],
+  answers: readonly AnswerLength[] = [],
+): LogTally {
+  refuseFaultyMetrics(groups);
+  const means: Record<string, readonly [number, number]> = {};
+  // Clients may give their metrics any name. Those that are computed here come later and win.
+  const measured = [trajectoryMeans(groups), groupMeans(groups), rewardMeans(groups), answerMeans(answers)];
+  for (const each of measured) for (const [name, tally] of each) means[prefixed(split, name)] = tally;
+  for (const name of Object.keys(means)) if (runningSum.test(name)) delete means[name];
+  return { means, sums: dataSums(split, groups) };
+}
+
+/** Returns the tally of both logs together. */
+export function mergedTallies(one: LogTally, other: LogTally): LogTally {
+  const means = { ...one.means };
+  for (const [name, tally] of Object.entries(other.means)) means[name] = mergedMeans(means[name], tally);
+  const sums: Metrics = { ...one.sums };
+  for (const [name, value] of Object.entries(other.sums)) sums[name] = (sums[name] ?? 0) + value;
+  return { means, sums };
+}
+
+function mergedMeans(
+  one: readonly [number, number] | undefined,
+  [mean, count]: readonly [number, number],
+): readonly [number, number] {
+  if (one === undefined || one[1] === 0) return [mean, count];
+  const total = one[1] + count;
+  const merged = (one[0] * one[1] + mean * count) / total;
+  // Sums of numbers near the greatest there is overflow where their mean does not.
+  return [Number.isFinite(merged) ? merged : one[0] * (one[1] / total) + mean * (count / total), total];
+}
+
+/** Returns the metrics that a tally comes to. */
+export function tallyMetrics({ means, sums }: LogTally): Metrics {
+  const metrics: Metrics = {};
+  for (const [name, [mean]] of Object.entries(means)) metrics[name] = mean;
+  Object.assign(metrics, sums);
+  Object.assign(metrics, costSums(metrics));
+  return metrics;
+}
+
+/** All metrics of a log: what it measured, and the running sums (`<section>/cum/...`) of earlier rows with it. */
+export function logMetrics(measured: Readonly<Metrics>, context: LogContext): Metrics {
+  const metrics: Metrics = { ...runningSums(context.earlier, measured), ...measured };
+  if (context.uniqueScenarioCount !== null) {
+    metrics["data/cum/num_unique_scenarios"] = context.uniqueScenarioCount;
+  }
+  metrics["training_step"] = context.step;
+  metrics["time/wall_clock_sec"] = context.wallClockSeconds;
+  return metrics;
+}
+
+function refuseFaultyMetrics(groups: readonly TrajectoryGroup[]): void {
+  const faults: Fault[] = [];
+  const checkNumber = (location: readonly string[], value: number | boolean): void => {
+    if (Number.isFinite(Number(value))) return;
+    faults.push({ location, message: "Input should be a finite number", type: "finite_number" });
+  };
+  const checkMetrics = (
+    location: readonly string[],
+    metrics: Readonly<Record<string, number | boolean>>,
+  ): void => {
+    for (const [name, value] of Object.entries(metrics)) {
+      checkNumber([...location, "metrics", name], value);
+      if (!name.startsWith("costs_")) continue;
+      const message = `Metric names may not begin with costs_; write ${name.replace("costs_", "costs/")}`;
+      faults.push({ location: [...location, "metrics", name], message, type: "value_error" });
+    }
+  };
+  groups.forEach((group, groupIndex) => {
+    const location = ["groups", String(groupIndex)];
+    checkMetrics(location, group.metrics);
+    group.trajectories.forEach((trajectory, index) => {
+      const inner = [...location, "trajectories", String(index)];
+      checkNumber([...inner, "reward"], trajectory.reward);
+      checkMetrics(inner, trajectory.metrics);
+    });
+  });
+  if (faults.length === 0) return;
+  const [first] = faults;
+  throw new ServiceError({
+    code: "invalid",
+    message: `trajectory_groups.${first.location.slice(1).join(".")}: ${first.message}`,
+    faults,
+  });
+}
+
+type Means = ReadonlyMap<string, readonly [mean: number, count: number]>;
+
+function rewardMeans(groups: readonly TrajectoryGroup[]): Means {
+  const rewards = groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.reward));
+  const exceptionCount = groups.reduce((count, group) => count + group.exceptions.length, 0);
+  const attemptCount = rewards.length + exceptionCount;
+  const deviations = groups
+    .filter((group) => group.trajectories.length > 1)
+    .map((group) => standardDeviation(group.trajectories.map((trajectory) => trajectory.reward)));
+  const means = new Map<string, readonly [number, number]>();
+  // A log of exceptions alone has no mean reward: the metric is left out rather than made up.
+  if (rewards.length > 0) means.set("reward", [mean(rewards), rewards.length]);
+  if (attemptCount > 0) means.set("exception_rate", [exceptionCount / attemptCount, attemptCount]);
+  means.set("reward_std_dev", [deviations.length > 0 ? mean(deviations) : 0, deviations.length]);
+  return means;
+}
+
+/** Mean of each metric over the trajectories that have it. */
+function trajectoryMeans(groups: readonly TrajectoryGroup[]): Means {
+  return meansOf(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.metrics)));
+}
+
+/** Mean of each group metric over the groups that have it and at least one trajectory. */
+function groupMeans(groups: readonly TrajectoryGroup[]): Means {
+  const averaged = meansOf(
+    groups.filter((group) => group.trajectories.length > 0).map((group) => group.metrics),
+  );
+  return new Map([...averaged].map(([name, tally]) => [`group_${name}`, tally]));
+}
+
+function meansOf(records: readonly Readonly<Record<string, number | boolean>>[]): Means {
+  const values = new Map<string, number[]>();
+  for (const record of records) {
+    for (const [name, value] of Object.entries(record)) {
+      const list = values.get(name) ?? [];
+      list.push(Number(value));
+      values.set(name, list);
+    }
+  }
+  return new Map([...values].map(([name, list]) => [name, [mean(list), list.length]]));
+}
+
+/** Length of the model's answers, and how many of them were cut off; empty where none tells its tokens. */
+function answerMeans(answers: readonly AnswerLength[]): Means {
+  const lengths = answers.flatMap(({ tokenCount }) => tokenCount ?? []);
+  const ends = answers.flatMap(({ isCut }) => isCut ?? []);
+  const means = new Map<string, readonly [number, number]>();
+  if (lengths.length > 0) means.set(answerMetrics.length, [mean(lengths), lengths.length]);
+  if (ends.length > 0) means.set(answerMetrics.cut, [mean(ends.map(Number)), ends.length]);
+  return means;
+}
+
+function prefixed(split: string, name: string): string {
+  const ownSections = [...sections, ...standardSplits];
+  const standsAlone =
+    standardSplits.includes(split) && ownSections.some((section) => name.startsWith(`${section}/`));
+  return standsAlone ? name : `${split}/${name}`;
+}
+
+function dataSums(split: string, groups: readonly TrajectoryGroup[]): Metrics {
+  const trajectoryCount = groups.reduce(
+    (count, group) => count + group.trajectories.length + group.exceptions.length,
+    0,
+  );
+  return {
+    "data/step_num_scenarios": groups.length,
+    "data/step_num_trajectories": trajectoryCount,
+    "data/step_num_groups_submitted": groups.length,
+    ...(split === "train" ? { "data/step_num_groups_trainable": groups.filter(isTrainable).length } : {}),
+  };
+}
+
+function isTrainable(group: TrajectoryGroup): boolean {
+  return new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1;
+}
+
+/** `costs/a/b` also counts in `costs/a` and in `costs/all`. */
+function costSums(metrics: Metrics): Metrics {
+  const sums: Metrics = {};
+  for (const [name, value] of Object.entries(metrics)) {
+    if (!name.startsWith("costs/") || name === "costs/all") continue;
+    const parts = name.split("/");
+    for (let depth = 2; depth < parts.length; depth++) {
+      const parent = parts.slice(0, depth).join("/");
+      sums[parent] = clamped((sums[parent] ?? metrics[parent] ?? 0) + value);
+    }
+    sums["costs/all"] = clamped((sums["costs/all"] ?? 0) + value);
+  }
+  return sums;
+}
+
+/** All running sums of the earlier row, raised by what this log adds; `data/step_x` counts in `data/cum/x`. */
+function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): Metrics {
+  const sums: Metrics = {};
+  for (const [name, value] of Object.entries(earlier)) {
+    if (name.split("/")[1] === "cum") sums[name] = value;
+  }
+  for (const [name, value] of Object.entries(ofThisLog)) {
+    if (!accumulatedSections.some((section) => name.startsWith(section))) continue;
+    const [section, ...rest] = name.split("/");
+    const sumName = `${section}/cum/${rest.join("/").replace(/^step_/, "")}`;
+    sums[sumName] = clamped((sums[sumName] ?? 0) + value);
+  }
+  return sums;
+}
