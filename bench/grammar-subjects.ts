@@ -1,5 +1,5 @@
 // Schemas of the kinds that people send, each with values of it: what bench/grammar.ts measures.
-import type { Json } from "../src/base/domain/trajectory.ts";
+import type { Json } from "../src/base/domain/text/json.ts";
 
 export interface Subject {
   readonly name: string;

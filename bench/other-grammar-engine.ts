@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { packVocabulary } from "../src/base/domain/vocabulary.ts";
-import type { Json } from "../src/base/domain/trajectory.ts";
+import type { Json } from "../src/base/domain/text/json.ts";
 import type { TokenVocabulary } from "../src/base/domain/vocabulary.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 

@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainConversation, type Conversation } from "../src/base/domain/chat.ts";
 import { ServiceError } from "../src/base/domain/service-error.ts";
-import type { Json, JsonObject, MessageRecord } from "../src/base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../src/base/domain/text/json.ts";
+import type { MessageRecord } from "../src/base/domain/trajectory.ts";
 import { createChatTemplate, type ChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
 
 const folder = "test/fixtures/chat-renderings";

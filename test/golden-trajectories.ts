@@ -1,5 +1,6 @@
 // The reference sequences as recorded trajectories, for tests that train through the front door.
-import type { JsonObject, Trajectory, TrajectoryGroup } from "../src/base/domain/trajectory.ts";
+import type { JsonObject } from "../src/base/domain/text/json.ts";
+import type { Trajectory, TrajectoryGroup } from "../src/base/domain/trajectory.ts";
 import { type GoldenSequence, readGoldenTraining } from "./golden-training.ts";
 
 /** Two groups of three trajectories with two answers each; one was recorded without log-probabilities. */

@@ -57,7 +57,7 @@ const house: Readonly<Record<string, Area>> = {
       "base/domain/random.ts",
       "base/domain/service-error.ts",
       "base/domain/text/exact-json.ts",
-      "base/domain/trajectory.ts",
+      "base/domain/text/json.ts",
     ],
     rooms: {
       jinja: { mayImport: [], vendors: [] },

@@ -2,7 +2,7 @@
 // valid by a validator that is not ours.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { Json } from "../../src/base/domain/trajectory.ts";
+import type { Json } from "../../src/base/domain/text/json.ts";
 
 export interface AskedServer {
   readonly url: string;

@@ -2,7 +2,7 @@
 // random ones. Each family is endless and the same for the same seed.
 import * as fc from "fast-check";
 import * as z from "zod";
-import type { Json, JsonObject } from "../../src/base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../src/base/domain/text/json.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { schemas } from "../../src/lib/constraints/grammar/testing/random-schemas.ts";
 

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainConversation } from "../../../src/base/domain/chat.ts";
-import type { JsonObject, MessageRecord } from "../../../src/base/domain/trajectory.ts";
+import type { JsonObject } from "../../../src/base/domain/text/json.ts";
+import type { MessageRecord } from "../../../src/base/domain/trajectory.ts";
 import { loadChatTemplate } from "../../../src/inference/chat-templates/load-chat-template.ts";
 
 const template = await loadChatTemplate("models/hone-tiny");

@@ -1,11 +1,10 @@
 // Trajectories as recorded by clients: what is checked of them, how they are read, how they are shown again. Unknown
 // keys are kept; messages pass nearly unchecked, since clients send back whatever they were given.
 import { Type, type Static, type TSchema } from "typebox";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type {
   History,
   HistoryItem,
-  Json,
-  JsonObject,
   Trajectory,
   TrajectoryGroup,
   TrajectoryLog,

@@ -5,7 +5,8 @@ import type { HeldPlace, PassedParameters, PromptPassing } from "./prompt-transf
 import type { CompletionKey, RecordingWish } from "./recordings/completion-key.ts";
 import type { SamplingParameters } from "./sampling.ts";
 import type { Fault } from "./service-error.ts";
-import type { JsonObject, MessageRecord } from "./trajectory.ts";
+import type { JsonObject } from "./text/json.ts";
+import type { MessageRecord } from "./trajectory.ts";
 
 /** What a chat template renders; messages, tools and documents in the API's own spelling. */
 export interface Conversation {

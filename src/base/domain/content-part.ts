@@ -1,6 +1,6 @@
 // The parts of a message's content: which kinds hold text, and where. The wire checks parts with it and the prompt
 // renderer reads them with it; nothing here knows what a template does with the text.
-import type { Json } from "./trajectory.ts";
+import type { Json } from "./text/json.ts";
 
 /** Where the parts of each kind keep their text. */
 const textMembers: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 // Feedback records: what people and programs said of an object, an op or a call.
-import type { JsonObject } from "./trajectory.ts";
+import type { JsonObject } from "./text/json.ts";
 
 /** The content of a record, as a caller gives it; unset references are null. */
 export interface FeedbackContent {

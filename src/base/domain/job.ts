@@ -8,7 +8,7 @@ import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
 import type { TrainingConfig } from "./training-config.ts";
 import type { TrajectoryOutline } from "./outlines/trajectory-outline.ts";
-import type { JsonObject } from "./trajectory.ts";
+import type { JsonObject } from "./text/json.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 

@@ -1,5 +1,5 @@
 // How the next token is drawn. Values are validated where they enter; the engine trusts them.
-import type { Json, JsonObject } from "./trajectory.ts";
+import type { Json, JsonObject } from "./text/json.ts";
 
 /** A step on the logits that the operator has registered under a name. */
 export interface LogitsProcessorCall {

@@ -1,6 +1,7 @@
 // What a policy did and how it was judged, as recorded by clients and sent back for training.
 // Unknown keys are kept, since clients add their own.
 import type { Page, PageRequest } from "./page.ts";
+import type { Json, JsonObject } from "./text/json.ts";
 import type {
   ListedOutline,
   OutlineCount,
@@ -8,10 +9,6 @@ import type {
   OutlinePage,
   TrajectoryOutline,
 } from "./outlines/trajectory-outline.ts";
-
-/** A JSON value as parsed. */
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export type JsonObject = { readonly [key: string]: Json };
 
 /** One message of a conversation, in the API's own spelling; unknown keys pass through. */
 export type MessageRecord = { readonly role: string } & JsonObject;

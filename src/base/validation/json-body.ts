@@ -2,7 +2,7 @@
 // it went wrong.
 import { ServiceError } from "../domain/service-error.ts";
 import { withExactNumbers, type ExactJson } from "../domain/text/exact-json.ts";
-import type { Json } from "../domain/trajectory.ts";
+import type { Json } from "../domain/text/json.ts";
 import { jsonFaultIndex } from "./json-fault.ts";
 
 export interface JsonLimits {

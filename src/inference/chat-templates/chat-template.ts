@@ -4,7 +4,7 @@ import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import { fromJson } from "../../lib/jinja/json-text.ts";
 import type { Value } from "../../lib/jinja/values/value.ts";
 import { detectContentFormat, type ContentFormat } from "./content-format.ts";

@@ -1,7 +1,8 @@
 // The tokens of an earlier answer as the beginning of the next prompt. A text can be tokenized in several ways: tokenized
 // anew, an answer may become other tokens than the model sampled, and what follows then continues a conversation that the
 // model never had. Pure.
-import type { Json, MessageRecord } from "../../base/domain/trajectory.ts";
+import type { Json } from "../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 
 /**

@@ -5,7 +5,8 @@
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
-import type { Json, JsonObject, MessageRecord } from "../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import { fromJson, parseJson } from "../../lib/jinja/json-text.ts";
 import { Dict, type Value } from "../../lib/jinja/values/value.ts";
 import type { ContentFormat } from "./content-format.ts";

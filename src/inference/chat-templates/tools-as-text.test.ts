@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import { systemClock } from "../../base/domain/clock.ts";
 import { parseExactJson } from "../../base/domain/text/exact-json.ts";
-import type { JsonObject, MessageRecord } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import { createChatTemplate } from "./chat-template.ts";
 import { withToolsAsText } from "./tools-as-text.ts";
 

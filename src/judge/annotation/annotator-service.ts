@@ -13,7 +13,7 @@ import {
 import type { Remaining } from "../../base/domain/annotation/annotation-store.ts";
 import type { FeedbackContent, FeedbackRecord } from "../../base/domain/feedback.ts";
 import { type Fault, notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
-import type { Json } from "../../base/domain/trajectory.ts";
+import type { Json } from "../../base/domain/text/json.ts";
 import type { FeedbackInput } from "../feedback/check-content.ts";
 import { type AskedQuestion, feedbackTypeOf } from "./asked-questions.ts";
 import { textFaults } from "./check-content.ts";

@@ -1,7 +1,7 @@
 // The questions of a queue as annotators are asked them: its own, and those of the annotation specs that it names.
 import { type AnswerForm, answerFormOf } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import { parseReference } from "../feedback/references.ts";
 
 export interface AskedQuestion {

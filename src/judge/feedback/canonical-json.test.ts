@@ -1,7 +1,7 @@
 // Equal values have equal texts, others do not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Json } from "../../base/domain/trajectory.ts";
+import type { Json } from "../../base/domain/text/json.ts";
 import { canonicalJson, jsonHash } from "./canonical-json.ts";
 
 test("keys are put in order at every depth, and lists are not", () => {

@@ -1,6 +1,6 @@
 // One text for equal JSON values: keys in order, no spaces. For hashing, not for showing.
 import { hash } from "node:crypto";
-import type { Json, JsonObject } from "../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 
 /** The same text for values that differ only in the order of their keys. */
 export function canonicalJson(value: Json): string {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import { jsonHash } from "./canonical-json.ts";
 import { contentHash } from "./content-hash.ts";
 

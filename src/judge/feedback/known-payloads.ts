@@ -2,7 +2,7 @@
 // any object and any reference, and are not checked here.
 import { unreachable } from "../../base/domain/assert.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import { normaliseReaction } from "./reaction.ts";
 import type { Reference, ReferenceKind } from "./references.ts";

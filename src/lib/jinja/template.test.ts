@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import { fromJson } from "./json-text.ts";
 import { compileTemplate } from "./template.ts";
 

@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import type { Selectable, Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import type {
   CombinedLogs,
   EarlierLogs,
-  JsonObject,
   Metrics,
   TrajectoryLog,
   TrajectoryLogDraft,

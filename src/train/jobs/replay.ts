@@ -9,7 +9,7 @@ import {
 } from "../../base/domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import type { JobSettings } from "./settings.ts";
 import { trainingKindOf } from "./version-kind.ts";

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trajectoryOf } from "../../../test/golden-trajectories.ts";
-import type { HistoryItem, JsonObject, Trajectory } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import type { HistoryItem, Trajectory } from "../../base/domain/trajectory.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
 import { type TokenSequence, trajectorySequences } from "../trajectories/sequences.ts";

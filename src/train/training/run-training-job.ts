@@ -13,7 +13,7 @@ import {
 } from "../../base/domain/trainer/profile.ts";
 import { ownState, stateOf, storedState } from "../../base/domain/trainer/state.ts";
 import { adapterSeal } from "../../inference/model/hashes/adapter-hash.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 import { type JobResult, type TrainingPlan, unjudged } from "./plans/plan.ts";

@@ -2,7 +2,7 @@
 // a job may set is base/domain/training-config.ts.
 import { basePrecisions } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
 import { reinforcementLearningAdamW } from "./adamw.ts";
 

@@ -1,7 +1,7 @@
 // What of a recorded Choice cannot be: parts that contradict each other, numbers that are no log-probabilities, ids that the
 // model does not have. Whoever takes a job asks before it is stored, and training asks again. Pure, one walk over the record.
 import { cut } from "../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 
 export interface ChoiceFault {
   /** Within the Choice, in the API's own spelling. */

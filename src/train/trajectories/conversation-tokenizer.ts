@@ -1,7 +1,7 @@
 // What turning conversations into tokens needs to know of a model: its words, and how it is asked. A contract alone; a
 // model folder's is made in training/.
 import type { Conversation } from "../../base/domain/chat.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { TokenLookup } from "./recorded-choice.ts";
 
 /** What a request may say of its prompt beside messages and tools; what is absent is as serving has it unasked. */

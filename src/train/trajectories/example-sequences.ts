@@ -3,7 +3,7 @@
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
-import type { JsonObject } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { PromptArguments } from "./conversation-tokenizer.ts";
 import type { Turn, UntrainedReason } from "./history-turns.ts";
 import { promptArgumentsOf } from "./prompt-arguments.ts";

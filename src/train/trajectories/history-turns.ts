@@ -3,13 +3,8 @@
 // its place; records that contradict themselves are refused.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
-import {
-  asChoice,
-  type ChoiceRecord,
-  type History,
-  type HistoryItem,
-  type JsonObject,
-} from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import { asChoice, type ChoiceRecord, type History, type HistoryItem } from "../../base/domain/trajectory.ts";
 import type { ConversationTokenizer, PromptArguments } from "./conversation-tokenizer.ts";
 import { promptArgumentsOf } from "./prompt-arguments.ts";
 import { readRecordedTokens } from "./recorded-choice.ts";

@@ -1,6 +1,7 @@
 // What a log's metrics and scenarios are made of, gathered a group at a time: what was said in a trajectory is dropped at
 // once, since a log can be hundreds of megabytes.
-import type { JsonObject, Trajectory, TrajectoryGroup } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import type { Trajectory, TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answersOf, type AnswerLength } from "./answer-lengths.ts";
 import { tallyLog, type LogTally } from "./log-metrics.ts";
 

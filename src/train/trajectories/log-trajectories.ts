@@ -4,7 +4,8 @@ import { newUuid7 } from "../../base/domain/ids.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryOutline } from "../../base/domain/outlines/trajectory-outline.ts";
-import type { JsonObject, TrajectoryStore } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import type { TrajectoryStore } from "../../base/domain/trajectory.ts";
 import { logMetrics, mergedTallies, tallyMetrics, type LogTally } from "./log-metrics.ts";
 import type { LogSummary } from "./log-summary.ts";
 

@@ -1,7 +1,7 @@
 // The options of a request, or of a record of one, that change how its prompt is rendered, beside messages and tools. A
 // client that asked for anything of it keeps the request's own fields on the Choice, or on the trajectory for all of its
 // Choices.
-import type { Json, JsonObject } from "../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type { PromptArguments } from "./conversation-tokenizer.ts";
 
 /** Reads the fields of one record, in the API's own spelling; what is null or absent is not in the result. */

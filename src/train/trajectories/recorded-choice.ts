@@ -2,7 +2,8 @@
 // Records come from clients, so everything is checked; what contradicts itself is refused, not repaired.
 import { logprobMin } from "../../base/domain/generation.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
-import type { ChoiceRecord, Json, JsonObject } from "../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../base/domain/text/json.ts";
+import type { ChoiceRecord } from "../../base/domain/trajectory.ts";
 import { choiceFaults, idList, logprobEntries, namedTokenId } from "./choice-faults.ts";
 
 export interface RecordedTokens {

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import type { HistoryItem, JsonObject, Trajectory } from "../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import type { HistoryItem, Trajectory } from "../../base/domain/trajectory.ts";
 import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
 import { emptyTrajectory } from "./log-summary.ts";
 import { trajectorySequences } from "./sequences.ts";

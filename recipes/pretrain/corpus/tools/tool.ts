@@ -1,6 +1,6 @@
 // Tools as exercises know them, and the three ways to write them: as the chat template shows them, as a client sends them,
 // and called. A test holds the first against the template itself.
-import type { JsonObject } from "../../../../src/base/domain/trajectory.ts";
+import type { JsonObject } from "../../../../src/base/domain/text/json.ts";
 
 export interface Parameter {
   readonly name: string;

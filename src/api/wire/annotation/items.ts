@@ -2,7 +2,7 @@
 import { Type, type Static } from "typebox";
 import type { ItemFilter } from "../../../base/domain/annotation/annotation-store.ts";
 import { type AnnotationItem, overallStateOf } from "../../../base/domain/annotation/queue.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import type { ItemsToAdd } from "../../../judge/annotation/annotation-service.ts";
 import type { ItemContent } from "../../../judge/annotation/item-content.ts";
 import type { RecordedFilter } from "../../../judge/annotation/queried-items.ts";

@@ -3,7 +3,7 @@ import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../../base/domain/annotation/queue.ts";
 import type { QueueStats } from "../../../base/domain/annotation/annotation-store.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { AskedQuestion } from "../../../judge/annotation/asked-questions.ts";
 import type { ShownQueue } from "../../../judge/annotation/reach-queue.ts";
 import type { BodyForm } from "../body.ts";

@@ -8,7 +8,8 @@ import type {
 } from "../../../base/domain/chat.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { Fault } from "../../../base/domain/service-error.ts";
-import type { JsonObject, MessageRecord } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { templateArgumentsOf } from "../../../train/trajectories/prompt-arguments.ts";
 import type { Field, ValuesOf } from "../fields/field.ts";
 import type { WirePlaces } from "../places.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { csvWriter } from "./csv.ts";
 
 const record = (payload: JsonObject, changes: Partial<FeedbackRecord> = {}): FeedbackRecord => ({

@@ -1,6 +1,6 @@
 // Records as CSV (RFC 4180): a column for each field, in one spelling.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { rowBody } from "./query/result-rows.ts";
 
 /** Of a record whose fields nobody named. */

@@ -9,7 +9,7 @@ import type {
 } from "../../../base/domain/feedback-query/feedback-query.ts";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { isObject, newFindings, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import { nullable } from "../nullable.ts";

@@ -2,7 +2,7 @@
 // `wb_user_id`. Checks shapes only; references and payloads are checked by feedback/.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../../base/domain/feedback.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
 import type { BodyForm } from "../body.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";

@@ -3,7 +3,7 @@
 import { Type, type Static, type TObject, type TSchema } from "typebox";
 import type { ChatField, ChatSampling } from "../../../base/domain/chat.ts";
 import { samplingFeatures } from "../../../base/domain/sampling.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
 /**

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "typebox";
 import type { AnswerMessages, PreferenceExample } from "../../../base/domain/preferences/preference.ts";
-import type { JsonObject, MessageRecord } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { choiceFaults, idList, logprobEntries } from "../../../train/trajectories/choice-faults.ts";
 import { check } from "../../../base/validation/check.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";

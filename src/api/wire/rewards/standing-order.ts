@@ -1,7 +1,7 @@
 // How a reward rule trains by itself, as requests spell it, and what it is about, as answers say it.
 import { Type, type Static } from "typebox";
 import type { StandingOrder, StandingProgress } from "../../../base/domain/rewards/stored-rule.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { nullable, orNull } from "../nullable.ts";
 import {

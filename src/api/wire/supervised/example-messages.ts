@@ -2,7 +2,7 @@
 // form.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { messageSchema } from "../chat/fields/conversation-fields.ts";
 import { nullable } from "../nullable.ts";

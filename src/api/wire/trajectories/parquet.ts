@@ -1,7 +1,7 @@
 // Rows of trajectories as an Apache Parquet file, a row group at a time: what is written is sent, and only where each group
 // lies is kept for the end of the file. Nested values are JSON texts, so that every reader has the same columns.
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 
 type ColumnType = "STRING" | "INT64" | "DOUBLE" | "TIMESTAMP";
 

@@ -1,6 +1,7 @@
 // What is done with stored groups to make rows of them, by kind: pure functions for a worker. Of a group that is large they
 // see a piece at a time, and what they need for the next is part of a task and of its result.
-import type { JsonObject, Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
 import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts";
 import { isWanted, rowOf, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";

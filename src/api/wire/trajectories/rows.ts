@@ -1,7 +1,8 @@
 // Stored trajectories as rows, one for each: where it was stored, and everything that was sent of it. Pure; a row's place
 // is its id, and where the next page begins.
 import { Type } from "typebox";
-import type { Json, JsonObject, Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
+import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { orNull } from "../nullable.ts";
 import { pageSchema } from "../page.ts";
 import { trajectoryBody } from "../trajectory.ts";

@@ -1,6 +1,6 @@
 // What annotators are asked of each item, and which answers are valid: a small part of JSON Schema, so that a person can give
 // every answer with a few keys.
-import type { Json, JsonObject } from "../trajectory.ts";
+import type { Json, JsonObject } from "../text/json.ts";
 import { cut } from "../service-error.ts";
 
 export interface Question {

@@ -1,6 +1,6 @@
 // Annotation queues: lists of calls that people are to judge, by the same questions. Also what an item is, and how far each
 // annotator is with it.
-import type { Json } from "../trajectory.ts";
+import type { Json } from "../text/json.ts";
 import type { Question } from "./question.ts";
 
 /** What of a queue its owners may change. */

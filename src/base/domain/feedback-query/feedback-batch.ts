@@ -2,7 +2,7 @@
 // and that nobody in between takes it apart. A database takes it as it reads it fastest: each record as a list of JSON, in the
 // order of `packedFields`, or a column of texts for each of these.
 import type { FeedbackContent } from "../feedback.ts";
-import type { Json } from "../trajectory.ts";
+import type { Json } from "../text/json.ts";
 import { numbersIn } from "./payload-numbers.ts";
 import { ColumnWriter, textsIn } from "./packed-columns.ts";
 import { exactParts, type StoredForm, storedForm } from "./stored-form.ts";

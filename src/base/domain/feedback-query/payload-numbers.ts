@@ -1,6 +1,6 @@
 // The numbers that stand in a payload, by path: those that an index is worth. Of records with more, longer paths, or numbers
 // deeper within, it says that there are more.
-import type { Json, JsonObject } from "../trajectory.ts";
+import type { Json, JsonObject } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 import { numberOfText, numberTextLengthMax, searchableText } from "./values.ts";
 

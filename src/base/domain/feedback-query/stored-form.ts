@@ -3,7 +3,7 @@
 // escapes them. Computed from the record alone, in whichever thread reads it.
 import type { FeedbackContent, FeedbackRecord } from "../feedback.ts";
 import { callIdOf, readCallReference } from "../recordings/call-reference.ts";
-import type { JsonObject } from "../trajectory.ts";
+import type { JsonObject } from "../text/json.ts";
 import type { TextField } from "./feedback-field.ts";
 import { numbersIn } from "./payload-numbers.ts";
 import { searchableJson, searchableText } from "./values.ts";

@@ -1,6 +1,6 @@
 // How a query sees the values of a payload: as texts, and as the numbers that these are written as. Both sides of a
 // comparison, and the SQL of storage, go by these rules.
-import type { Json } from "../trajectory.ts";
+import type { Json } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 
 /**

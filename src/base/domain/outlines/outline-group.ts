@@ -1,10 +1,10 @@
 // From a group of trajectories to what lists say of them.
 import type { TrajectoryOutline } from "./trajectory-outline.ts";
+import type { Json } from "../text/json.ts";
 import {
   type ChoiceRecord,
   asChoice,
   type HistoryItem,
-  type Json,
   type Trajectory,
   type TrajectoryGroup,
 } from "../trajectory.ts";

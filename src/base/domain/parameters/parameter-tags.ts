@@ -1,7 +1,7 @@
 // What holds parameters between tags to a schema, as formats of a structural tag: each parameter is a tag of its own, in the
 // schema's order. A text stands as it is, and whatever more than a type or a list of values is asked of it is written as
 // JSON, which the reader of calls takes as well.
-import type { Json, JsonObject } from "../trajectory.ts";
+import type { Json, JsonObject } from "../text/json.ts";
 import { isObject, referred, valueFormOf } from "./value-form.ts";
 
 /** How one parameter is written. */

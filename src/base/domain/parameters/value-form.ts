@@ -1,7 +1,7 @@
 // How the value of one parameter is written where parameters stand between tags: texts as they are, all else as JSON, told
 // apart by the parameter's schema. Both the reader and the constraint go by it, so that what one lets be written the other
 // reads as it was meant.
-import type { Json, JsonObject } from "../trajectory.ts";
+import type { Json, JsonObject } from "../text/json.ts";
 
 /**
  * `text`: the value is the text itself. `text-or-null`: the same, but for `null`. `json`: it is JSON. `any`: it is what it

@@ -1,5 +1,6 @@
 // What preference training shows a model: a prompt, and an answer that people preferred, one that they did not, or both.
-import type { HistoryItem, JsonObject, MessageRecord } from "../trajectory.ts";
+import type { JsonObject } from "../text/json.ts";
+import type { HistoryItem, MessageRecord } from "../trajectory.ts";
 
 /** Of the two answers one may be missing where each is judged by itself (KTO); one at least is there. */
 export interface PreferenceExample {

@@ -1,7 +1,7 @@
 // Reward rules that are kept in a project, and what one needs that trains by itself.
 import type { Page, PageRequest } from "../page.ts";
 import type { TrainingConfig } from "../training-config.ts";
-import type { JsonObject } from "../trajectory.ts";
+import type { JsonObject } from "../text/json.ts";
 import type { RewardRule } from "./reward-rule.ts";
 
 export interface StoredRule {

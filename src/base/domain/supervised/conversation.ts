@@ -1,5 +1,6 @@
 // What supervised fine-tuning shows a model: conversations with the answers that it should give.
-import type { JsonObject, MessageRecord } from "../trajectory.ts";
+import type { JsonObject } from "../text/json.ts";
+import type { MessageRecord } from "../trajectory.ts";
 
 /** One conversation; its assistant messages train, but for those whose `weight` is 0. */
 export interface ExampleConversation {

@@ -1,7 +1,7 @@
 // JSON whose numbers keep their digits, for JSON that is text to a model: tool arguments, tool schemas, constants and
 // bounds of a schema. Such JSON travels between threads, processes and stores as a text, since a clone keeps neither
 // digits nor classes, and is parsed here where it is used. Elsewhere a number is a double, and JSON.parse is right.
-import type { Json } from "../trajectory.ts";
+import type { Json } from "./json.ts";
 
 /** A number that a double would not write as it was written, such as 12345678901234567890 or 1.0. */
 export class ExactNumber {

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import type { ChatPrompt, TextPrompt, TokenPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
-import type { JsonObject, MessageRecord } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { chatPrompt } from "../testing/chat-request.ts";
 import type { PromptTask, PromptWriter, WrittenPrompt } from "../prompts/write-prompt.ts";
 

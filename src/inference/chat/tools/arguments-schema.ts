@@ -1,5 +1,5 @@
 // What a tool says of the function that it calls, and the schema that its arguments keep.
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 
 /** What a tool calls, in the API's own spelling. */
 interface ToolFunction {

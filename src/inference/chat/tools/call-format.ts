@@ -2,7 +2,7 @@
 // what it also says how to constrain, so that both are in one place.
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
 

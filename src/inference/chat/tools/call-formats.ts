@@ -1,7 +1,8 @@
 // Every format of calls by the name that the operator may give it, and which of them a model's chat template writes.
 import { plainConversation } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { JsonObject, MessageRecord } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
 import { createReplyReader } from "../reply/reply-reader.ts";
 import { thoughtMarks } from "../reply/read-thought.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../../base/domain/chat.ts";
 import { constraintFeatures } from "../../../base/domain/generation.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import {
   choice,
   grammar,

@@ -11,7 +11,7 @@ import {
   parseExactJson,
   type ExactJson,
 } from "../../../base/domain/text/exact-json.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReadCalls } from "../reply/reply-reader.ts";
 import type { CallableTool } from "./call-format.ts";

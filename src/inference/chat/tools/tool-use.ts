@@ -2,7 +2,7 @@
 // them. What is asked of a model that calls no tools is refused.
 import { chatFault, type ChatRequest, type ToolChoice } from "../../../base/domain/chat.ts";
 import { cut, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { ServedBase } from "../served-base.ts";
 import type { CallFormat } from "./call-format.ts";
 import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { jsonSchema, regex } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
 import { byteLevelTokens } from "../../../lib/constraints/grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";

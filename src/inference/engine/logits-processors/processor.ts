@@ -1,6 +1,6 @@
 // The contract of a logits processor: what a module exports, what it is given, and what it does to scores. The same in
 // words for operators is docs/logits-processors.md.
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { ProcessorModel } from "./processor-model.ts";
 
 /** What a module exports. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { plainSampling } from "../../../base/domain/sampling.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import { processorNames, readRegistrations } from "./registrations.ts";

@@ -1,5 +1,5 @@
 // Checks the arguments of the built-in logits processors, with messages for the client.
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 
 /** @throws Error unless it is a whole number of at least the minimum */
 export function numberOf(name: string, value: Json | undefined, minimum: number): number {

@@ -2,7 +2,7 @@
 import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { searchableText } from "../../../base/domain/feedback-query/values.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { NumberRoom } from "./number-summary.ts";
 import { PathCollector, type PathStatistics } from "./path-statistics.ts";
 

@@ -5,7 +5,7 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../../../store/storage/stores.ts";
 import { feedbackStatistics, type FeedbackStatistics, type SampleBounds } from "./feedback-statistics.ts";

@@ -1,6 +1,6 @@
 // What is at one place of payloads: of which kinds its values are, its numbers, and how often each value comes where there
 // are few of them.
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { NumberCollector, type NumberRoom, type NumberSummary } from "./number-summary.ts";
 
 export const valueKinds = ["number", "text", "boolean", "null", "list"] as const;

@@ -8,7 +8,7 @@ import {
   type PublishedObject,
 } from "../../../base/domain/traces/published-object.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { type ContentFault, fault } from "../content-fault.ts";
 import { annotationNameOf } from "../known-payloads.ts";
 import { parseReference } from "../references.ts";

@@ -1,6 +1,6 @@
 // Holds a value to a schema that was read, within a bounded number of steps: a small schema can ask for very much work.
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { isObject, shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
 import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";

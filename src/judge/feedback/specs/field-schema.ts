@@ -2,7 +2,7 @@
 // whether all that it asks for is checked here. Nothing is fetched, and nothing of it runs.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { quoted } from "../content-fault.ts";
 import { isKeyword, keywordForms, unservedKeywords, type KeywordForm } from "./schema-keywords.ts";
 import { TextPatterns } from "./text-pattern.ts";

@@ -1,6 +1,6 @@
 // What each keyword of a schema asks of a value: one rule a keyword, as the text of JSON Schema 2020-12 has it. A rule says
 // what is wrong in words that follow the value, or goes on with inner schemas and inner values by the walk.
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { isMultipleOf } from "./multiples.ts";
 import { isObject, shown, textOf } from "./field-schema.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import { exactJsonText } from "../../../base/domain/text/exact-json.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { defaultGrammarLimits } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
 import { checkConstraint } from "./check.ts";

@@ -5,7 +5,7 @@ import { readLanguage } from "./language.ts";
 import { defaultGrammarLimits } from "../regex/limits.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 import { checkMasksAlong } from "./testing/check-along.ts";
 import { choice, grammar, jsonSchema, regex } from "./testing/make-constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";

@@ -2,7 +2,7 @@
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { exactParts, storedForm } from "../../../base/domain/feedback-query/stored-form.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { FeedbackTable, Schema } from "../schema.ts";

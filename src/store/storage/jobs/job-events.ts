@@ -2,7 +2,7 @@
 import type { Kysely, Transaction } from "kysely";
 import type { JobEvent, JobEventType } from "../../../base/domain/job.ts";
 import type { Page, PageRequest } from "../../../base/domain/page.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { readPage } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 

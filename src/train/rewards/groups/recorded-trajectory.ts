@@ -5,7 +5,8 @@ import type {
   RecordedCompletion,
   RecordedPrompt,
 } from "../../../base/domain/recordings/recorded-completion.ts";
-import type { ChoiceRecord, JsonObject, MessageRecord, Trajectory } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { ChoiceRecord, MessageRecord, Trajectory } from "../../../base/domain/trajectory.ts";
 import type { PlannedAnswer } from "./judge-answers.ts";
 
 /**

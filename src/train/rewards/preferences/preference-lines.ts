@@ -8,7 +8,7 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { AnswerMessages, PreferenceExample } from "../../../base/domain/preferences/preference.ts";
 import { answerId, feedbackMark, type TrainingSource } from "../../../base/domain/rewards/training-source.ts";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
-import type { Json, JsonObject } from "../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { beginningOf } from "../answer-texts.ts";
 import { type LeftOut, leftOutAnswer, type LeftOutReason, type PlanInput } from "../groups/judge-answers.ts";
 import { choiceRecord, messagesOf } from "../groups/recorded-trajectory.ts";

@@ -10,7 +10,7 @@ import {
   type RewardTable,
   scaled,
 } from "../../../base/domain/rewards/reward-rule.ts";
-import type { Json } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
 
 type Said = Pick<FeedbackRecord, "feedbackType" | "payload">;
 

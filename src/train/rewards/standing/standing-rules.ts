@@ -12,7 +12,7 @@ import type {
   StoredRule,
 } from "../../../base/domain/rewards/stored-rule.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { JsonObject } from "../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { oldestStep } from "../gather-feedback.ts";
 import { ruleCondition } from "../rule-condition.ts";

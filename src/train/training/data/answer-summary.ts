@@ -1,7 +1,8 @@
 // The model's answers in a job's data as they add up: how long they are, how many were cut off, and whether nearly all are
 // the same, as those of a collapsed policy are. Pure.
 import { createHash } from "node:crypto";
-import { asChoice, type Json, type Trajectory } from "../../../base/domain/trajectory.ts";
+import type { Json } from "../../../base/domain/text/json.ts";
+import { asChoice, type Trajectory } from "../../../base/domain/trajectory.ts";
 import { answersOf } from "../../trajectories/answer-lengths.ts";
 
 /** The answers of one group, as they are kept while a job is prepared. */

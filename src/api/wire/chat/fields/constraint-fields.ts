@@ -1,7 +1,7 @@
 // The fields that say what an answer must look like, and their other spellings, which clients of older vLLM, llama.cpp and
 // Ollama send.
 import { Type, type TSchema } from "typebox";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { anyObject, named, open } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";

@@ -1,7 +1,7 @@
 // The fields that say how tokens are drawn. Each is read as the parameter of sampling that it names: nothing else knows them.
 import { Type, type Static } from "typebox";
 import type { LogitsProcessorCall } from "../../../../base/domain/sampling.ts";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { anyObject } from "../../fields/any-object.ts";
 import { is, isEmpty, never } from "../../body.ts";
 import { field } from "../../fields/field.ts";

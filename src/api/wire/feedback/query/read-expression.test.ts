@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../../../../base/domain/testing/feedback-queries/evaluate.ts";
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
-import type { JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../../base/domain/text/json.ts";
 import { newFindings } from "../../../../base/validation/findings.ts";
 import { readExpression } from "./read-expression.ts";
 

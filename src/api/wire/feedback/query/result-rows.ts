@@ -3,7 +3,7 @@ import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { FeedbackField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { recordText } from "../../../../base/domain/feedback-query/stored-form.ts";
 import { valueAt } from "../../../../base/domain/feedback-query/values.ts";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { contentBody } from "../feedback.ts";
 import { fieldNamed } from "./record-fields.ts";
 

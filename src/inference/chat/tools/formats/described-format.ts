@@ -1,6 +1,6 @@
 // A format of calls from its description: reads calls in every layout of it, and holds answers to those that are written.
 import { parametersRefusal } from "../../../../base/domain/parameters/parameter-tags.ts";
-import type { JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../../base/domain/text/json.ts";
 import type { Cursor, Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { readMarkAsText, readTextUntil, tryCall, type CallFormat, type KnownTools } from "../call-format.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { readLanguage } from "../../../../lib/constraints/grammar/language.ts";
 import { accepts } from "../../../../lib/constraints/grammar/testing/accepts.ts";
 import { defaultGrammarLimits } from "../../../../lib/constraints/regex/limits.ts";

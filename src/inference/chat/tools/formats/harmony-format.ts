@@ -1,7 +1,7 @@
 // The form of gpt-oss's answers, harmony: messages in channels. What the model writes in `analysis` is its thought, `final`
 // and what it says in `commentary` are its text, and a message to a function is a call. Unlike the described formats it is
 // a form of whole answers, thoughts among them.
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { CallableTool, CallFormat, KnownTools } from "../call-format.ts";

@@ -3,7 +3,7 @@
 import { textArgument } from "../../../../base/domain/chat.ts";
 import { isObject, valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
 import { withDefinitions } from "../../../../base/domain/parameters/parameter-tags.ts";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { jsonStringContent } from "./text-content.ts";
 

@@ -1,5 +1,5 @@
 // Calls of a format's layouts as formats of a structural tag, which constrain an answer.
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { type CallLayout, aroundCalls, markOf, marksOf, piecesOf } from "./call-layout.ts";
 import { keywordsTag } from "./keyword-arguments.ts";

@@ -1,7 +1,7 @@
 // The value of one parameter between tags, as a model wrote it, turned into JSON by what its schema says of it.
 import { isDeepStrictEqual } from "node:util";
 import { isObject, referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { jsonOfPython } from "./python-values.ts";
 
 /**

@@ -1,6 +1,6 @@
 // What holds arguments to a schema where they are written with names as they stand and texts between marks: a grammar of
 // its own, since neither is JSON. Keeps types, properties, lists of values and items; what else a schema says is refused.
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
 import { isObject, referred } from "../../../../base/domain/parameters/value-form.ts";

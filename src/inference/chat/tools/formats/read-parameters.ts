@@ -2,7 +2,7 @@
 // which names stand as they are and texts between marks of their own.
 import type { ParameterMarks } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { isObject, valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { wordsOf } from "./call-layout.ts";

@@ -1,7 +1,7 @@
 // What holds the text that a tool takes to its rule, in each way in which formats write texts.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 
 /** The text as it stands. */
 export function plainTextContent(rule: ConstraintRule): Json {

@@ -1,5 +1,5 @@
 // A call as a layout has it, written out: what the detection of formats compares templates with.
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallLayout } from "./call-layout.ts";
 import { quotedOf } from "./quoted-notation.ts";
 

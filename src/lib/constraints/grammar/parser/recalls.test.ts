@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { checkMasks } from "../testing/check-masks.ts";
 import { checkWalks } from "../testing/check-walks.ts";
 import { jsonSchema } from "../testing/make-constraints.ts";

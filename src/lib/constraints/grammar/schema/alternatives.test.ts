@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { systemClock } from "../../../../base/domain/clock.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkConstraint } from "../check.ts";
 import { jsonSchema } from "../testing/make-constraints.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import { parseExactJson } from "../../../../base/domain/text/exact-json.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";
 import type { Language } from "../language.ts";

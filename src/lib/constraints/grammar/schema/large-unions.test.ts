@@ -7,7 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import { defaultGrammarLimits, ConstraintRefusal } from "../../regex/limits.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";
 import type { Language } from "../language.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";
 import type { Language } from "../language.ts";

@@ -1,7 +1,7 @@
 // Parameters between tags: texts as they stand, everything else as JSON, each in the schema's order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkRefusal } from "../../regex/testing/check-refusal.ts";
 import { readLanguage } from "../language.ts";

@@ -5,7 +5,7 @@ import {
   parametersTag,
   type ParameterMarks,
 } from "../../../../base/domain/parameters/parameter-tags.ts";
-import type { JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { JsonObject } from "../../../../base/domain/text/json.ts";
 import { escaped, isObject } from "../schema/document.ts";
 import type { Format } from "./formats.ts";
 import { malformed, notExact, type Members, type Placed } from "./members.ts";

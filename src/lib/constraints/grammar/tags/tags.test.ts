@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
 import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";

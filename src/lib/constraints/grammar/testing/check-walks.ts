@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Random } from "../../../../base/domain/random.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { readLanguage } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";

@@ -1,6 +1,6 @@
 // The naive twin of structural tags: says of a text whether a tag allows it, by trying every way to divide it. Reads the
 // JSON itself, and knows neither expressions nor rules; no grammars, and of JSON only values without blanks.
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isValid } from "./naive-validator.ts";
 
 export function holdsTag(tag: Json, text: string): boolean {

@@ -1,6 +1,6 @@
 // The naive twin of the schema reader: says of a value whether a schema holds, keyword by keyword, as JSON Schema's text
 // has it. Knows references within the document by pointer, no formats and no identifiers.
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 export function isValid(root: Json, value: Json): boolean {
   const check = (schema: Json, at: Json): boolean => {

@@ -1,7 +1,7 @@
 // Small random constraints of every kind over few characters, so that tokens and constraints often meet.
 import * as fc from "fast-check";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import { choice, grammar, jsonSchema, regex, structuralTag } from "./make-constraints.ts";
 import { schemas } from "./random-schemas.ts";

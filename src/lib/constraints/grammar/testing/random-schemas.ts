@@ -1,6 +1,6 @@
 // Small random schemas and values over few names, so that they often meet.
 import * as fc from "fast-check";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 const scalars = fc.constantFrom<Json>(
   null,

@@ -1,7 +1,7 @@
 // Small random structural tags over few short texts, so that triggers, ends and free text often meet, and texts over the
 // same characters.
 import * as fc from "fast-check";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 const words = fc.constantFrom("<", "<a", "<b", "<ab", ">", "aa", "ba", "é", "ab>");
 const anyWord = fc.oneof({ weight: 4, arbitrary: words }, { weight: 1, arbitrary: fc.constant("") });

@@ -1,7 +1,7 @@
 // Random schemas of objects whose properties hang together: branches that a tag tells apart, conditions on a tag, and
 // properties that want or rule out each other; with values that often come close to them.
 import * as fc from "fast-check";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 const names = ["t", "u", "a", "b", "c"];
 const name = fc.constantFrom(...names);

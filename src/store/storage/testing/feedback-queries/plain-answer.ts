@@ -1,6 +1,6 @@
 // For tests: a query answered from how it is sent, record by record, with nothing of how the server reads or stores.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
-import type { Json } from "../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../base/domain/text/json.ts";
 import type { Sent, SentQuery } from "./random-queries.ts";
 
 /** What an operand is of a record: a text, a number, true or false, a time, nothing, or a value of the payload. */

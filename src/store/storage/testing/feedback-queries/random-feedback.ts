@@ -2,7 +2,7 @@
 // numbers beyond what integers hold exactly, names that look like paths.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { Random } from "../../../../base/domain/random.ts";
-import type { Json, JsonObject } from "../../../../base/domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 export const texts: readonly string[] = [
   "",

@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
 import { seededRandom } from "../../../../../base/domain/random.ts";
-import type { Json } from "../../../../../base/domain/trajectory.ts";
+import type { Json } from "../../../../../base/domain/text/json.ts";
 import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.ts";
 import { readLanguage } from "../../language.ts";
 import { accepts } from "../../testing/accepts.ts";
