@@ -1,6 +1,6 @@
 // `npm run bench`: sets up what is missing, then measures serving and training beside the machine's limits.
 // Each benchmark runs in a process of its own, with the environment that the server gives its children; all take the same
-// flags, which bench/run-bench.ts reads.
+// flags, which tools/bench/run-bench.ts reads.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,10 +13,10 @@ const { computeEnvironment } = await import(
 );
 const results = {};
 for (const name of ["engine", "loop", "train-step", "http"]) {
-  say(`bench/${name}`);
+  say(`tools/bench/${name}`);
   const { status, stdout } = spawnSync(
     process.execPath,
-    [join(root, "dist", "bench", `${name}.js`), ...flags],
+    [join(root, "dist", "tools", "bench", `${name}.js`), ...flags],
     {
       stdio: ["ignore", "pipe", "inherit"],
       encoding: "utf8",

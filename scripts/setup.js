@@ -21,7 +21,7 @@ export const bundledEntry = join("dist", "bundle", "main.js");
 const lock = join(root, "dist", ".setup-lock");
 /** Longer than installing and building take on a slow machine. */
 const waitDeadlineMs = 15 * 60_000;
-const sourceFolders = ["src", "bench", "examples", "recipes", "test"];
+const sourceFolders = ["src", "examples", "test", join("tools", "bench"), join("tools", "recipes")];
 
 /** Installs and builds what is missing or out of date. Ends the process when that fails. */
 export function setUp() {

@@ -5,7 +5,7 @@ import { bundledEntry, root } from "./setup.js";
 
 /** The test files whose path holds one of the names; all where there are none. */
 export function testFiles(wanted) {
-  return ["src", "test", "recipes", "bench", "examples"]
+  return ["src", "test", join("tools", "recipes"), join("tools", "bench"), "examples"]
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
     )

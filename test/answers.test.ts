@@ -1,4 +1,4 @@
-// A sample of what bench/answers.ts tries at length: finished answers of the built-in model are valid under their schemas,
+// A sample of what tools/bench/answers.ts tries at length: finished answers of the built-in model are valid under their schemas,
 // as zod and pydantic write them and random ones, however hot it samples.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
 // The point of the product, as a test: the built-in model answers the demo's task badly, is trained over HTTP by rewards or by
 // what a simulated person says of its answers, who errs in a tenth of all cases, and answers it well. One way of these in the
-// sample. `bench/demo-seeds.ts` and `bench/feedback-seeds.ts` do the same for many seeds.
+// sample. `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` do the same for many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedRater } from "../src/apps/cli/demo/feedback/rater.ts";

@@ -162,7 +162,7 @@ test("Caddy takes its files", { skip: leftOut("caddy", "version") }, () => {
 });
 
 test("what runs together is what each of it is tried with elsewhere", () => {
-  const [vllm = ""] = found("conformance/vllm/run.py", /VERSION = "([\d.]+)"/g);
+  const [vllm = ""] = found("tools/conformance/vllm/run.py", /VERSION = "([\d.]+)"/g);
   for (const image of found("docs/distributed.md", /vllm-openai:v([\d.]+)/g)) assert.equal(image, vllm);
   const [, together = ""] = compositions;
   const mounted = found(together, /^ +- (\.\.?\/[^:]+):/gm);
@@ -170,9 +170,11 @@ test("what runs together is what each of it is tried with elsewhere", () => {
   for (const path of [...mounted, ...built])
     assert.ok(existsSync(join("deploy/distributed", path)), `${together}: ${path}`);
   for (const dockerfile of found(together, /dockerfile: (\S+)/g))
-    for (const [, copied = ""] of textOf(join("conformance", dockerfile)).matchAll(/^COPY (.*) \S+$/gm))
+    for (const [, copied = ""] of textOf(join("tools", "conformance", dockerfile)).matchAll(
+      /^COPY (.*) \S+$/gm,
+    ))
       for (const file of copied.split(" "))
-        assert.ok(existsSync(join("conformance", file)), `${dockerfile}: ${file}`);
+        assert.ok(existsSync(join("tools", "conformance", file)), `${dockerfile}: ${file}`);
   // The model that comes along is named by what the example asks for.
   const [model = ""] = found(together, /HONE_MODEL: (\w+)=/g);
   assert.deepEqual(found("docs/distributed.md", /--base-model (\w+)/g), [model]);

@@ -1,4 +1,4 @@
-// A short form of what bench/exact.ts runs on hundreds of requests and real weights: a few on the built-in model, at one
+// A short form of what tools/bench/exact.ts runs on hundreds of requests and real weights: a few on the built-in model, at one
 // precision in the sample.
 import assert from "node:assert/strict";
 import { test } from "node:test";

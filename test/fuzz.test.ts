@@ -1,4 +1,4 @@
-// A short run of mutated requests; bench/fuzz.ts does long ones, and says more of them.
+// A short run of mutated requests; tools/bench/fuzz.ts does long ones, and says more of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fuzz } from "./fuzz/run-fuzz.ts";

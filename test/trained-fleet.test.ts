@@ -1,4 +1,4 @@
-// Servers, replicas and trainers that fall ill while jobs make versions; `node dist/bench/fleet.js --jobs 50` is the whole of it.
+// Servers, replicas and trainers that fall ill while jobs make versions; `node dist/tools/bench/fleet.js --jobs 50` is the whole of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPostgres, withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";

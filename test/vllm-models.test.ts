@@ -1,5 +1,5 @@
 // A model that vLLM computes, over HTTP: the server before it has nothing but the model's small files. vLLM is a stub that
-// answers as it does, and computes with the same weights; conformance/vllm asks vLLM itself.
+// answers as it does, and computes with the same weights; tools/conformance/vllm asks vLLM itself.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

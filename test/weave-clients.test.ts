@@ -1,5 +1,5 @@
 // What unmodified clients of Weave send, sent again: every request is answered as they need it, and what they published and
-// recorded is read back. `conformance/weave` runs the clients themselves.
+// recorded is read back. `tools/conformance/weave` runs the clients themselves.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";

@@ -1,4 +1,4 @@
-// A server that is written to and trains, backed up meanwhile and restored: each backup is of one moment. bench/backups makes
+// A server that is written to and trains, backed up meanwhile and restored: each backup is of one moment. tools/bench/backups makes
 // many of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -192,7 +192,7 @@ function sourceFiles(): readonly string[] {
 }
 
 function testFiles(): readonly string[] {
-  return ["src", "test", "recipes", "bench"]
+  return ["src", "test", join("tools", "recipes"), join("tools", "bench")]
     .flatMap(filesIn)
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("dist", file.replace(/\.ts$/, ".js")));

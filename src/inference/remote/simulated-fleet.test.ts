@@ -1,4 +1,4 @@
-// Eight servers that die, hang, fail and drain while requests run; `node dist/bench/fleet.js` does the same with 10,000.
+// Eight servers that die, hang, fail and drain while requests run; `node dist/tools/bench/fleet.js` does the same with 10,000.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulateChoice } from "./testing/simulated-choice.ts";

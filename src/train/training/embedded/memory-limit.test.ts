@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
-import { llama135m } from "../../../../bench/llama-135m.ts";
+import { llama135m } from "../../../../tools/bench/llama-135m.ts";
 import { tinyBatch } from "../contract/tiny-model.ts";
 import { tinyTrainers } from "../contract/trainers-under-test.ts";
 import { layoutOf } from "../packing/pack-layout.ts";

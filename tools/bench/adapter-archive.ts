@@ -1,0 +1,26 @@
+// An adapter as a client imports one: random matrices of a model, in a tar archive that the system's tar packs.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { createLoraAdapter } from "../../src/inference/model/lora.ts";
+import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
+
+/** On all seven projections, so weak that answers go on as without it. */
+export function adapterArchive(
+  modelFolder: string,
+  { rank, seed }: { readonly rank: number; readonly seed: number },
+): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
+  try {
+    const config = readModelConfig(modelFolder);
+    const adapter = createLoraAdapter(config, { rank, seed });
+    for (const [name, matrix] of adapter.matrices)
+      if (name.endsWith("lora_B.weight")) matrix.forEach((_, index) => (matrix[index] = (index % 7) / 1e5));
+    writeLoraAdapter(folder, adapter, { config, baseModelName: "endless" });
+    return execFileSync("tar", ["cf", "-", "-C", folder, "."], { maxBuffer: 2 ** 30 });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

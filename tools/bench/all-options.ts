@@ -1,0 +1,79 @@
+// How much slower a server streams where requests ask for every option of sampling, and for log-probabilities beside:
+// plain chats and these over HTTP turn about, at 1 and 16 streams, answers of the same length. What a client spends is in
+// the figures.
+import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
+import { logprobOptions, samplingOptions } from "./every-option.ts";
+import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { serveBuild } from "./served-build.ts";
+import { runLoad, type ChatLoad } from "./streamed-chats.ts";
+import { measureTurnAbout, type TurnAboutResult } from "./turn-about.ts";
+
+const help = `Usage: node dist/tools/bench/all-options.js [flags]
+Streams chats from a server on loopback, 1 and 16 at once: plain ones and ones with every option of sampling, then ones that
+also return token ids and log-probabilities with 5 alternatives, turn about. Answers have 128 tokens (135 M: 32). Prints
+tokens per second of both and the median of the rounds' ratios. --against is not used.`;
+
+interface OptionsReport extends TurnAboutResult {
+  readonly name: string;
+}
+
+const subjects = [
+  {
+    size: "135m",
+    name: "llama-135m (random)",
+    make: endlessLlama135m,
+    allowedCount: 5000,
+    maxTokens: 32,
+    chats: [2, 16],
+  },
+  {
+    size: "tiny",
+    name: "hone-tiny",
+    make: endlessModel,
+    allowedCount: endlessVocabularySize - 8,
+    maxTokens: 128,
+    chats: [4, 32],
+  },
+] as const;
+
+await runComparingBench<OptionsReport>({
+  script: import.meta.url,
+  help,
+  measure: (options) => measureEach(subjects, options, (subject) => measure(subject, options)),
+  textOf: ({ name, plainTokensPerSecond: plain, otherTokensPerSecond: other, ratio }) =>
+    `${name}: plain ${plain.toFixed(0)} tokens/s, with the options ${other.toFixed(0)}; ` +
+    `ratio ${ratio.toFixed(3)}, ${(1 / ratio).toFixed(2)} times the time`,
+});
+
+async function measure(
+  { name, make, allowedCount, maxTokens, chats }: (typeof subjects)[number],
+  { rounds, threads }: BenchOptions,
+): Promise<readonly OptionsReport[]> {
+  const modelFolder = make();
+  const loads: readonly ChatLoad[] = [
+    { streams: 1, chats: chats[0] },
+    { streams: 16, chats: chats[1] },
+  ];
+  const server = await serveBuild(ownFolder, { modelFolder, threads });
+  try {
+    const plain = { max_tokens: maxTokens };
+    const sampling = samplingOptions({ allowedCount, maxTokens });
+    const variants = {
+      "all of sampling": { ...plain, ...sampling },
+      "and log-probabilities": { ...plain, ...sampling, ...logprobOptions },
+    };
+    const reports: OptionsReport[] = [];
+    for (const [what, other] of Object.entries(variants)) {
+      // The first chats wait for code to be compiled.
+      for (const body of [plain, other]) await runLoad(server, { streams: 16, chats: 16 }, body);
+      for (const load of loads) {
+        const result = await measureTurnAbout(server, load, { plain, other }, rounds);
+        reports.push({ name: `${name}, ${load.streams} streams, ${what}`, ...result });
+      }
+    }
+    return reports;
+  } finally {
+    await server.stop();
+    removeModel(modelFolder);
+  }
+}

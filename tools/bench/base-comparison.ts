@@ -1,0 +1,109 @@
+// What it costs to know how far a policy is from its base model: a training step alone, with the share of its rows compared
+// that a job compares by itself, and with all of them, which a KL penalty needs. Taken turn about in one process; the best of
+// each counts.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
+import { parseModelConfig, readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { createRandomWeights, writeModelWeights } from "../../src/inference/model/testing/random-weights.ts";
+import { reinforcementLearningAdamW } from "../../src/train/training/adamw.ts";
+import { trainingSettingsWith } from "../../src/train/training/settings.ts";
+import { compareWithBase } from "../../src/train/training/steps/reference-logprobs.ts";
+import type { Trainer, TrainingSequence } from "../../src/train/training/trainer.ts";
+import { llama135mFile } from "./llama-135m.ts";
+import { benchTrainers, randomRows } from "./random-training.ts";
+import { measureEach, ownFolder, runBench } from "./run-bench.ts";
+
+const help = `Usage: node dist/tools/bench/base-comparison.js [flags]
+Times LoRA steps of rows of 128 tokens, of which none, the usual share or all are also computed with the base model.`;
+
+interface Shape {
+  readonly name: string;
+  readonly size: "tiny" | "135m";
+  readonly rows: number;
+}
+
+const shapes: readonly Shape[] = [
+  { name: "hone-tiny, 20 x 128", size: "tiny", rows: 20 },
+  { name: "llama-135m (random), 7 x 128", size: "135m", rows: 7 },
+];
+const length = 128;
+const usualShare = trainingSettingsWith().baseComparisonShare;
+
+interface Measurement {
+  readonly name: string;
+  readonly stepMs: number;
+  /** Of a step with the usual share of its rows compared, to a step alone. */
+  readonly usualRatio: number;
+  /** Of a step with all of its rows compared, to a step alone. */
+  readonly allRatio: number;
+}
+
+await runBench<Measurement>({
+  script: import.meta.url,
+  help,
+  measure: async (options) => {
+    const folder = mkdtempSync(join(tmpdir(), "base-comparison-"));
+    try {
+      return await measureEach(shapes, options, async (shape) => [
+        await measure(shape, modelFolder(shape, folder), options),
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  textOf: ({ name, stepMs, usualRatio, allRatio }) =>
+    `${name}: ${stepMs.toFixed(0)} ms a step; x ${usualRatio.toFixed(2)} with ${usualShare} of it compared, x ${allRatio.toFixed(2)} with all`,
+});
+
+function modelFolder({ size }: Shape, folder: string): string {
+  if (size === "tiny") return join(ownFolder, "models", "hone-tiny");
+  writeFileSync(join(folder, "config.json"), JSON.stringify(llama135mFile));
+  const config = parseModelConfig(llama135mFile, {}, folder);
+  writeModelWeights(folder, config, { weights: createRandomWeights(config, { seed: 1 }), type: "F32" });
+  return folder;
+}
+
+async function measure(
+  { name, rows }: Shape,
+  folder: string,
+  { rounds, threads }: { readonly rounds: number; readonly threads: number },
+): Promise<Measurement> {
+  const trainers = await benchTrainers(folder, { rows, length }, { rank: 8, threads });
+  const trainer = await trainers.open(
+    { kind: "new", seed: "bench" },
+    { id: "bench", signal: new AbortController().signal },
+  );
+  const batch = randomRows({ rows, length }, readModelConfig(folder).vocabularySize);
+  const comparedCounts = [0, Math.floor(usualShare * rows), rows];
+  const best = comparedCounts.map(() => Infinity);
+  // The first round warms up.
+  for (let round = 0; round <= rounds; round++)
+    for (const [index, count] of comparedCounts.entries()) {
+      const startMs = systemClock.monotonicMs();
+      await takeStep(trainer, batch, count, `${round} ${count}`);
+      if (round > 0) best[index] = Math.min(best[index], systemClock.monotonicMs() - startMs);
+    }
+  await trainers.close();
+  const [stepMs, usualMs, allMs] = best;
+  return { name, stepMs, usualRatio: usualMs / stepMs, allRatio: allMs / stepMs };
+}
+
+async function takeStep(
+  trainer: Trainer,
+  batch: readonly TrainingSequence[],
+  comparedCount: number,
+  name: string,
+): Promise<void> {
+  const { signal } = new AbortController();
+  const rows = Array.from({ length: comparedCount }, (_, row) => row);
+  await compareWithBase(trainer, batch, rows, { id: `base ${name}`, signal });
+  const loss = { kind: "policy", config: resolveTrainingConfig({}) } as const;
+  await trainer.forwardBackward(batch, loss, { id: `gradient ${name}`, signal });
+  await trainer.optimStep(
+    { ...reinforcementLearningAdamW, learningRate: 1e-5 },
+    { id: `step ${name}`, signal },
+  );
+}

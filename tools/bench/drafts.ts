@@ -1,0 +1,213 @@
+// What drafts by prompt lookup gain where an answer copies, and what they cost where it does not: the same requests through the
+// engine's loop in this process, with drafts and without, turn about. A real model, since what copies is what a model says.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import type { GenerationEvent, GenerationRequest } from "../../src/base/domain/generation.ts";
+import { plainSampling } from "../../src/base/domain/sampling.ts";
+import { PromptDrafter } from "../../src/inference/engine/drafts/prompt-drafter.ts";
+import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
+import { EngineLoop } from "../../src/inference/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
+import { engineSettingsWith } from "../../src/inference/engine/settings.ts";
+import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { readQuantizedWeights } from "../../src/inference/model/weights.ts";
+import { loadTokenizer } from "../../src/lib/tokenizer/load-tokenizer.ts";
+import type { Tokenizer } from "../../src/lib/tokenizer/tokenizer.ts";
+import { draftTexts, type DraftText } from "./draft-texts.ts";
+import { median } from "./median.ts";
+import { runBench, type BenchOptions } from "./run-bench.ts";
+import { draftedStepCosts } from "./runner-times.ts";
+import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+
+const settings = engineSettingsWith();
+const answerLength = 128;
+/** Rows of the steps whose times are told. */
+const draftCounts = [1, 2, 3, 4, 5, 6, 7] as const;
+
+const help = `Usage: node dist/tools/bench/drafts.js --model <path> [flags]
+First the time of a step of one row with so many drafts, beside one without. Then answers of at most ${answerLength} tokens, of texts
+that copy from their prompt and of texts that do not, greedy and drawn, alone and two at once, with drafts (at most ${settings.draftTokensMax} a row
+and step) and without. Answers must be equal. The median counts of the rounds' own ratios; beside it the tokens of a row and step,
+and how many of the drafted tokens came true. The model is one with SmolLM2's chat format.`;
+
+interface StepReport {
+  readonly name: string;
+  /** By the number of drafts. */
+  readonly costs: ReadonlyMap<number, number>;
+}
+
+interface TextReport {
+  readonly name: string;
+  readonly tokensPerSecond: number;
+  readonly plainTokensPerSecond: number;
+  readonly ratio: number;
+  readonly tokensPerStep: number;
+  readonly draftedTokens: number;
+  readonly acceptedTokens: number;
+}
+
+await runBench<StepReport | TextReport>({
+  script: import.meta.url,
+  help,
+  measure: async (options) => {
+    const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+    try {
+      const { runner, tokenizer } = await openModel(options, cacheFolder);
+      const costs = await draftedStepCosts(runner, draftCounts, 5 * options.rounds);
+      const texts = await measureTexts(runner, tokenizer, options);
+      await runner.close();
+      return [{ name: "a step with drafts", costs }, ...texts];
+    } finally {
+      rmSync(cacheFolder, { recursive: true });
+    }
+  },
+  textOf: (report) => ("costs" in report ? textOfSteps(report) : textOfAnswers(report)),
+});
+
+function textOfSteps({ name, costs }: StepReport): string {
+  return `${name}, beside one without: ${[...costs].map(([count, cost]) => `${count}: ${cost.toFixed(2)}`).join(", ")}`;
+}
+
+function textOfAnswers(report: TextReport): string {
+  const { name, ratio, tokensPerSecond, plainTokensPerSecond } = report;
+  const { tokensPerStep, draftedTokens, acceptedTokens } = report;
+  return (
+    `${name.padEnd(46)} ratio ${ratio.toFixed(2)} (${tokensPerSecond.toFixed(0)} tokens/s, ${plainTokensPerSecond.toFixed(0)} without), ` +
+    `${tokensPerStep.toFixed(2)} tokens a step; ${acceptedTokens} of ${draftedTokens} came true`
+  );
+}
+
+async function openModel({ model, quantize, threads }: BenchOptions, cacheFolder: string) {
+  assert.ok(model !== null, "--model says which model");
+  const folder = statSync(model).isFile() ? ensureGgufFolder(model, cacheFolder) : model;
+  const config = readModelConfig(folder);
+  const quantization = quantize ?? "off";
+  const { sources: weights, forms } = readQuantizedWeights(folder, config, {
+    cacheFolder,
+    quantization,
+    kernels: await integerKernels(cacheFolder),
+  });
+  const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 0 });
+  return { runner, tokenizer: await loadTokenizer(folder) };
+}
+
+async function measureTexts(
+  runner: ModelRunner,
+  tokenizer: Tokenizer,
+  { rounds }: BenchOptions,
+): Promise<readonly TextReport[]> {
+  // As a server's, it learns what steps cost over all requests.
+  const drafter = new PromptDrafter(settings.draftTokensMax);
+  const kinds = [
+    { what: "greedy", temperature: 0, streams: 1 },
+    { what: "at 0.7", temperature: 0.7, streams: 1 },
+    { what: "greedy, two at once", temperature: 0, streams: 2 },
+  ];
+  const reports: TextReport[] = [];
+  for (const text of draftTexts)
+    for (const { what, temperature, streams } of kinds) {
+      const requests = Array.from({ length: streams }, (_, index) =>
+        requestOf({ ...text, seed: index }, tokenizer, temperature),
+      );
+      reports.push(await measure(`${text.name}, ${what}`, { runner, drafter, requests, rounds }));
+    }
+  return reports;
+}
+
+function requestOf(
+  { question, beginning, seed }: DraftText & { readonly seed: number },
+  tokenizer: Tokenizer,
+  temperature: number,
+): GenerationRequest {
+  const prompt = `<|im_start|>user\n${question}<|im_end|>\n<|im_start|>assistant\n${beginning}`;
+  return {
+    id: `${seed}`,
+    prompt: { tokenIds: tokenizer.encode(prompt, { addSpecialTokens: false }), adapter: null },
+    sampling: { ...plainSampling, temperature, topP: 0.95, seed },
+    constraint: null,
+    stopping: { maxTokens: answerLength, minTokens: 0, stopTokenIds: [tokenizer.endOfTextId ?? -1] },
+    outputs: { topLogprobCount: 0, promptLogprobCount: null },
+    choices: { kind: "sample", count: 1 },
+    priority: 0,
+    cacheOwner: "",
+    cacheSalt: null,
+  };
+}
+
+interface Run {
+  readonly ms: number;
+  /** Of each request the tokens, with their log-probabilities. */
+  readonly answers: readonly (readonly unknown[])[];
+  readonly stepCount: number;
+  readonly drafted: number;
+  readonly accepted: number;
+}
+
+async function measure(
+  name: string,
+  {
+    runner,
+    drafter,
+    requests,
+    rounds,
+  }: {
+    readonly runner: ModelRunner;
+    readonly drafter: PromptDrafter;
+    readonly requests: readonly GenerationRequest[];
+    readonly rounds: number;
+  },
+): Promise<TextReport> {
+  const pairs: { readonly drafting: Run; readonly plain: Run }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const isFirst = round % 2 === 0;
+    const first = await run(runner, requests, isFirst ? drafter : undefined);
+    const second = await run(runner, requests, isFirst ? undefined : drafter);
+    const pair = isFirst ? { drafting: first, plain: second } : { drafting: second, plain: first };
+    assert.deepEqual(pair.drafting.answers, pair.plain.answers, `${name}: answers are the same with drafts`);
+    pairs.push(pair);
+  }
+  const [{ drafting, plain }] = pairs.slice(-1);
+  const tokenCount = plain.answers.flat().length;
+  const best = (runs: readonly Run[]): number => (1000 * tokenCount) / Math.min(...runs.map(({ ms }) => ms));
+  return {
+    name,
+    tokensPerSecond: best(pairs.map((pair) => pair.drafting)),
+    plainTokensPerSecond: best(pairs.map((pair) => pair.plain)),
+    ratio: median(pairs.map((pair) => pair.plain.ms / pair.drafting.ms)),
+    tokensPerStep: plain.stepCount / drafting.stepCount,
+    draftedTokens: drafting.drafted,
+    acceptedTokens: drafting.accepted,
+  };
+}
+
+/** Times the answers alone, from the first tokens on. */
+async function run(
+  runner: ModelRunner,
+  requests: readonly GenerationRequest[],
+  drafter: PromptDrafter | undefined,
+): Promise<Run> {
+  const limits = { ...settings, kvCacheBytesMax: 2 ** 30, prefixCachePercent: 0 };
+  const loop = new EngineLoop(runner, { ...limits, drafter });
+  const answers = requests.map((request) => {
+    const tokens: unknown[] = [];
+    loop.submit(request, {
+      push: (event: GenerationEvent) => {
+        if (event.kind === "tokens") tokens.push(...event.tokens);
+      },
+      fail: (error) => {
+        throw error;
+      },
+    });
+    return tokens;
+  });
+  while (answers.some((tokens) => tokens.length === 0)) await loop.step();
+  const startMs = systemClock.monotonicMs();
+  let stepCount = 0;
+  for (; loop.hasWork; stepCount++) await loop.step();
+  const { tokens: drafted, accepted } = loop.draftCounts;
+  return { ms: systemClock.monotonicMs() - startMs, answers, stepCount, drafted, accepted };
+}

@@ -1,0 +1,101 @@
+// Model folders for benchmarks that do not know when they are done: their end of text is a token that they never draw, so
+// that answers have their full length.
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { isNormWeight, modelParameters } from "../../src/inference/model/parameters.ts";
+import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
+import { llama135m, llama135mFile } from "./llama-135m.ts";
+import { ownFolder } from "./run-bench.ts";
+
+const random = seededRandom("weights");
+/** A prime number of them: no two rows of weights are the same. */
+const randomNumbers = Float32Array.from({ length: 1_000_003 }, () => 0.07 * (random.uniform() - 0.5));
+
+const builtInModel = join(ownFolder, "models", "hone-tiny");
+
+/** Of the built-in model. */
+export const { vocabularySize: endlessVocabularySize } = readModelConfig(builtInModel);
+
+/** A copy of the built-in model; see {@link removeModel}. */
+export function endlessModel(): string {
+  const folder = join(mkdtempSync(join(tmpdir(), "hone-bench-")), "model");
+  cpSync(builtInModel, folder, { recursive: true });
+  for (const [name, field, value] of [
+    ["config.json", "eos_token_id", 1],
+    ["generation_config.json", "eos_token_id", 1],
+    ["tokenizer_config.json", "eos_token", "<|im_start|>"],
+  ] as const) {
+    changeJson(join(folder, name), { [field]: value });
+  }
+  return folder;
+}
+
+/**
+ * A Llama of 135 million random weights. Its tokenizer is the built-in model's with made-up words behind, which no prompt
+ * is made of and answers are; its end of text is one of 49,152 tokens that are all about as probable.
+ */
+export function endlessLlama135m(): string {
+  const folder = endlessModel();
+  const config = llama135m();
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ ...llama135mFile, eos_token_id: 1 }));
+  const file = join(folder, "tokenizer.json");
+  const tokenizer = JSON.parse(readFileSync(file, "utf8")) as {
+    readonly model: { readonly vocab: Record<string, number> };
+  };
+  const { vocab } = tokenizer.model;
+  let size = Object.keys(vocab).length;
+  for (const word of madeUpWords(config.vocabularySize)) {
+    if (size === config.vocabularySize) break;
+    if (vocab[word] !== undefined) continue;
+    vocab[word] = size;
+    size += 1;
+  }
+  writeFileSync(file, JSON.stringify(tokenizer));
+  const tensors = modelParameters(config).map(({ name, shape }, index) => {
+    const size = shape.reduce((product, length) => product * length, 1);
+    const data = isNormWeight(name) ? new Float32Array(size).fill(1) : repeatedNumbers(size, 1009 * index);
+    return { name, shape, data };
+  });
+  writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
+  return folder;
+}
+
+/**
+ * Random numbers over and over, from another one on for each tensor: a number for each of the weights would take minutes, and
+ * of equal tensors the runtime keeps one.
+ */
+function repeatedNumbers(size: number, first: number): Float32Array {
+  const numbers = new Float32Array(size);
+  for (let start = -first; start < size; start += randomNumbers.length) {
+    const from = Math.max(0, -start);
+    const count = Math.min(randomNumbers.length - from, size - start - from);
+    numbers.set(randomNumbers.subarray(from, from + count), start + from);
+  }
+  return numbers;
+}
+
+export function removeModel(folder: string): void {
+  rmSync(dirname(folder), { recursive: true, force: true });
+}
+
+/** Words of syllables, every other one with a blank before it, in the spelling of byte-level tokenizers. */
+function* madeUpWords(count: number): Generator<string, void> {
+  const starts = ["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr"];
+  const ends = ["a", "e", "i", "o", "u", "an", "en", "in", "on", "er", "al", "ing"];
+  const syllables = starts.flatMap((start) => ends.map((end) => start + end));
+  for (let index = 0; index < 2 * count; index++) {
+    const first = syllables[index % syllables.length];
+    const rest = Math.floor(index / syllables.length);
+    const second = syllables[rest % syllables.length];
+    const third = rest < syllables.length ? "" : syllables[Math.floor(rest / syllables.length)];
+    yield first + second + third;
+    yield `Ġ${first}${second}${third}`;
+  }
+}
+
+function changeJson(file: string, changes: object): void {
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...changes }));
+}

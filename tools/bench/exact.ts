@@ -1,0 +1,75 @@
+// Whether a seeded request gets the same tokens and log-probabilities, to the last bit, however it is computed. Not a
+// measurement of speed; a long run of what `npm test` samples.
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { precisions, checkExactness, type ExactnessReport } from "../../test/exactness/run-exactness.ts";
+import { checkServed, type ServedReport } from "../../test/exactness/run-served.ts";
+import { ownFolder } from "./run-bench.ts";
+
+const help = `Usage: node dist/tools/bench/exact.js [flags]
+Asks the same seeded requests in every way in which the engine may compute them (test/exactness/modes.ts): alone, in full and
+small batches, with prompts in chunks, with and without what is kept of prompts, beside adapters, interrupted and going on; and
+some of them over HTTP (test/exactness/served-modes.ts). Compares tokens, log-probabilities and their alternatives with those of
+each alone, to the last bit. Ends with status 1 where one differs.
+
+  --model <path>          a model's folder or GGUF file (default: the built-in model)
+  --count <count>         how many requests (default 500)
+  --prompt <tokens>       most tokens of a prompt, at least 40 (default 256)
+  --http <count>          how many chats over HTTP (default 24)
+  --seed <seed>           which ones (default 1)
+  --only <name>           modes alone that have this in their names
+  --precision <off|8|4>   one alone of what --quantize says
+  --threads <count>       how many threads compute (default 2)
+  --json                  print JSON
+  --help                  print this`;
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: join(ownFolder, "models", "hone-tiny") },
+    count: { type: "string", default: "500" },
+    prompt: { type: "string", default: "256" },
+    http: { type: "string", default: "24" },
+    seed: { type: "string", default: "1" },
+    only: { type: "string", default: "" },
+    precision: { type: "string" },
+    threads: { type: "string", default: "2" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(`${help}\n`);
+else await run();
+
+async function run(): Promise<void> {
+  const { model, only, precision: wanted, json } = values;
+  const reports: (ExactnessReport | ServedReport)[] = [];
+  const keep = (report: ExactnessReport | ServedReport): void => {
+    reports.push(report);
+    if (!json) process.stdout.write(`${textOf(report)}\n`);
+  };
+  for (const precision of precisions.filter((each) => wanted === undefined || each === wanted)) {
+    const options = { model, precision, seed: Number(values.seed), threads: Number(values.threads), only };
+    const sizes = { count: Number(values.count), promptLengthMax: Number(values.prompt) };
+    for await (const report of checkExactness({ ...options, ...sizes })) keep(report);
+    for await (const report of checkServed({ ...options, count: Number(values.http) })) keep(report);
+  }
+  if (json) process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`);
+  if (reports.some(({ differing }) => differing.length > 0)) process.exitCode = 1;
+}
+
+function textOf({
+  precision,
+  mode,
+  requestCount,
+  tokenCount,
+  differing,
+  ...counts
+}: ExactnessReport | ServedReport): string {
+  const equal = `${requestCount - differing.length} of ${requestCount} equal`;
+  const more =
+    "stepCount" in counts
+      ? `, ${counts.stepCount} steps, ${counts.keptCount} tokens of prompts kept, ${counts.draftedCount} drafted`
+      : "";
+  const wrong = differing.length === 0 ? "" : `; not: ${differing.join(", ")}`;
+  return `--quantize ${precision}, ${mode}: ${equal}, ${tokenCount} tokens${more}${wrong}`;
+}

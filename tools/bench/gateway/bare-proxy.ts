@@ -1,0 +1,26 @@
+// What tools/bench/gateway compares with: a reverse proxy that pipes each request to one of some servers, in turns, and its answer
+// back, and does nothing else. Started with their URLs; sends its own.
+import { Agent, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const servers = process.argv.slice(2).map((url) => new URL(url));
+const agent = new Agent({ keepAlive: true, scheduling: "lifo" });
+let turn = 0;
+
+const proxy = createServer((asked, answer) => {
+  const { hostname, port } = servers[turn++ % servers.length];
+  const { method, url, headers } = asked;
+  const passed = request({ agent, hostname, port, method, path: url, headers }, (answered) => {
+    answer.writeHead(answered.statusCode ?? 502, answered.headers);
+    answered.pipe(answer);
+  });
+  passed.on("error", () => answer.destroy());
+  answer.on("close", () => passed.destroy());
+  asked.pipe(passed);
+});
+proxy.listen(0, "127.0.0.1", () => {
+  // Listening on TCP, it has an address with a port.
+  const { port } = proxy.address() as AddressInfo;
+  process.send?.(`http://127.0.0.1:${port}`);
+});
+process.on("disconnect", () => process.exit());

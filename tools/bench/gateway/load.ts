@@ -1,0 +1,165 @@
+// What tools/bench/gateway sends, and what comes back of it, in a process of its own (load-process): requests at a rate that does not
+// wait for answers, or many streams at once.
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../../src/base/domain/clock.ts";
+import { seededRandom } from "../../../src/base/domain/random.ts";
+import { answerTokens } from "./counted-tokens.ts";
+
+/** Who is asked, and in which form. */
+export interface LoadTarget {
+  readonly urls: readonly string[];
+  readonly authorization: string;
+  /** A chat is rendered there; a completion has its prompt as token ids, and `vllm` is one as a gateway asks for it. */
+  readonly form: "chat" | "completion" | "vllm";
+}
+
+export interface Load {
+  readonly target: LoadTarget;
+  /** Requests begin by themselves, at random times; null begins all at once. */
+  readonly ratePerSecond: number | null;
+  readonly requestCount: number;
+  readonly answerLength: number;
+  readonly seed: number;
+}
+
+export interface LoadReport {
+  /** Milliseconds from a request's beginning to the first bytes of its answer, ascending. */
+  readonly firstMs: readonly number[];
+  /** The same to its end. */
+  readonly wholeMs: readonly number[];
+  /** Answers with other tokens than there should be. */
+  readonly wrongCount: number;
+  /** Requests that were refused or broke off, by what was said. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Answers of which a part came before the last of them was there. */
+  readonly streamedCount: number;
+}
+
+const promptLength = 64;
+
+/** Runs a load to its end. */
+export async function runLoad(load: Load): Promise<LoadReport> {
+  const agent = new Agent({ keepAlive: true, scheduling: "lifo", maxSockets: Infinity });
+  const times = arrivals(load);
+  const startMs = systemClock.monotonicMs() + 20;
+  const first: number[] = [];
+  const whole: number[] = [];
+  const failures: Record<string, number> = {};
+  let wrongCount = 0;
+  let streamedCount = 0;
+  await Promise.all(
+    times.map(async (atMs, index) => {
+      await sleep(startMs + atMs - systemClock.monotonicMs());
+      // Timers are of whole milliseconds, which is nobody's fault that is asked.
+      const fromMs = systemClock.monotonicMs();
+      try {
+        const { firstMs, lastMs, pieceCount, text, prompt } = await ask(load, index, agent);
+        first.push(firstMs - fromMs);
+        whole.push(lastMs - fromMs);
+        if (pieceCount > 1) streamedCount += 1;
+        if (!isRight(text, prompt, load.answerLength)) wrongCount += 1;
+      } catch (error) {
+        const said = error instanceof Error ? error.message : String(error);
+        failures[said] = (failures[said] ?? 0) + 1;
+      }
+    }),
+  );
+  agent.destroy();
+  const ascending = (figures: number[]): number[] => figures.sort((one, other) => one - other);
+  return { firstMs: ascending(first), wholeMs: ascending(whole), wrongCount, failures, streamedCount };
+}
+
+/** When each request begins: a Poisson process (exponential gaps), or all of them at once. */
+function arrivals({ ratePerSecond, requestCount, seed }: Load): readonly number[] {
+  const random = seededRandom("arrivals", seed);
+  let atMs = 0;
+  return Array.from({ length: requestCount }, () => {
+    if (ratePerSecond !== null) atMs += (-Math.log(1 - random.uniform()) * 1000) / ratePerSecond;
+    return atMs;
+  });
+}
+
+interface Came {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly pieceCount: number;
+  readonly text: string;
+  /** Null where the answer says what it was. */
+  readonly prompt: readonly number[] | null;
+}
+
+function ask(load: Load, index: number, agent: Agent): Promise<Came> {
+  const { urls, authorization, form } = load.target;
+  const prompt = form === "chat" ? null : promptOf(load.seed, index);
+  const body = JSON.stringify(bodyOf(load, index, prompt));
+  const path = form === "chat" ? "/v1/chat/completions" : "/v1/completions";
+  const headers = { authorization, "content-type": "application/json", "content-length": body.length };
+  return new Promise((resolve, reject) => {
+    const url = `${urls[index % urls.length]}${path}`;
+    const sent = request(url, { agent, method: "POST", headers }, (answer) => {
+      const pieces: Buffer[] = [];
+      let firstMs = 0;
+      answer.on("data", (piece: Buffer) => {
+        if (pieces.push(piece) === 1) firstMs = systemClock.monotonicMs();
+      });
+      answer.on("error", reject);
+      answer.on("end", () => {
+        const lastMs = systemClock.monotonicMs();
+        const text = Buffer.concat(pieces).toString();
+        if (answer.statusCode === 200) resolve({ firstMs, lastMs, pieceCount: pieces.length, text, prompt });
+        else reject(new Error(`status ${answer.statusCode}: ${text.slice(0, 200)}`));
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+/** Of its own, nearly always: what is kept of prompts, and where, is no matter here. */
+function promptOf(seed: number, index: number): readonly number[] {
+  return Array.from(
+    { length: promptLength },
+    (_, place) => 100 + ((seed * 7 + index * 13 + place * 31) % 500),
+  );
+}
+
+function bodyOf(
+  { target, answerLength, seed }: Load,
+  index: number,
+  prompt: readonly number[] | null,
+): object {
+  const shared = {
+    max_tokens: answerLength,
+    temperature: 1,
+    seed: index,
+    stream: true,
+    return_token_ids: true,
+  };
+  if (target.form === "completion") return { ...shared, model: "endless", prompt, ignore_eos: true };
+  if (target.form === "vllm") {
+    const sampling = { top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1, frequency_penalty: 0 };
+    const ends = { min_tokens: 0, stop_token_ids: [], ignore_eos: true };
+    const own = {
+      request_id: `${seed} ${index}`,
+      n: 1,
+      priority: 0,
+      cache_salt: "bench",
+      presence_penalty: 0,
+    };
+    return { ...shared, ...sampling, ...ends, ...own, model: "tiny", prompt, skip_special_tokens: false };
+  }
+  const content = `Number ${seed}, ${index}: what does the cat say to the bird, and what does the dog say?`;
+  return { ...shared, model: "endless", messages: [{ role: "user", content }], ignore_eos: true };
+}
+
+/** Whether a stream has the tokens that the servers answer its prompt with, all of them in order. */
+function isRight(text: string, sent: readonly number[] | null, answerLength: number): boolean {
+  const prompt = sent ?? idsIn(text, /"prompt_token_ids":\s*\[([\d,\s]+)\]/g);
+  const came = idsIn(text, /"token_ids":\s*\[([\d,\s]+)\]/g);
+  return came.join() === answerTokens(prompt, answerLength).join();
+}
+
+function idsIn(text: string, lists: RegExp): readonly number[] {
+  return [...text.matchAll(lists)].flatMap(([, list = ""]) => list.split(",").map(Number));
+}

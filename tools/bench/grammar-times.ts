@@ -1,0 +1,35 @@
+// What tools/bench/grammar.ts measures of one engine and one schema, and how many such times are summed up.
+
+/** What writing a schema's valid texts cost, in milliseconds of the processor. */
+export interface Times {
+  /** Compiling, and the mask before the first token. */
+  readonly firstMask: number;
+  /** For every further token: accepting the one before it, and the mask. */
+  readonly betweenMasks: readonly number[];
+}
+
+/** A text in tokens for an engine to accept one by one. */
+export type TokenText = readonly number[];
+
+/** What this process has computed so far, all its threads together: other processes change it little. */
+export function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+export interface Quantiles {
+  readonly mean: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export const quantileNames = ["mean", "p50", "p90", "p99", "max"] as const;
+
+export function quantiles(times: readonly number[]): Quantiles {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const mean = sorted.reduce((sum, time) => sum + time, 0) / Math.max(1, sorted.length);
+  return { mean, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}

@@ -1,0 +1,274 @@
+// How fast a server streams over HTTP, beside what it streams of: a real one on the loopback address, two models, and
+// clients in this process, which share the machine with it. What a client spends is in the figures.
+import { plainSampling } from "../../src/base/domain/sampling.ts";
+import type { GenerationRequest } from "../../src/base/domain/generation.ts";
+import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
+import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { readModelWeights } from "../../src/inference/model/weights.ts";
+import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
+import { logprobOptions, samplingOptions } from "./every-option.ts";
+import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { loopTokensPerSecond } from "./run-loop.ts";
+import { TimedRunner } from "./timed-runner.ts";
+import { serveBuild, type ServedBuild } from "./served-build.ts";
+import {
+  answerLengthOf,
+  answerLengths,
+  type AnswerLengths,
+  medianRatio,
+  runLoad,
+  type ChatLoad,
+  type LoadResult,
+} from "./streamed-chats.ts";
+
+const help = `Usage: node dist/tools/bench/http.js [flags]
+Streams chats from servers on loopback: 1, 16 and 64 at once (the 135 M 32 too), a prompt of about 64 tokens, answers drawn at temperature 1
+with a seed, of 96 to 160 tokens where the model is hone-tiny and of 48 to 80 where it is a Llama of 135 M random weights;
+neither knows when it is done. Counts the tokens of the answers over the time of all, and the processor time of the
+server's own process (without its engine's) for each. The same load is given to the engine's loop in this process, without
+HTTP, where what the model runner's prefill and decode take is counted by themselves: tokens over that time are what could
+arrive at most. At all but the greatest load it is sent with every option of sampling and log-probabilities too (see
+all-options.js); hone-tiny is also asked as a trained model at 16 streams, whose answers are recorded, beside the same that
+says it is not to be. With --against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
+
+/** About as long as the streamed chats' prompts are. */
+const promptLength = 64;
+
+/** A model, and what it is asked for. */
+interface Model {
+  readonly size: "tiny" | "135m";
+  readonly name: string;
+  /** The folder of a copy that does not know when it is done. */
+  make(): string;
+  readonly answers: AnswerLengths;
+  readonly loads: readonly ChatLoad[];
+  /** The one that is also asked of a trained model, recorded and not. */
+  readonly recordedLoad?: ChatLoad;
+}
+
+const models: readonly Model[] = [
+  {
+    size: "135m",
+    name: "llama-135m (random)",
+    make: endlessLlama135m,
+    answers: { least: 48, most: 80 },
+    loads: [
+      { streams: 1, chats: 2 },
+      { streams: 16, chats: 48 },
+      { streams: 32, chats: 96 },
+      { streams: 64, chats: 128 },
+    ],
+  },
+  {
+    size: "tiny",
+    name: "hone-tiny",
+    make: endlessModel,
+    answers: answerLengths,
+    loads: [
+      { streams: 1, chats: 8 },
+      { streams: 16, chats: 64 },
+      { streams: 64, chats: 192 },
+    ],
+    recordedLoad: { streams: 16, chats: 160 },
+  },
+];
+
+interface Subject {
+  readonly name: string;
+  readonly load: ChatLoad;
+  readonly more: Readonly<Record<string, unknown>>;
+  /** What the chats have that it is compared with, and how those are called; null compares with the engine's loop. */
+  readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
+}
+
+/** A trained model at its version 0, which computes what its base does. */
+const trained = { project: "bench", name: "recorded" };
+
+/** Plain chats, and ones with all options at all but the greatest load. */
+function subjectsOf({ loads, answers, recordedLoad }: Model, vocabularySize: number): readonly Subject[] {
+  // All but a few tokens may be drawn.
+  const sampling = samplingOptions({
+    allowedCount: Math.min(vocabularySize, endlessVocabularySize) - 8,
+    maxTokens: answers.least,
+  });
+  const allOptions = { ...sampling, ...logprobOptions };
+  const own = loads.map((load) => ({ ...load, answers }));
+  return [
+    ...own.map((load) => ({ name: "plain", load, more: {}, beside: null })),
+    ...own
+      .slice(0, -1)
+      .map((load) => ({ name: "all options", load, more: allOptions, beside: { name: "plain", more: {} } })),
+    ...(recordedLoad === undefined ? [] : [recordedSubject({ ...recordedLoad, answers })]),
+  ];
+}
+
+function recordedSubject(load: ChatLoad): Subject {
+  const more = { model: `${trained.project}/${trained.name}` };
+  return { name: "recorded", load, more, beside: { name: "not recorded", more: { ...more, store: false } } };
+}
+
+interface HttpReport {
+  readonly name: string;
+  readonly streams: number;
+  readonly tokensPerSecond: number;
+  readonly cpuMicrosecondsPerToken: number | null;
+  /** What the load is compared with: the engine's loop for plain chats, plain chats for those with all options. */
+  readonly comparedWith: string;
+  readonly ratioToThat: number;
+  /** The same of the model runner's prefill and decode alone; null where they were not measured. */
+  readonly ratioToRunner: number | null;
+  /** Of the processor time of the server and its engine, the share that the runner takes alone. */
+  readonly runnerShareOfCpu: number | null;
+  /** Of the other build, where there is one. */
+  readonly otherTokensPerSecond: number | null;
+  readonly otherCpuMicrosecondsPerToken: number | null;
+  readonly ratio: number | null;
+  /** Of the processor time a token: below 1 where this build takes less. */
+  readonly cpuRatio: number | null;
+}
+
+await runComparingBench<HttpReport>({
+  script: import.meta.url,
+  help,
+  measure: (options) => measureEach(models, options, (model) => measure(model, options)),
+  textOf: (report) => {
+    const { name, streams, tokensPerSecond, cpuMicrosecondsPerToken: cpu } = report;
+    const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio, cpuRatio } = report;
+    const own =
+      `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs a token, ` +
+      `${report.ratioToThat.toFixed(3)} of ${report.comparedWith}` +
+      (report.ratioToRunner === null
+        ? ""
+        : `, ${report.ratioToRunner.toFixed(3)} of the runner alone, whose share of processor time is ${report.runnerShareOfCpu?.toFixed(3)}`);
+    if (otherTokensPerSecond === null) return own;
+    return `${own}; the other build ${otherTokensPerSecond.toFixed(0)}, ${otherCpu?.toFixed(0)} µs; ratio ${ratio?.toFixed(3)}, of CPU ${cpuRatio?.toFixed(3)}`;
+  },
+});
+
+async function measure(
+  model: Model,
+  { rounds, threads, against }: BenchOptions,
+): Promise<readonly HttpReport[]> {
+  const modelFolder = model.make();
+  const servers: ServedBuild[] = [];
+  const config = readModelConfig(modelFolder);
+  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+  const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 0 });
+  const subjects = subjectsOf(model, config.vocabularySize);
+  try {
+    for (const folder of against === null ? [ownFolder] : [ownFolder, against]) {
+      servers.push(await serveWithTrained(folder, { modelFolder, threads }));
+    }
+    // The first chats wait for code to be compiled.
+    for (const { load, more } of subjects) for (const server of servers) await runLoad(server, load, more);
+    const reports: HttpReport[] = [];
+    for (const subject of subjects)
+      reports.push(await measureSubject(model.name, subject, { servers, runner, rounds }));
+    return reports;
+  } finally {
+    for (const server of servers) await server.stop();
+    await runner.close();
+    removeModel(modelFolder);
+  }
+}
+
+async function serveWithTrained(
+  folder: string,
+  options: Parameters<typeof serveBuild>[1],
+): Promise<ServedBuild> {
+  const server = await serveBuild(folder, options);
+  const answer = await fetch(`${server.url}/v1/preview/models`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...trained, base_model: "endless" }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return server;
+}
+
+async function measureSubject(
+  modelName: string,
+  { name, load, more, beside }: Subject,
+  { servers, runner, rounds }: { servers: readonly ServedBuild[]; runner: ModelRunner; rounds: number },
+): Promise<HttpReport> {
+  const results = servers.map((): LoadResult[] => []);
+  const others: LoadResult[] = [];
+  const alone: LoadResult[] = [];
+  for (let round = 0; round < rounds; round++) {
+    // Turn about who is first: a machine that changes its pace then favours nobody.
+    const order = round % 2 === 0 ? servers : servers.toReversed();
+    for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load, more));
+    if (beside !== null) others.push(await runLoad(servers[0], load, beside.more));
+    else {
+      const loop = await runLoop(runner, load);
+      others.push(loop.whole);
+      alone.push(loop.runner);
+    }
+  }
+  const [own, other = null] = results.map(bestOf);
+  return {
+    name: `${modelName} over HTTP, ${name}`,
+    streams: load.streams,
+    ...own,
+    comparedWith: beside?.name ?? "the engine's loop",
+    ratioToThat: medianRatio(results[0], others),
+    ratioToRunner: beside === null ? medianRatio(results[0], alone) : null,
+    runnerShareOfCpu: beside === null ? medianRatio(alone, results[0], allCpuOf) : null,
+    otherTokensPerSecond: other && other.tokensPerSecond,
+    otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
+    ratio: other && medianRatio(results[0], results[1]),
+    cpuRatio: other && medianRatio(results[0], results[1], cpuOf),
+  };
+}
+
+/** The same load without HTTP: the whole loop, and what the runner alone takes of its time. */
+async function runLoop(
+  runner: ModelRunner,
+  { streams, chats, answers }: ChatLoad,
+): Promise<{ readonly whole: LoadResult; readonly runner: LoadResult }> {
+  const requests = Array.from({ length: chats }, (_, index): GenerationRequest => {
+    const idOf = (place: number): number => (31 * index + 7 * place) % runner.shape.vocabularySize;
+    return {
+      id: `request ${index}`,
+      prompt: { tokenIds: Array.from({ length: promptLength }, (_, place) => idOf(place)), adapter: null },
+      sampling: { ...plainSampling, seed: index },
+      constraint: null,
+      stopping: { maxTokens: answerLengthOf(index, answers), minTokens: 0, stopTokenIds: [] },
+      outputs: { topLogprobCount: null, promptLogprobCount: null },
+      choices: { kind: "sample", count: 1 },
+      priority: 0,
+      cacheOwner: "",
+      cacheSalt: null,
+    };
+  });
+  const timed = new TimedRunner(runner);
+  const tokensPerSecond = await loopTokensPerSecond(timed, requests, streams);
+  const tokenCount = requests.reduce((sum, { stopping }) => sum + stopping.maxTokens, 0);
+  const unknown = { cpuMicrosecondsPerToken: null, engineCpuMicrosecondsPerToken: null };
+  return {
+    whole: { ...unknown, tokensPerSecond },
+    runner: {
+      tokensPerSecond: (1000 * tokenCount) / timed.wallMs,
+      cpuMicrosecondsPerToken: 0,
+      engineCpuMicrosecondsPerToken: (1000 * timed.cpuMs) / tokenCount,
+    },
+  };
+}
+
+/** Of the server and its engine; not a number where nobody says. */
+function allCpuOf({
+  cpuMicrosecondsPerToken: own,
+  engineCpuMicrosecondsPerToken: engine,
+}: LoadResult): number {
+  return own === null || engine === null ? NaN : own + engine;
+}
+
+/** Not a number where nobody says. */
+function cpuOf({ cpuMicrosecondsPerToken }: LoadResult): number {
+  return cpuMicrosecondsPerToken ?? NaN;
+}
+
+function bestOf(results: readonly LoadResult[]): LoadResult {
+  return results.reduce((best, result) => (result.tokensPerSecond > best.tokensPerSecond ? result : best));
+}

@@ -1,0 +1,70 @@
+// Archives that are sent to be imported, honest ones and ones that cost much to unpack, one and sixteen at once. Measures
+// nothing.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { projectionNames } from "../../src/base/domain/model.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import {
+  tarOfMany,
+  zippedTarAndMore,
+  zippedTarOfOne,
+} from "../../src/lib/archives/testing/hostile-archives.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { loraParameters } from "../../src/inference/model/parameters.ts";
+import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
+import type { Case } from "./standstill-case.ts";
+
+const rank = 256;
+
+/**
+ * An adapter of the built-in model, with the state of an optimizer beside it as trainers leave it, packed by the
+ * system's tar.
+ */
+function honestArchive(): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
+  try {
+    const random = seededRandom("adapter");
+    const noise = (count: number): Float32Array =>
+      Float32Array.from({ length: count }, () => (random.uniform() - 0.5) / 1e4);
+    const parameters = loraParameters(readModelConfig("models/hone-tiny"), {
+      targets: projectionNames,
+      rank,
+    });
+    const tensors = parameters.map(({ name, shape }) => ({
+      name: `base_model.model.${name}`,
+      shape,
+      data: noise(shape.reduce((product, size) => product * size, 1)),
+    }));
+    writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+    const config = { peft_type: "LORA", r: rank, lora_alpha: rank, target_modules: "all-linear" };
+    writeFileSync(join(folder, "adapter_config.json"), JSON.stringify(config));
+    writeFileSync(join(folder, "optimizer.pt"), noise(11e6));
+    return execFileSync("tar", ["czf", "-", "-C", folder, "."], { maxBuffer: 2 ** 30 });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What is sent, by its name; made once, since all of a case send the same. */
+const archives: readonly (readonly [string, () => Buffer])[] = [
+  ["an honest one of 66 MB, zipped", honestArchive],
+  ["2,000 MiB of an ignored name, zipped", () => Buffer.concat([...zippedTarOfOne("x", 2000)])],
+  ["2,000 MiB behind the end, zipped", () => Buffer.concat([...zippedTarAndMore(2000)])],
+  ["100,000 ignored names", () => Buffer.concat([...tarOfMany(100_000, 0)])],
+  ["200 descriptions of 900 KB", () => Buffer.concat([...tarOfMany(200, 900_000, { type: "x" })])],
+];
+
+export const importCases: readonly Case[] = [1, 16].flatMap((times) =>
+  archives.map(([what, archive]): Case => {
+    let made: Buffer | null = null;
+    return {
+      name: `import: ${times} × ${what}`,
+      path: (modelId) => `/v1/preview/models/${modelId}/checkpoints`,
+      contentType: "application/x-tar",
+      body: () => (made ??= archive()),
+      times,
+    };
+  }),
+);

@@ -1,0 +1,60 @@
+// Kills servers on one PostgreSQL, and that, at random, while clients use any of them; then trains the same jobs on a server on
+// which nothing dies, and reports what became of the work: `node dist/tools/bench/kill-many.js --kills 200 --database-kills 20`. Ends
+// with status 1 when anything was lost, doubled, failed, left over, or came out different.
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { pathToFileURL } from "node:url";
+import { freshSeed } from "../../src/base/domain/random.ts";
+import { killMany, type MortalDatabase } from "../../test/kills/kill-many.ts";
+
+const help = `Kills servers that share one PostgreSQL at random, and that too, and reports, as JSON, what became of the work.
+
+  --servers <count>         how many servers (default 4)
+  --kills <count>           how many kills (default 200)
+  --database-kills <count>  how many of them are the database's (default 20)
+  --older <folder>          where another build lies, on the same version of the database: every other start is of that
+  --seed <seed>             which ones (default: a new one)
+  --help                    print this
+`;
+
+const { values } = parseArgs({
+  options: {
+    servers: { type: "string", default: "4" },
+    kills: { type: "string", default: "200" },
+    "database-kills": { type: "string", default: "20" },
+    older: { type: "string" },
+    seed: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(help);
+else await run(Number(values.seed ?? freshSeed()));
+
+async function run(seed: number): Promise<void> {
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const started = await startDatabase(log);
+  if (started === null) throw new Error("There is no PostgreSQL to kill.");
+  const report = await killMany({
+    database: started,
+    seed,
+    serverCount: Number(values.servers),
+    kills: Number(values.kills),
+    databaseKills: Number(values["database-kills"]),
+    ...(values.older === undefined
+      ? {}
+      : { otherEntry: relative(".", join(values.older, "dist/src/apps/cli/main.js")) }),
+    log,
+  });
+  process.stdout.write(`${JSON.stringify({ seed, ...report }, null, 2)}\n`);
+  const { lost, doubled, failed, leftOver, different } = report;
+  process.exitCode = [lost, doubled, failed, leftOver, different].flat().length === 0 ? 0 : 1;
+}
+
+/** By a script, which is not built. */
+async function startDatabase(say: (text: string) => void): Promise<MortalDatabase | null> {
+  const script = pathToFileURL(resolve("scripts/postgres.js")).href;
+  const { startMortalPostgres } = (await import(script)) as {
+    readonly startMortalPostgres: (say: (text: string) => void) => MortalDatabase | null;
+  };
+  return startMortalPostgres(say);
+}

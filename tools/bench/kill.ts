@@ -1,0 +1,48 @@
+// Kills a server and its processes at random, many times, also while they write, while its disk fills, its clock steps and
+// its database is locked; then trains the same jobs on a server on which nothing dies, and reports what became of the work:
+// `node dist/tools/bench/kill.js --count 200 --seed 1`, or a kill each 0.2 to 2 s for ten minutes, as what flaps does:
+// `node dist/tools/bench/kill.js --seconds 600 --pause 0.2-2 --usual`. Ends with status 1 when anything was lost, doubled, failed,
+// left over, or came out different.
+import { parseArgs } from "node:util";
+import { freshSeed } from "../../src/base/domain/random.ts";
+import { killAtRandom } from "../../test/kills/kill-at-random.ts";
+
+const help = `Kills a server and its processes at random and reports, as JSON, what became of the work.
+
+  --count <count>      how many kills (default 200)
+  --seconds <seconds>  kill for so long instead
+  --pause <from-to>    seconds between two kills (default 0.1-1.6)
+  --usual              with the settings of jobs that a server has unasked: how often they are tried, and how soon again
+  --seed <seed>        which ones (default: a new one)
+  --help               print this
+`;
+
+const { values } = parseArgs({
+  options: {
+    count: { type: "string", default: "200" },
+    seconds: { type: "string" },
+    pause: { type: "string", default: "0.1-1.6" },
+    usual: { type: "boolean", default: false },
+    seed: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(help);
+else await run(Number(values.seed ?? freshSeed()));
+
+async function run(seed: number): Promise<void> {
+  const [from = NaN, to = NaN] = values.pause.split("-").map((seconds) => 1000 * Number(seconds));
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const until =
+    values.seconds === undefined ? { count: Number(values.count) } : { seconds: Number(values.seconds) };
+  const report = await killAtRandom({
+    seed,
+    until,
+    pauseMs: { from, to },
+    hasUsualSettings: values.usual,
+    log,
+  });
+  process.stdout.write(`${JSON.stringify({ seed, ...report }, null, 2)}\n`);
+  const { lost, doubled, failed, leftOver, different } = report;
+  process.exitCode = [lost, doubled, failed, leftOver, different].flat().length === 0 ? 0 : 1;
+}

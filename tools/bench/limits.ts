@@ -1,0 +1,107 @@
+// What this machine can do at best through the same runtime: the yardstick of the other benchmarks.
+// Every figure is the best of several rounds of several honest candidates; it measures no code of ours.
+import { GraphBuilder } from "../../src/lib/graph/builder.ts";
+import type { Value } from "../../src/lib/graph/graph.ts";
+import { elementCount, float32Tensor } from "../../src/lib/graph/tensor.ts";
+import type { Tensor } from "../../src/lib/graph/tensor.ts";
+import { createSession } from "../../src/inference/runtime/session.ts";
+
+/** The first run of a program is always slow. */
+const ROUNDS_MIN = 3;
+
+/** A program of one large operation; `work` is what it does per run, in operations or bytes. */
+interface Candidate {
+  readonly work: number;
+  readonly run: () => Promise<unknown>;
+  readonly release: () => Promise<void>;
+}
+
+export interface LimitOptions {
+  readonly threads: number;
+  /** How long the operations run in all, without their preparation. */
+  readonly seconds: number;
+}
+
+/** Floating-point operations per second of the best float32 MatMul. */
+export async function matMulRate(options: LimitOptions): Promise<number> {
+  return await bestRate(matMuls, options);
+}
+
+/** Bytes per second of the best way to read memory. */
+export async function memoryRate(options: LimitOptions): Promise<number> {
+  return await bestRate(memoryReads, options);
+}
+
+type Make = (threads: number) => Promise<Candidate>;
+
+const matMuls: readonly Make[] = [512, 1024, 2048].map((size) => async (threads) => {
+  const program = await prepare(threads, {
+    dims: [size, size],
+    weights: [size, size],
+    compute: (builder, x, weight) => builder.matMul(x, weight),
+  });
+  return { ...program, work: 2 * size ** 3 };
+});
+
+// 256 MB is far more than any cache; each of these touches every byte once.
+const memoryReads: readonly Make[] = [
+  readCandidate([1, 2048], [2048, 32768]),
+  readCandidate([1, 8192], [8192, 8192]),
+  async (threads) => {
+    const dims = [65536, 1024];
+    const program = await prepare(threads, {
+      dims,
+      compute: (builder, x) => builder.reduceMax(x, [1]),
+    });
+    return { ...program, work: 4 * elementCount(dims) };
+  },
+];
+
+function readCandidate(dims: readonly number[], weights: readonly number[]): Make {
+  return async (threads) => {
+    const compute = (builder: GraphBuilder, x: Value, weight: Value) => builder.matMul(x, weight);
+    const program = await prepare(threads, { dims, weights, compute });
+    return { ...program, work: 4 * elementCount(weights) };
+  };
+}
+
+async function prepare(
+  threads: number,
+  program: {
+    readonly dims: readonly number[];
+    readonly weights?: readonly number[];
+    readonly compute: (builder: GraphBuilder, x: Value, weight: Value) => Value;
+  },
+): Promise<Pick<Candidate, "run" | "release">> {
+  const { dims, weights = [1], compute } = program;
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", dims);
+  const graph = builder.build({ y: compute(builder, x, builder.parameter("weight", weights)) });
+  const session = await createSession(graph, {
+    threads,
+    weights: new Map([["weight", { data: filled(weights).data }]]),
+    // A plain layout is the fastest to read by one row, and the large products do not care.
+    prepackWeights: false,
+  });
+  const feeds = { x: filled(dims) };
+  return { run: () => session.run(feeds), release: () => session.release() };
+}
+
+function filled(dims: readonly number[]): Tensor<"float32"> {
+  return float32Tensor(dims, new Float32Array(elementCount(dims)).fill(0.5));
+}
+
+async function bestRate(makers: readonly Make[], { threads, seconds }: LimitOptions): Promise<number> {
+  let best = 0;
+  for (const make of makers) {
+    const candidate = await make(threads);
+    const end = performance.now() + (1000 * seconds) / makers.length;
+    for (let round = 0; round < ROUNDS_MIN || performance.now() < end; round++) {
+      const start = performance.now();
+      await candidate.run();
+      best = Math.max(best, (1000 * candidate.work) / (performance.now() - start));
+    }
+    await candidate.release();
+  }
+  return best;
+}

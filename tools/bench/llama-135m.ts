@@ -1,0 +1,27 @@
+// The shape that the benchmarks measure beside the built-in model: a Llama of 135 million weights (30 layers, width 576).
+import type { ModelConfig } from "../../src/inference/model/config.ts";
+import { parseModelConfig } from "../../src/inference/model/config/read-config.ts";
+
+/** As in a `config.json`. */
+export const llama135mFile = {
+  architectures: ["LlamaForCausalLM"],
+  model_type: "llama",
+  vocab_size: 49_152,
+  hidden_size: 576,
+  intermediate_size: 1536,
+  num_hidden_layers: 30,
+  num_attention_heads: 9,
+  num_key_value_heads: 3,
+  head_dim: 64,
+  hidden_act: "silu",
+  rms_norm_eps: 1e-5,
+  rope_theta: 100_000,
+  max_position_embeddings: 2048,
+  tie_word_embeddings: true,
+  eos_token_id: 2,
+} as const;
+
+/** The configuration; the weights are made at random by whoever measures. */
+export function llama135m(): ModelConfig {
+  return parseModelConfig(llama135mFile, {}, "the 135 M shape");
+}

@@ -1,0 +1,127 @@
+// What another process needs to set an engine of constraints beside Hone: a vocabulary in a file, and for each schema of
+// a suite the token paths of its instances, whether Hone's masks allow each, and the processor time that took. Measures
+// Hone alone; tools/conformance/python/masks.py measures the other and draws up the table.
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { present } from "../../src/base/domain/assert.ts";
+import { exactJsonText, isExactObject, parseExactJson } from "../../src/base/domain/text/exact-json.ts";
+import type { ExactJson } from "../../src/base/domain/text/exact-json.ts";
+import { readLanguage } from "../../src/lib/constraints/grammar/language.ts";
+import { CompiledConstraint } from "../../src/lib/constraints/grammar/matcher.ts";
+import { jsonSchema } from "../../src/lib/constraints/grammar/testing/make-constraints.ts";
+import { byteLevelTokens } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
+import { longestTokens } from "../../src/lib/constraints/grammar/trie/longest-tokens.ts";
+import { buildTokenTrie } from "../../src/lib/constraints/grammar/trie/token-trie.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../../src/lib/constraints/regex/limits.ts";
+import { processorMs } from "./grammar-times.ts";
+import type { TokenText } from "./grammar-times.ts";
+
+const help = `Usage: node dist/tools/bench/mask-paths.js --schemas <file> --out <folder> [flags]
+  --schemas <file>   a JSON object in each line: {name, schema, tests: [{valid, data}]}
+  --out <folder>     where vocabulary.txt and paths.jsonl go
+  --tokens <count>   tokens of the vocabulary                              (128000)
+  --warm-up <count>  schemas that are measured twice, the first time for nothing (150)`;
+
+const { values } = parseArgs({
+  options: {
+    schemas: { type: "string" },
+    out: { type: "string" },
+    tokens: { type: "string", default: "128000" },
+    "warm-up": { type: "string", default: "150" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help || values.schemas === undefined || values.out === undefined) {
+  process.stdout.write(`${help}\n`);
+  process.exit(values.help ? 0 : 2);
+}
+
+const tokens = byteLevelTokens(Number(values.tokens));
+const trie = buildTokenTrie({ bytes: tokens });
+const encoder = new TextEncoder();
+const pathOf = (text: string): TokenText =>
+  present(longestTokens(trie, encoder.encode(text)), "a token for a byte");
+
+interface Instance {
+  readonly valid: boolean;
+  /** The ways to write it: with the properties in the schema's order, and as they came. */
+  readonly paths: readonly TokenText[];
+  /** Whether each token of the first path was in its mask, and the text could end behind it. */
+  readonly accepted: boolean;
+  /** For each of its tokens, accepting it and the mask behind it. */
+  readonly betweenMasksMs: readonly number[];
+}
+
+interface Line {
+  readonly name: string;
+  readonly schema: string;
+  /** Null where Hone refuses the schema, or its first mask. */
+  readonly firstMaskMs: number | null;
+  readonly instances: readonly Instance[];
+}
+
+function measured(line: string): Line {
+  const subject = parseExactJson(line);
+  if (!isExactObject(subject)) throw new Error("a line of the suite is no object");
+  const { name, schema, tests } = subject;
+  const started = processorMs();
+  const constraint = served(() => {
+    const compiled = new CompiledConstraint(readLanguage(jsonSchema(schema), defaultGrammarLimits), trie);
+    compiled.matcher().mask(new Uint32Array(compiled.maskWords));
+    return compiled;
+  });
+  const firstMaskMs = processorMs() - started;
+  return {
+    name: typeof name === "string" ? name : "",
+    schema: exactJsonText(schema),
+    firstMaskMs: constraint === null ? null : firstMaskMs,
+    // The form of the suite.
+    instances: (tests as readonly { readonly valid: boolean; readonly data: ExactJson }[]).map(
+      ({ valid, data }) => {
+        const ordered = constraint?.language.textOf?.(data);
+        const texts = [...new Set([...(ordered === undefined ? [] : [ordered]), exactJsonText(data)])];
+        const paths = texts.map(pathOf);
+        const times: number[] = [];
+        const accepted = constraint !== null && served(() => follows(constraint, paths[0], times)) === true;
+        return { valid, paths, accepted, betweenMasksMs: times };
+      },
+    ),
+  };
+}
+
+/** Whether masks allow all of a path and the end; adds the time for each of its tokens. */
+function follows(constraint: CompiledConstraint, path: TokenText, times: number[]): boolean {
+  const mask = new Uint32Array(constraint.maskWords);
+  const matcher = constraint.matcher();
+  matcher.mask(mask);
+  for (const token of path) {
+    if (((mask[token >>> 5] >>> (token & 31)) & 1) === 0) return false;
+    const before = processorMs();
+    if (!matcher.accept(token)) throw new Error(`token ${token} is allowed and not accepted`);
+    matcher.mask(mask);
+    times.push(processorMs() - before);
+  }
+  return matcher.mayEnd;
+}
+
+/** Null where a constraint is refused. */
+function served<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    return null;
+  }
+}
+
+mkdirSync(values.out, { recursive: true });
+writeFileSync(
+  join(values.out, "vocabulary.txt"),
+  tokens.map((token) => (token === null ? "" : Buffer.from(token).toString("base64"))).join("\n"),
+);
+const paths = join(values.out, "paths.jsonl");
+writeFileSync(paths, "");
+const lines = readFileSync(values.schemas, "utf8").trim().split("\n");
+for (const line of lines.slice(0, Number(values["warm-up"]))) measured(line);
+for (const line of lines) appendFileSync(paths, `${JSON.stringify(measured(line))}\n`);

@@ -1,0 +1,241 @@
+// What the engine's process takes of memory beside the bytes of its model's weights, and how soon it answers after its start:
+// a Llama of 135 M random weights in float32, in a process as a server has it. Linux says what is private to a process.
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
+import { plainSampling } from "../../src/base/domain/sampling.ts";
+import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
+import type { ProcessEngine } from "../../src/inference/engine/carrier/process-engine.ts";
+import type { createEmbeddedEngine } from "../../src/inference/engine/embedded-engine.ts";
+import { engineMemory } from "../../src/inference/engine/on-demand/memory-need.ts";
+import { engineSettingsWith, type EngineSettings } from "../../src/inference/engine/settings.ts";
+import { constraintSettingsWith } from "../../src/inference/engine/token-masks/settings.ts";
+import { createLoraAdapter } from "../../src/inference/model/lora.ts";
+import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
+import { addToChildEnvironment } from "../../src/apps/server/config.ts";
+import { computeEnvironment } from "../../src/inference/runtime/environment.ts";
+import { silentLogger } from "../../src/base/telemetry/testing/silent-logger.ts";
+import { endlessLlama135m, removeModel } from "./endless-model.ts";
+import { llama135m } from "./llama-135m.ts";
+import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
+import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+
+const help = `Usage: node dist/tools/bench/memory.js [flags]
+Starts the engine of a Llama of 135 M random weights in a process of its own, the second time over what the first start left
+in its cache, and prints its private memory, and what of that is not mapped from files, in megabytes and over the bytes of the
+weights: when it is ready, after a first chat, when it has had nothing to do for a while, after 16 chats at once, 8 with an
+adapter, and a prompt of 1,900 tokens without and with one; the time to ready, and to the first token of the first chat, of the
+first with an adapter, and of the long prompts; and what it was estimated to take over the most that it took.`;
+
+/** For what is prepared in moments without requests. */
+const idleMs = 8000;
+
+interface Stage {
+  readonly name: string;
+  readonly firstTokenMs: number | null;
+  /** In weights' bytes: what no other process has, and what of that no file has either. */
+  readonly privateRatio: number;
+  readonly anonymousRatio: number;
+  /** With what is mapped, where every page counts once. */
+  readonly bytes: number;
+}
+
+interface MemoryReport extends Report {
+  readonly firstReadyMs: number;
+  readonly readyMs: number;
+  readonly readyCpuMs: number;
+  readonly weightBytes: number;
+  /** What this build estimates over the most that was seen. */
+  readonly estimateRatio: number;
+  readonly stages: readonly Stage[];
+}
+
+// As the server does, before it starts a process.
+addToChildEnvironment(computeEnvironment);
+await runComparingBench<MemoryReport>({ script: import.meta.url, help, measure, textOf });
+
+async function measure({ against, threads, quantize }: BenchOptions): Promise<readonly MemoryReport[]> {
+  const modelFolder = endlessLlama135m();
+  try {
+    const reports: MemoryReport[] = [];
+    for (const [name, folder] of [
+      ["here", ownFolder],
+      ["there", against],
+    ] as const) {
+      if (folder !== null)
+        reports.push(
+          await measureBuild(name, { folder, modelFolder, threads, quantization: quantize ?? "off" }),
+        );
+    }
+    return reports;
+  } finally {
+    removeModel(modelFolder);
+  }
+}
+
+async function measureBuild(
+  name: string,
+  { folder, ...model }: Omit<EngineOptions, "cacheFolder"> & { readonly folder: string },
+): Promise<MemoryReport> {
+  const module = join(folder, "dist", "src", "inference", "engine", "embedded-engine.js");
+  // Another build's has the same name.
+  const build = (await import(pathToFileURL(module).href)) as {
+    readonly createEmbeddedEngine: typeof createEmbeddedEngine;
+  };
+  const [cacheFolder, adapterFolder] = ["cache", "adapter"].map((one) =>
+    mkdtempSync(join(tmpdir(), `hone-${one}-`)),
+  );
+  const create = (): ProcessEngine => build.createEmbeddedEngine(loadOf({ ...model, cacheFolder }));
+  writeLoraAdapter(adapterFolder, createLoraAdapter(llama135m(), { rank: 8, seed: 1 }), {
+    config: llama135m(),
+    baseModelName: "endless",
+  });
+  try {
+    const first = create();
+    const firstReadyMs = await timed(() => first.start());
+    await first.stop();
+    const weightBytes = weightBytesOf({ ...model, cacheFolder });
+    const engine = create();
+    const readyMs = await timed(() => engine.start());
+    const readyCpuMs = cpuMsOf(engine.processId);
+    const stages: Stage[] = [];
+    const stage = (stageName: string, firstTokenMs: number | null): void => {
+      stages.push({ name: stageName, firstTokenMs, ...memoryOf(engine.processId, weightBytes) });
+    };
+    stage("ready", null);
+    stage("first chat", await chats(engine, { count: 1, promptLength: 96, adapter: null }));
+    await sleep(idleMs);
+    stage("idle", null);
+    stage("16 chats", await chats(engine, { count: 16, promptLength: 96, adapter: null }));
+    const adapter = { id: "bench:1", folder: adapterFolder };
+    stage("8 with an adapter", await chats(engine, { count: 8, promptLength: 96, adapter }));
+    stage("a long prompt", await chats(engine, { count: 1, promptLength: 1900, adapter: null }));
+    stage("one with an adapter", await chats(engine, { count: 1, promptLength: 1900, adapter }));
+    await engine.stop();
+    const { modelFolder, quantization, threads } = model;
+    const { bytes: estimate } = engineMemory(
+      { folder: modelFolder, quantization, kernels: await integerKernels(null) },
+      settingsFor(threads),
+    );
+    const estimateRatio = estimate / Math.max(...stages.map(({ bytes }) => bytes));
+    return { name, firstReadyMs, readyMs, readyCpuMs, weightBytes, estimateRatio, stages };
+  } finally {
+    for (const made of [cacheFolder, adapterFolder]) rmSync(made, { recursive: true });
+  }
+}
+
+interface EngineOptions {
+  readonly modelFolder: string;
+  readonly cacheFolder: string;
+  readonly threads: number;
+  readonly quantization: "off" | "8" | "4";
+}
+
+/** As they are computed with: the model's own, or what the first start made of them. */
+function weightBytesOf({ modelFolder, cacheFolder, quantization }: EngineOptions): number {
+  if (quantization === "off") return statSync(join(modelFolder, "model.safetensors")).size;
+  const made = readdirSync(cacheFolder).filter((name) => !name.endsWith(".arranged"));
+  return Math.max(...made.map((name) => statSync(join(cacheFolder, name)).size));
+}
+
+function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createEmbeddedEngine>[0] {
+  const vocabulary = packVocabulary(Array.from({ length: llama135m().vocabularySize }, () => null));
+  return {
+    ...model,
+    vocabulary: async () => vocabulary,
+    settings: settingsFor(threads),
+    constraints: constraintSettingsWith(),
+    clock: systemClock,
+    logger: silentLogger,
+    log: { level: "silent", format: "json" },
+  };
+}
+
+/** Keys and values have room for the long prompt, and hardly for more. */
+function settingsFor(threads: number): EngineSettings {
+  return engineSettingsWith({ threads, kvCacheBytesMax: 2 ** 27 });
+}
+
+async function timed(run: () => Promise<void>): Promise<number> {
+  const startMs = systemClock.monotonicMs();
+  await run();
+  return systemClock.monotonicMs() - startMs;
+}
+
+interface Chats {
+  readonly count: number;
+  readonly promptLength: number;
+  readonly adapter: AdapterReference | null;
+}
+
+/** Milliseconds to the first token of all. */
+async function chats(engine: ProcessEngine, { count, promptLength, adapter }: Chats): Promise<number> {
+  const startMs = systemClock.monotonicMs();
+  const firstTokens = Array.from({ length: count }, async (_, index) => {
+    let firstMs = Infinity;
+    // Of other tokens than those of other stages, which the engine keeps.
+    const { events } = engine.submit(requestOf(101 * count + index, promptLength, adapter));
+    for await (const batch of events)
+      if (batch.some(({ kind }) => kind === "tokens"))
+        firstMs = Math.min(firstMs, systemClock.monotonicMs() - startMs);
+    return firstMs;
+  });
+  return Math.min(...(await Promise.all(firstTokens)));
+}
+
+function requestOf(index: number, promptLength: number, adapter: AdapterReference | null): GenerationRequest {
+  const { vocabularySize } = llama135m();
+  return {
+    id: `chat ${index}`,
+    prompt: {
+      tokenIds: Array.from({ length: promptLength }, (_, place) => (31 * index + 7 * place) % vocabularySize),
+      adapter,
+    },
+    sampling: { ...plainSampling, temperature: 0.8, seed: index },
+    constraint: null,
+    stopping: { maxTokens: 32, minTokens: 0, stopTokenIds: [] },
+    outputs: { topLogprobCount: null, promptLogprobCount: null },
+    choices: { kind: "sample", count: 1 },
+    priority: 0,
+    cacheOwner: "",
+    cacheSalt: null,
+  };
+}
+
+function memoryOf(
+  processId: number | null,
+  weightBytes: number,
+): Pick<Stage, "privateRatio" | "anonymousRatio" | "bytes"> {
+  const text = readFileSync(`/proc/${processId}/smaps_rollup`, "utf8");
+  const bytesOf = (name: string): number =>
+    1024 * Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1]);
+  return {
+    privateRatio: (bytesOf("Private_Clean") + bytesOf("Private_Dirty")) / weightBytes,
+    anonymousRatio: bytesOf("Anonymous") / weightBytes,
+    bytes: bytesOf("Pss"),
+  };
+}
+
+/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+function cpuMsOf(processId: number | null): number {
+  const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+function textOf(report: MemoryReport): string {
+  const { name, firstReadyMs, readyMs, readyCpuMs, weightBytes, estimateRatio, stages } = report;
+  const megabytes = (ratio: number): string => `${((ratio * weightBytes) / 1e6).toFixed(0)} MB`;
+  return [
+    `${name}: ready after ${readyMs.toFixed(0)} ms (${readyCpuMs} of processor), the first time ${firstReadyMs.toFixed(0)}`,
+    ...stages.map(
+      (stage) =>
+        `  ${stage.name}: private ${megabytes(stage.privateRatio)}, ${stage.privateRatio.toFixed(2)} of the weights, not in files ${stage.anonymousRatio.toFixed(2)}` +
+        (stage.firstTokenMs === null ? "" : `, first token after ${stage.firstTokenMs.toFixed(0)} ms`),
+    ),
+    `  estimated over the most that was taken, what is mapped included: ${estimateRatio.toFixed(2)}`,
+  ].join("\n");
+}

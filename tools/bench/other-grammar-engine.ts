@@ -1,0 +1,72 @@
+// The times of another engine of constraints, web-xgrammar, beside Hone's own in bench/grammar.ts. It runs in a thread
+// that is ended where a schema takes too long, and begun anew where one ends it: its compiler can do both.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
+import type { Json } from "../../src/base/domain/text/json.ts";
+import type { TokenVocabulary } from "../../src/base/domain/vocabulary.ts";
+import type { Times, TokenText } from "./grammar-times.ts";
+
+/** What the thread is asked: a schema, and texts that it allows. */
+export interface WritingRequest {
+  readonly schema: Json;
+  readonly texts: readonly TokenText[];
+}
+
+/** What became of a schema: it was measured (whether every text was accepted), or why not. */
+export type Outcome =
+  | { readonly kind: "measured"; readonly times: Times; readonly acceptsAll: boolean }
+  | { readonly kind: "refused" | "too-slow" | "crashed" };
+
+export type ThreadAnswer = "ready" | Outcome;
+
+const startDeadlineMs = 60_000;
+
+export class OtherGrammarEngine {
+  readonly #vocabulary: TokenVocabulary;
+  readonly #deadlineMs: number;
+  #thread: Worker | null = null;
+
+  /** @param deadlineMs how long one schema may take */
+  constructor(tokens: readonly (Uint8Array | null)[], deadlineMs: number) {
+    this.#vocabulary = packVocabulary(tokens);
+    this.#deadlineMs = deadlineMs;
+  }
+
+  async write(request: WritingRequest): Promise<Outcome> {
+    const thread = this.#thread ?? (await this.#started());
+    this.#thread = thread;
+    thread.postMessage(request, []);
+    const answer = await answerOf(thread, this.#deadlineMs);
+    if (answer === "ready") throw new Error("the thread answers each request once");
+    if (answer.kind === "crashed" || answer.kind === "too-slow") await this.stop();
+    return answer;
+  }
+
+  async stop(): Promise<void> {
+    await this.#thread?.terminate();
+    this.#thread = null;
+  }
+
+  async #started(): Promise<Worker> {
+    const file = new URL("other-grammar-thread.js", import.meta.url);
+    const thread = new Worker(file, { workerData: this.#vocabulary, stdout: true, stderr: true });
+    // One that comes while nothing is asked shows in the next answer.
+    thread.on("error", () => {});
+    const answer = await answerOf(thread, startDeadlineMs);
+    if (answer !== "ready") throw new Error(`the other engine does not start: ${JSON.stringify(answer)}`);
+    return thread;
+  }
+}
+
+/** The thread's next answer, or what kept it from answering. */
+async function answerOf(thread: Worker, deadlineMs: number): Promise<ThreadAnswer> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    const [answer] = await once(thread, "message", { signal });
+    // The thread sends nothing else.
+    return answer as ThreadAnswer;
+  } catch {
+    return { kind: signal.aborted ? "too-slow" : "crashed" };
+  }
+}

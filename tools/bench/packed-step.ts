@@ -1,0 +1,142 @@
+// What packing gains: a gradient of answers to one prompt with the prompt computed once and for each answer, turn about in
+// one run, and what sequences of mixed lengths cost beside as many tokens of one length. The best of each counts.
+import { type Random, seededRandom } from "../../src/base/domain/random.ts";
+import type { TrainingSequence } from "../../src/train/training/trainer.ts";
+import { GradientTimer, turnAbout } from "./gradient-timer.ts";
+import { type BenchOptions, runBench } from "./run-bench.ts";
+import { type Subject, subjects } from "./subjects.ts";
+
+const help = `Usage: node dist/tools/bench/packed-step.js [flags]
+Times LoRA gradients (rank 8, all seven projections), microbatches of at most 2048 tokens, with what sequences begin with
+alike computed once and without:
+  group    16 answers of 64 tokens to one prompt of 512
+  prompts  8 groups of 8 answers of 4 to 12 tokens to prompts of 20 to 40
+  turns    4 trajectories of 3 histories, of which each goes on from most of the one before
+and sequences that share nothing, of 8 to 248 tokens, beside as many of 128.`;
+
+const loads = { group, prompts, turns } as const;
+
+interface Measurement {
+  readonly name: string;
+  readonly tokenCount: number;
+  readonly sharedMs: number;
+  readonly separateMs: number;
+  /** How many times as fast. */
+  readonly ratio: number;
+}
+
+await runBench<Measurement>({
+  script: import.meta.url,
+  help,
+  measure: async (options) => {
+    const measurements: Measurement[] = [];
+    for await (const subject of subjects(options)) {
+      for (const [name, load] of Object.entries(loads))
+        measurements.push(await compare(`${subject.name}, ${name}`, subject, options, load(subject)));
+      measurements.push(await compareLengths(subject, options));
+    }
+    return measurements;
+  },
+  textOf: ({ name, tokenCount, sharedMs, separateMs, ratio }) =>
+    `${name}: ${tokenCount} tokens, ${sharedMs.toFixed(0)} ms, ${separateMs.toFixed(0)} ms, ratio ${ratio.toFixed(2)}`,
+});
+
+/** The same sequences, with and without what they begin with computed once. */
+async function compare(
+  name: string,
+  subject: Subject,
+  options: BenchOptions,
+  batch: readonly TrainingSequence[],
+): Promise<Measurement> {
+  const shared = new GradientTimer(subject, options, { sharesPrefixes: true });
+  const separate = new GradientTimer(subject, options, { sharesPrefixes: false });
+  await turnAbout(options, [
+    [shared, batch],
+    [separate, batch],
+  ]);
+  return measurementOf(name, batch, shared, separate);
+}
+
+/** Sequences of mixed lengths beside as many of their mean length; the ratio is how much faster the mixed ones are. */
+async function compareLengths(subject: Subject, options: BenchOptions): Promise<Measurement> {
+  const random = seededRandom("mixed lengths");
+  const mixed = Array.from({ length: 31 }, (_, index) =>
+    sequence({ promptIds: [], answerIds: ids(random, subject, 8 * (index + 1)) }),
+  );
+  const even = mixed.map(() => sequence({ promptIds: [], answerIds: ids(random, subject, 128) }));
+  const ofMixed = new GradientTimer(subject, options, { sharesPrefixes: true });
+  const ofEven = new GradientTimer(subject, options, { sharesPrefixes: true });
+  await turnAbout(options, [
+    [ofMixed, mixed],
+    [ofEven, even],
+  ]);
+  return measurementOf(`${subject.name}, mixed lengths beside one`, mixed, ofMixed, ofEven);
+}
+
+function measurementOf(
+  name: string,
+  batch: readonly TrainingSequence[],
+  one: GradientTimer,
+  other: GradientTimer,
+): Measurement {
+  const tokenCount = batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+  return {
+    name,
+    tokenCount,
+    sharedMs: one.bestMs,
+    separateMs: other.bestMs,
+    ratio: other.bestMs / one.bestMs,
+  };
+}
+
+function group(subject: Subject): readonly TrainingSequence[] {
+  const random = seededRandom("group");
+  const promptIds = ids(random, subject, 512);
+  return Array.from({ length: 16 }, () => sequence({ promptIds, answerIds: ids(random, subject, 64) }));
+}
+
+function prompts(subject: Subject): readonly TrainingSequence[] {
+  const random = seededRandom("prompts");
+  return Array.from({ length: 8 }, () => {
+    const promptIds = ids(random, subject, 20 + random.index(21));
+    return Array.from({ length: 8 }, () =>
+      sequence({ promptIds, answerIds: ids(random, subject, 4 + random.index(9)) }),
+    );
+  }).flat();
+}
+
+function turns(subject: Subject): readonly TrainingSequence[] {
+  const random = seededRandom("turns");
+  const promptIds = ids(random, subject, 100);
+  return Array.from({ length: 4 }, () => {
+    const histories: TrainingSequence[] = [];
+    let before = promptIds;
+    for (let turn = 0; turn < 3; turn++) {
+      const thought = ids(random, subject, 40);
+      histories.push(sequence({ promptIds: before, answerIds: thought }));
+      // The thought is dropped, and what was said goes on.
+      before = [...before, ...ids(random, subject, 120)];
+    }
+    return histories;
+  }).flat();
+}
+
+function ids(random: Random, { config }: Subject, count: number): readonly number[] {
+  return Array.from({ length: count }, () => random.index(config.vocabularySize));
+}
+
+/** A sequence whose answer trains. */
+function sequence({
+  promptIds,
+  answerIds,
+}: Record<"promptIds" | "answerIds", readonly number[]>): TrainingSequence {
+  const tokenIds = Int32Array.of(...promptIds, ...answerIds);
+  return {
+    tokenIds,
+    mask: Uint8Array.from(tokenIds, (_, index) => (index >= Math.max(promptIds.length, 1) ? 1 : 0)),
+    oldLogprobs: new Float32Array(tokenIds.length).fill(NaN),
+    advantage: promptIds.length % 2 === 0 ? 1 : -1,
+    weight: 1,
+    group: 0,
+  };
+}

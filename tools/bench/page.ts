@@ -1,0 +1,139 @@
+// How quick the page is over many stored trajectories: a server, its page in a real Chromium, and what somebody does there,
+// timed in the browser from the key or click to the frame that shows what it leads to.
+import { parseArgs } from "node:util";
+import { chromium, type Page } from "playwright-core";
+import { Hone } from "../../src/apps/client/hone.ts";
+import {
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "../../test/running-server.ts";
+import { fillModel } from "./filled-model.ts";
+import { median } from "./median.ts";
+
+const help = `Usage: node dist/tools/bench/page.js [--count <number>] [--rounds <number>] [--json]
+Logs so many trajectories (100000) to a server on the loopback address and uses its page in Chromium: opens it, opens the
+list, goes to the next page, filters by a split and by rewards that one in a thousand has, moves by keys, opens one
+trajectory and reads its tokens. Prints the median and the slowest of so many rounds (10), in milliseconds.
+CHROMIUM says where the browser is (/usr/bin/chromium).`;
+
+/** What is done, in the order it is done: a script that begins it, and one that says whether it is shown. */
+interface Step {
+  readonly name: string;
+  readonly begin: string;
+  readonly isShown: string;
+}
+
+const { values } = parseArgs({
+  options: {
+    count: { type: "string", default: "100000" },
+    rounds: { type: "string", default: "10" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(`${help}\n`);
+else await measure(Number(values.count), Number(values.rounds));
+
+async function measure(count: number, rounds: number): Promise<void> {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: ["--auth", "on"] });
+  try {
+    const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const { id } = await hone.model("tools/bench/page", { base: "hone-tiny" });
+    await fillModel(server, id, count);
+    const figures = await figuresOf(server, stepsOver(id, count), rounds);
+    if (values.json) return void process.stdout.write(`${JSON.stringify({ count, figures }, null, 2)}\n`);
+    process.stdout.write(`${count} trajectories\n`);
+    for (const { name, medianMs, slowestMs } of figures)
+      process.stdout.write(`${name.padEnd(28)} ${medianMs.toFixed(0)} ms, at most ${slowestMs.toFixed(0)}\n`);
+  } finally {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  }
+}
+
+function stepsOver(modelId: string, count: number): readonly Step[] {
+  const list = `#/trajectories/${modelId}`;
+  const firstRow = `document.querySelector("[data-row]")?.textContent`;
+  const heading = `document.querySelector("h1")?.textContent`;
+  const key = (pressed: string): string =>
+    `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "${pressed}", bubbles: true }))`;
+  return [
+    { name: "open the list", begin: `location.hash = "${list}"`, isShown: `${firstRow} === "${count}"` },
+    {
+      name: "the next page",
+      begin: `document.querySelector('[rel="next"]').click()`,
+      isShown: `${firstRow} === "${count - 50}"`,
+    },
+    {
+      name: "the next row, by a key",
+      begin: key("j"),
+      isShown: `document.activeElement.matches("[data-row]")`,
+    },
+    {
+      name: "filter by a split",
+      begin: `{ const split = document.querySelector("[name=split]"); split.value = "val"; split.form.requestSubmit(); }`,
+      isShown: `location.hash.includes("split=val") && ${firstRow} === "${count}"`,
+    },
+    {
+      name: "filter by rare rewards",
+      begin: `location.hash = "${list}?reward_min=0.999"`,
+      isShown: `[...document.querySelectorAll("tbody td:nth-child(2)")].every((cell) => Number(cell.textContent) >= 0.999)
+        && document.querySelectorAll("[data-row]").length > 0`,
+    },
+    {
+      name: "open one",
+      begin: `document.querySelector("[data-row]").click()`,
+      isShown: `${heading}.startsWith("Trajectory ") && document.querySelector("[role=listbox]") !== null`,
+    },
+    {
+      name: "read a token",
+      begin: `document.querySelector("[role=listbox]").focus()`,
+      isShown: `document.querySelector(".token-detail strong") !== null`,
+    },
+  ];
+}
+
+async function figuresOf(server: RunningServer, steps: readonly Step[], rounds: number) {
+  const times = new Map<string, number[]>();
+  const add = (name: string, ms: number): void => void times.set(name, [...(times.get(name) ?? []), ms]);
+  const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  for (let round = 0; round < rounds; round++) {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(server.url);
+    await page.getByLabel("Key of this server").fill(server.apiKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("navigation", { name: "Views" }).waitFor();
+    add("first view", await firstViewMs(page));
+    for (const { name, begin, isShown } of steps) add(name, await timed(page, begin, isShown));
+    await context.close();
+  }
+  await browser.close();
+  return [...times].map(([name, all]) => ({ name, medianMs: median(all), slowestMs: Math.max(...all) }));
+}
+
+/** From the request for the page to what it first paints; a key that is kept signs in meanwhile. */
+async function firstViewMs(page: Page): Promise<number> {
+  await page.reload();
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return await page.evaluate<number>(`performance.getEntriesByName("first-contentful-paint")[0].startTime`);
+}
+
+/** Milliseconds from what begins a step to the first frame at which it is shown. @throws Error where that takes 10 s */
+async function timed(page: Page, begin: string, isShown: string): Promise<number> {
+  return await page.evaluate<number>(`new Promise((resolve, reject) => {
+    const start = performance.now();
+    ${begin};
+    const look = () => {
+      const ms = performance.now() - start;
+      if (${isShown}) requestAnimationFrame(() => resolve(performance.now() - start));
+      else if (ms > 10000) reject(new Error("it is not shown: " + location.hash));
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  })`);
+}

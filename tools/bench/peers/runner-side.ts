@@ -1,0 +1,63 @@
+// Our side of benchmarks beside other programs: the model runner in a process of its own, as the server has it. Reads one
+// JSON line that says which model to load, then answers each line with the time of a decode step, or of a prompt.
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Quantization } from "../../../src/base/domain/model.ts";
+import { createGraphRunner } from "../../../src/inference/engine/graph-runner.ts";
+import { ensureGgufFolder } from "../../../src/lib/model-files/gguf/gguf-model.ts";
+import { readModelConfig } from "../../../src/inference/model/config/read-config.ts";
+import { readQuantizedWeights } from "../../../src/inference/model/weights.ts";
+import { bestDecodeMs, bestPrefillMs } from "../runner-times.ts";
+import { integerKernels } from "../../../src/inference/runtime/integer-kernels.ts";
+
+export interface RunnerJob {
+  /** A GGUF file. */
+  readonly file: string;
+  /** Keeps what is made of its weights. */
+  readonly folder: string;
+  readonly threads: number;
+  readonly quantization: Quantization;
+}
+
+/** What either side is told to time. */
+export type Work =
+  | {
+      readonly kind: "decode";
+      /** Of the context of each row, from which on it decodes. */
+      readonly tokens: readonly number[];
+      readonly rows: number;
+      /** How many steps, of which the fastest counts. */
+      readonly turns: number;
+    }
+  | { readonly kind: "prefill"; readonly tokens: readonly number[]; readonly turns: number };
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+// Whoever starts this writes a job, then works.
+const job = JSON.parse((await lines.next()).value as string) as RunnerJob;
+const runner = await openRunner(job);
+answer({});
+for (let line = await lines.next(); !line.done; line = await lines.next()) {
+  const work = JSON.parse(line.value) as Work;
+  const isDecode = work.kind === "decode";
+  answer({
+    ms: await (isDecode ? bestDecodeMs(runner, work.rows) : bestPrefillMs(runner, work.tokens.length)),
+  });
+}
+await runner.close();
+
+async function openRunner({ file, folder, threads, quantization }: RunnerJob) {
+  const cacheFolder = join(folder, "cache");
+  const modelFolder = ensureGgufFolder(file, cacheFolder);
+  const config = readModelConfig(modelFolder);
+  const kernels = await integerKernels(cacheFolder);
+  const { sources, forms } = readQuantizedWeights(modelFolder, config, {
+    cacheFolder,
+    quantization,
+    kernels,
+  });
+  return createGraphRunner({ config, weights: sources, forms, threads, adapterCountMax: 1 });
+}
+
+function answer(numbers: Readonly<Record<string, number>>): void {
+  process.stdout.write(`${JSON.stringify(numbers)}\n`);
+}

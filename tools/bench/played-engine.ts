@@ -1,0 +1,35 @@
+// An engine that computes nothing, for what is measured around one: its answers are played.
+import type {
+  Engine,
+  EngineLimits,
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+} from "../../src/base/domain/generation.ts";
+
+/** @param play the events of a request's answer, which nothing stops */
+export function playedEngine(
+  limits: EngineLimits,
+  play: (request: GenerationRequest) => AsyncIterable<readonly GenerationEvent[]>,
+): Engine {
+  return {
+    capabilities: { features: new Set(), isExact: true },
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    roomFor: () => limits.contextLength,
+    prepareAdapter: () => Promise.resolve(),
+    dropAdapter: () => undefined,
+    status: () => ({
+      state: { kind: "ready", limits },
+      runningCount: 0,
+      waitingCount: 0,
+      waitingCountMax: 1,
+      gauges: () => [],
+    }),
+    submit: (request): Generation => ({
+      events: play(request),
+      stopChoice: () => undefined,
+      abort: () => undefined,
+    }),
+  };
+}

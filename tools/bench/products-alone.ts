@@ -1,0 +1,54 @@
+// The products of a step with all weights, and nothing else of it: what a step would take if all between them cost nothing.
+import { projectionNames } from "../../src/base/domain/model.ts";
+import { GraphBuilder } from "../../src/lib/graph/builder.ts";
+import type { Graph, Value } from "../../src/lib/graph/graph.ts";
+import { float32Tensor } from "../../src/lib/graph/tensor.ts";
+import { declareWeights } from "../../src/inference/model/decoder.ts";
+import { storedLinear } from "../../src/inference/model/linear.ts";
+import { loraProjections, outputProjection } from "../../src/inference/model/parameters.ts";
+import { createSession } from "../../src/inference/runtime/session.ts";
+import type { Subject } from "./subjects.ts";
+
+export interface ProductsAlone {
+  /** Once, for so many rows. */
+  readonly run: (rows: number) => Promise<void>;
+  readonly release: () => Promise<void>;
+}
+
+/** With weights that are arranged for the runtime, as those of a runner. */
+export async function productsAlone(
+  { config, weights, forms }: Pick<Subject, "config" | "weights" | "forms">,
+  threads: number,
+): Promise<ProductsAlone> {
+  const graph = graphOf({ config, ...(forms && { forms }) });
+  const session = await createSession(graph, { weights, threads, plansMemory: false, keepsMemory: false });
+  return {
+    run: async (rows) => {
+      const feeds = graph.inputs.map(({ name, value: { shape } }) => {
+        const width = Number(shape[2]);
+        return [name, float32Tensor([rows, 1, width], new Float32Array(rows * width).fill(0.1))] as const;
+      });
+      await session.run(Object.fromEntries(feeds));
+    },
+    release: () => session.release(),
+  };
+}
+
+function graphOf({ config, forms }: Pick<Subject, "config" | "forms">): Graph {
+  const builder = new GraphBuilder();
+  const linear = storedLinear(
+    builder,
+    declareWeights(builder, config, "parameters", forms && { forms }),
+    null,
+  );
+  const operands = new Map<number, Value>();
+  const operand = (width: number): Value => {
+    const known = operands.get(width) ?? builder.input(`x${width}`, "float32", ["B", 1, width]);
+    operands.set(width, known);
+    return known;
+  };
+  const projections = [...loraProjections(config, projectionNames), outputProjection(config)];
+  // A number of each, so that none is left out and nothing large is handed over.
+  const results = projections.map((each) => builder.slice(linear(each, operand(each.inputSize)), 2, 0, 1));
+  return builder.build({ result: builder.concat(results, 2) });
+}

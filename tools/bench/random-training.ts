@@ -1,0 +1,60 @@
+// What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
+import { join } from "node:path";
+import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../../src/base/domain/model.ts";
+import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
+import { seededRandom } from "../../src/base/domain/random.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../../src/inference/model/weights.ts";
+import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
+import type { TrainingSequence } from "../../src/train/training/trainer.ts";
+import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+
+export interface RandomRows {
+  readonly rows: number;
+  /** Of each row, in tokens. */
+  readonly length: number;
+}
+
+export function randomRows(
+  { rows, length }: RandomRows,
+  vocabularySize: number,
+): readonly TrainingSequence[] {
+  const random = seededRandom("rows of a benchmark");
+  return Array.from({ length: rows }, (_, row) => ({
+    tokenIds: Int32Array.from({ length }, () => random.index(vocabularySize)),
+    mask: Uint8Array.from({ length }, (_each, index) => (index === 0 ? 0 : 1)),
+    oldLogprobs: new Float32Array(length).fill(NaN),
+    advantage: row % 2 === 0 ? 1 : -1,
+    weight: 1,
+    group: 0,
+  }));
+}
+
+/** Trainers that compute all of these rows at once, each whole. */
+export async function benchTrainers(
+  folder: string,
+  { rows, length }: RandomRows,
+  {
+    rank,
+    threads,
+    basePrecision = "float32",
+  }: { readonly rank: number; readonly threads: number; readonly basePrecision?: BasePrecision },
+): Promise<EmbeddedTrainers> {
+  const kernels = await integerKernels(null);
+  const config = readModelConfig(folder);
+  return new EmbeddedTrainers({
+    config,
+    weights: readModelWeights(folder, config, { cacheFolder: null }),
+    ...(basePrecision === "int8" && {
+      int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: join(folder, ".cache"), kernels }),
+    }),
+    lora: { rank, alpha: 16, targets: projectionNames },
+    baseModelName: "bench",
+    artifacts: dataFolderAt(".").artifacts,
+    sequenceLengthMax: length,
+    microbatchTokens: rows * length,
+    sharesPrefixes: false,
+    threads,
+  });
+}

@@ -1,0 +1,184 @@
+// What every benchmark shares: its flags, its output as text or JSON, and the comparison with another build.
+// A comparison runs both builds turn about in one go and takes the best of each, so that a busy machine disturbs the
+// ratios little.
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+/** The folder of this build's checkout. */
+export const ownFolder = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+
+export interface BenchOptions {
+  readonly json: boolean;
+  readonly rounds: number;
+  readonly threads: number;
+  /** Null measures both models. */
+  readonly only: "tiny" | "135m" | null;
+  /** The folder of another built checkout to compare with. */
+  readonly against: string | null;
+  /** A Python interpreter, where the benchmark has a side in PyTorch. */
+  readonly pytorch: string | null;
+  /** The bits of the 135 M model's weights; null computes in float32. */
+  readonly quantize: "8" | "4" | null;
+  /** A model's folder or file, in place of the built-in one. */
+  readonly model: string | null;
+}
+
+const flagHelp = `
+  --rounds <count>    how often everything is measured, the best of which counts (default 5)
+  --threads <count>   how many threads compute (default: one for every core)
+  --only <tiny|135m>  one model only
+  --against <folder>  measure the build in another checkout too, turn about, and print the ratio
+  --quantize <8|4>    engine, loop, memory: the 135 M model's weights in so many bits; start: those of --model
+  --model <path>      start: a model's folder or GGUF file, served beside the built-in one; loop: a GGUF file of about
+                      135 M weights in place of the random ones
+  --against-pytorch <python>  train-step only: compare with PyTorch
+  --json              print JSON
+  --help              print this`;
+
+export interface Report {
+  readonly name: string;
+}
+
+export interface Bench<R extends Report> {
+  /** `import.meta.url` of the benchmark. */
+  readonly script: string;
+  readonly help: string;
+  measure(options: BenchOptions): Promise<readonly R[]>;
+  textOf(report: R): string;
+}
+
+/** Reads the flags and does what they say. */
+export async function runBench<R extends Report>(bench: Bench<R>): Promise<void> {
+  const options = readOptions();
+  if (options === null) {
+    process.stdout.write(`${bench.help}\n${flagHelp}\n`);
+    return;
+  }
+  if (options.against !== null) {
+    print(options, compareBuilds(basename(fileURLToPath(bench.script)), options.against, options), ratioText);
+  } else print(options, await bench.measure(options), (report) => bench.textOf(report));
+}
+
+/** As {@link runBench} for a benchmark that measures two builds by itself. */
+export async function runComparingBench<R extends Report>(bench: Bench<R>): Promise<void> {
+  const options = readOptions();
+  if (options === null) process.stdout.write(`${bench.help}\n${flagHelp}\n`);
+  else print(options, await bench.measure(options), (report) => bench.textOf(report));
+}
+
+/** Measures the subjects that are wanted, one after the other. */
+export async function measureEach<S extends { readonly size: "tiny" | "135m" }, R>(
+  subjects: readonly S[],
+  { only }: Pick<BenchOptions, "only">,
+  measure: (subject: S) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  const reports: R[] = [];
+  for (const subject of subjects)
+    if (only === null || only === subject.size) reports.push(...(await measure(subject)));
+  return reports;
+}
+
+/** Null asks for help. */
+function readOptions(): BenchOptions | null {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: "string", default: "5" },
+      threads: { type: "string", default: String(availableParallelism()) },
+      only: { type: "string" },
+      against: { type: "string" },
+      "against-pytorch": { type: "string" },
+      quantize: { type: "string" },
+      model: { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return null;
+  const { only = null, against = null, "against-pytorch": pytorch = null, json } = values;
+  const { quantize = null, model = null } = values;
+  if (quantize !== null && quantize !== "8" && quantize !== "4")
+    refuse(`--quantize is ${quantize}; it can be 8 or 4.`);
+  const [rounds, threads] = [Number(values.rounds), Number(values.threads)];
+  if (only !== null && only !== "tiny" && only !== "135m")
+    refuse(`--only is ${only}; it can be tiny or 135m.`);
+  for (const count of [rounds, threads]) {
+    if (!Number.isInteger(count) || count < 1)
+      refuse("--rounds and --threads are whole numbers of at least 1.");
+  }
+  if (against !== null && !existsSync(join(against, "dist", "src", "apps", "cli", "main.js")))
+    refuse(`--against is ${against}; there is no built checkout. Run npm run build there.`);
+  return { json, rounds, threads, only, against, pytorch, quantize, model };
+}
+
+function refuse(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}
+
+function print<R>({ json }: BenchOptions, reports: readonly R[], textOf: (report: R) => string): void {
+  process.stdout.write(
+    json ? `${JSON.stringify(reports, null, 2)}\n` : `${reports.map(textOf).join("\n")}\n`,
+  );
+}
+
+/** One rate of both builds, in tokens per second. */
+interface Ratio extends Report {
+  readonly here: number;
+  readonly there: number;
+  readonly ratio: number;
+}
+
+/** Runs the same benchmark of two builds turn about, each in processes of its own. */
+function compareBuilds(script: string, otherFolder: string, options: BenchOptions): readonly Ratio[] {
+  const best = { here: new Map<string, number>(), there: new Map<string, number>() };
+  const flags = [
+    "--json",
+    ...(["only", "quantize", "model"] as const).flatMap((name) => {
+      const value = options[name];
+      return value === null ? [] : [`--${name}`, value];
+    }),
+  ];
+  for (let round = 0; round < options.rounds; round++) {
+    for (const [side, folder] of [
+      ["here", ownFolder],
+      ["there", otherFolder],
+    ] as const) {
+      const output = execFileSync(
+        process.execPath,
+        [join(folder, "dist", "tools", "bench", script), ...flags, "--threads", `${options.threads}`],
+        { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
+      );
+      // What the other script prints with --json: a list of named reports.
+      for (const [name, rate] of ratesOf(JSON.parse(output) as readonly Report[])) {
+        best[side].set(name, Math.max(rate, best[side].get(name) ?? 0));
+      }
+    }
+  }
+  return [...best.here].flatMap(([name, here]) => {
+    const there = best.there.get(name);
+    return there === undefined ? [] : [{ name, here, there, ratio: here / there }];
+  });
+}
+
+/** Every rate of every report: numbers under a key that ends in tokensPerSecond, by name and key. */
+function ratesOf(reports: readonly Report[]): readonly (readonly [string, number])[] {
+  return reports.flatMap((report) =>
+    Object.entries(report)
+      .filter(([key]) => key.toLowerCase().endsWith("tokenspersecond"))
+      .flatMap(([key, value]) => numbersIn(`${report.name} ${key}`, value)),
+  );
+}
+
+function numbersIn(name: string, value: unknown): readonly (readonly [string, number])[] {
+  if (typeof value === "number") return [[name, value]];
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([key, inner]) => numbersIn(`${name} ${key}`, inner));
+}
+
+function ratioText({ name, here, there, ratio }: Ratio): string {
+  return `${name}: ${here.toFixed(0)} here, ${there.toFixed(0)} there, ratio ${ratio.toFixed(3)}`;
+}

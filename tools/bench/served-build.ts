@@ -1,0 +1,89 @@
+// A built checkout's server as a process of its own, for benchmarks over HTTP: on a free port of the loopback address,
+// with a data folder that goes with it.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { childrenOf } from "../../test/running-server.ts";
+import { present } from "../../src/base/domain/assert.ts";
+
+export interface ServedBuild {
+  readonly url: string;
+  readonly apiKey: string;
+  /** Of the server's own process, whose children are its engine's and others. */
+  readonly processId: number;
+  /** Seconds of processor time that the server's process has used, without its children; null where nobody says. */
+  cpuSeconds(): number | null;
+  /** The same of its children, the engines' processes among them. */
+  childrenCpuSeconds(): number | null;
+  stop(): Promise<void>;
+}
+
+/** One that was started here. */
+export interface LocalBuild extends ServedBuild {
+  readonly dataFolder: string;
+}
+
+const launch =
+  'const { main } = await import("./dist/src/apps/cli/main.js"); await main(process.argv.slice(1));';
+
+/** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
+export async function serveBuild(
+  folder: string,
+  {
+    modelFolder,
+    threads,
+    flags: ownFlags = [],
+  }: {
+    readonly modelFolder: string;
+    readonly threads: number;
+    /** Of `serve`, beside the usual ones. */
+    readonly flags?: readonly string[];
+  },
+): Promise<LocalBuild> {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  const flags = ["--port", "0", "--data", dataFolder, "--log-level", "warn"];
+  flags.push("--model", `endless=${modelFolder}`, "--engine-threads", `${threads}`, ...ownFlags);
+  const child = spawn(process.execPath, ["--input-type=module", "-e", launch, "serve", ...flags], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = "";
+    const read = (data: Buffer): void => {
+      output += data.toString();
+      const match = /listening on (http:\S+)/.exec(output);
+      if (match !== null) resolve(match[1]);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("close", () => reject(new Error(`The server of ${folder} does not start:\n${output}`)));
+  });
+  return {
+    url,
+    apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
+    processId: present(child.pid, "the id of a process that answers"),
+    dataFolder,
+    cpuSeconds: () => cpuSecondsOf(child.pid),
+    childrenCpuSeconds: () =>
+      childrenOf(child.pid ?? 0)
+        .map(({ id }) => cpuSecondsOf(id))
+        .reduce((sum, seconds) => (sum === null || seconds === null ? null : sum + seconds), 0),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+export function cpuSecondsOf(processId: number | undefined): number | null {
+  try {
+    const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return null;
+  }
+}

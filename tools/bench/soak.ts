@@ -1,0 +1,157 @@
+// Keeps a server of its own under random load for as long as it is told, and says what became of its memory and of its slots:
+// `node dist/tools/bench/soak.js --minutes 60`. Ends with status 1 where something failed, is still held at the end, or grew.
+import { parseArgs } from "node:util";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { freshSeed } from "../../src/base/domain/random.ts";
+import { busyGauges } from "../../test/idle-gauges.ts";
+import {
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "../../test/running-server.ts";
+import { unexpectedLines } from "../../test/unexpected-lines.ts";
+import { MemoryRecord, type Growth } from "./soak/memory-record.ts";
+import { SoakClients, type SoakCounts } from "./soak/soak-clients.ts";
+
+/** More is a leak until somebody says what it is. */
+const growthMax = 0.02;
+/** Of the time; what is loaded or made at its first use is there then. */
+const warmUpShare = 0.25;
+const sampleMs = 2000;
+const progressMs = 60_000;
+/** Failures, and lines of the log, that are shown as text. */
+const shownMax = 10;
+
+const help = `Usage: node dist/tools/bench/soak.js [flags]
+Keeps a server busy over HTTP: 12 clients with random requests (chats, completions, responses; short and long prompts, every option
+of sampling, log-probabilities, beams, constraints, streams), a quarter of which leave before they are answered, while adapters of
+three models are published and removed. Prints progress each minute, and at the end what failed, which gauges of work under way
+are not 0, and the resident memory of the server's process and of its engine's: its growth from the first fifth to the last of the
+time after the warm-up (a quarter), and a picture. Ctrl-C ends it early, with its report.
+
+  --minutes <count>    how long (default 60)
+  --model <path>       a model's folder or GGUF file (default: the built-in model)
+  --quantize <8|4>     the model's weights in so many bits
+  --seed <seed>        which requests (default: a new one)
+  --flag <serve flag>  of the server, such as --flag=--engine-scheduling=fcfs; may stand several times
+  --json               print JSON
+  --help               print this`;
+
+interface SoakReport extends SoakCounts {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly growths: readonly Growth[];
+  /** A line each: gauges of work under way that are not 0 once nobody asks. */
+  readonly held: readonly string[];
+  /** Lines of the server's log that say more than that a request was refused. */
+  readonly logged: readonly string[];
+  /** How often the engine's process was another one. */
+  readonly engineRestarts: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "60" },
+    model: { type: "string", default: "models/hone-tiny" },
+    quantize: { type: "string", default: "off" },
+    seed: { type: "string" },
+    flag: { type: "string", multiple: true, default: [] },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(`${help}\n`);
+else {
+  const report = await soak(Number(values.seed ?? freshSeed()));
+  process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
+  process.exitCode = isClean(report) ? 0 : 1;
+}
+
+async function soak(seed: number): Promise<SoakReport> {
+  const dataFolder = newDataFolder();
+  const flags = ["--model", `tiny=${values.model}`, "--built-in-model=off", `--quantize=${values.quantize}`];
+  // So little memory for keys and values that what is kept of prompts soon has to make way.
+  flags.push("--engine-scheduling=priority", `--engine-kv-cache-bytes-max=${2 ** 28}`, ...values.flag);
+  const server = await startServer({ dataFolder, flags });
+  try {
+    const clients = new SoakClients(server, seed);
+    const early = (): void => clients.end();
+    process.once("SIGINT", early);
+    const busy = clients.run();
+    const watched = await watch(server, clients, busy);
+    process.removeListener("SIGINT", early);
+    const held = await busyGauges(server);
+    return { seed, ...watched, ...clients.counts, held, logged: unexpectedLines(server.output()) };
+  } finally {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  }
+}
+
+/** Takes samples until the time is over, or the clients end before. */
+async function watch(
+  server: RunningServer,
+  clients: SoakClients,
+  busy: Promise<void>,
+): Promise<Pick<SoakReport, "minutes" | "growths" | "engineRestarts">> {
+  const record = new MemoryRecord(server.process.pid ?? 0);
+  const startMs = systemClock.monotonicMs();
+  const wantedMs = 60_000 * Number(values.minutes);
+  const engines = new Set(record.engineIds());
+  const known = engines.size;
+  let toldMs = 0;
+  const over = new AbortController();
+  const ended = busy.finally(() => over.abort());
+  // Whoever waits for them below sees why they failed.
+  ended.catch(() => undefined);
+  let elapsedMs = 0;
+  while (!over.signal.aborted && elapsedMs < wantedMs) {
+    await Promise.race([systemClock.sleep(sampleMs), ended.catch(() => undefined)]);
+    elapsedMs = systemClock.monotonicMs() - startMs;
+    const { mebibytes } = record.take(elapsedMs / 1000);
+    for (const id of record.engineIds()) engines.add(id);
+    if (elapsedMs - toldMs < progressMs) continue;
+    toldMs = elapsedMs;
+    const minutes = Math.round(elapsedMs / 60_000);
+    const memory = `server ${mebibytes.server.toFixed(0)} MiB, engine ${mebibytes.engine.toFixed(0)} MiB`;
+    process.stderr.write(
+      `${minutes} of ${values.minutes} minutes: ${countText(clients.counts)}; ${memory}\n`,
+    );
+  }
+  clients.end();
+  await ended;
+  return {
+    minutes: elapsedMs / 60_000,
+    growths: record.growths((warmUpShare * elapsedMs) / 1000),
+    engineRestarts: engines.size - known,
+  };
+}
+
+function isClean({ failures, held, logged, growths, engineRestarts }: SoakReport): boolean {
+  const isSteady = growths.every(({ growth }) => growth < growthMax);
+  return failures.length + held.length + logged.length + engineRestarts === 0 && isSteady;
+}
+
+function countText({ answered, left, refused, published, removed, failures }: SoakCounts): string {
+  return (
+    `${answered} answered, ${left} left, ${refused} refused as overloaded, ${published} versions published, ` +
+    `${removed} removed, ${failures.length} failed`
+  );
+}
+
+function textOf(report: SoakReport): string {
+  const { seed, minutes, growths, held, logged, failures, engineRestarts } = report;
+  return [
+    `seed ${seed}, ${minutes.toFixed(1)} minutes: ${countText(report)}`,
+    held.length === 0 ? "nothing is held at the end" : `held at the end: ${held.join(", ")}`,
+    `the engine was started again ${engineRestarts} times`,
+    ...growths.flatMap(({ process: name, firstMebibytes, lastMebibytes, growth, picture }) => [
+      `resident memory of the ${name}'s process, MiB: ${firstMebibytes.toFixed(0)}, at the end ${lastMebibytes.toFixed(0)}: ${(100 * growth).toFixed(1)} %`,
+      ...picture,
+    ]),
+    ...failures.slice(0, shownMax).map((line) => `failed: ${line}`),
+    ...logged.slice(0, shownMax).map((line) => `logged: ${line}`),
+    "",
+  ].join("\n");
+}

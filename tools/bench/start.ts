@@ -1,0 +1,258 @@
+// What a start costs: how many modules each process and thread loads, and the time from the command to the first answer of
+// /health that says all is well, by the clock and in processor time, and to the answer of a chat that is sent then, which is
+// also compared with later ones; with the built-in model, or another one beside it. A first start makes its data folder; the next one finds it. Node itself says what
+// was loaded (its coverage), in a start that is not timed.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { childrenOf } from "../../test/running-server.ts";
+import { median } from "./median.ts";
+import type { ServedBuild } from "./served-build.ts";
+import { streamedChat } from "./streamed-chats.ts";
+import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
+
+const kinds = ["first start", "next start"] as const;
+const askEveryMs = 2;
+
+interface Start {
+  readonly wallMs: number;
+  /** From the command to the whole answer of a chat that was sent at that moment. */
+  readonly firstChatMs: number;
+  /** That chat's time to its first token over the median of the tenth to the fourteenth. */
+  readonly firstOverTenth: number;
+  /** The same of the processor time of the server and the engines, of whole chats. */
+  readonly firstOverTenthCpu: number;
+  /** Up to that moment, of the server's process and of all engines'. */
+  readonly serverCpuMs: number;
+  readonly enginesCpuMs: number;
+}
+
+/** The figures of a start, as they are named for people. */
+const figures: Readonly<Record<keyof Start, string>> = {
+  wallMs: "ms to ready",
+  firstChatMs: "ms to the first chat's answer",
+  firstOverTenth: "of the tenth chat's time to the first token takes the first",
+  firstOverTenthCpu: "of the tenth chat's processor time takes the first",
+  serverCpuMs: "ms of the server's processor time",
+  enginesCpuMs: "ms of the engines' processor time",
+};
+
+interface BuildReport {
+  /** By the module that a process or thread was started with. */
+  readonly modules: readonly { readonly started: string; readonly count: number }[];
+  readonly starts: Readonly<Record<(typeof kinds)[number], Start>>;
+}
+
+interface StartReport extends Report {
+  readonly here: BuildReport;
+  readonly there: BuildReport | null;
+}
+
+await runComparingBench<StartReport>({
+  script: import.meta.url,
+  help: "Usage: node dist/tools/bench/start.js [options]\nMeasures what a start of the server costs.",
+  measure,
+  textOf,
+});
+
+/** Both builds start turn about; the medians count. */
+async function measure(options: BenchOptions): Promise<readonly StartReport[]> {
+  const { against, rounds } = options;
+  const flags = flagsOf(options);
+  const folders = against === null ? [ownFolder] : [ownFolder, against];
+  const starts = folders.map((): Record<(typeof kinds)[number], Start[]> => ({
+    "first start": [],
+    "next start": [],
+  }));
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, folder] of folders.entries()) {
+      const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+      for (const kind of kinds) starts[index][kind].push(await startOnce(folder, dataFolder, { flags }));
+      rmSync(dataFolder, { recursive: true });
+    }
+  }
+  const reports: BuildReport[] = [];
+  for (const [index, folder] of folders.entries()) {
+    const [first, next] = kinds.map((kind) => typical(starts[index][kind]));
+    reports.push({
+      modules: await modulesOf(folder),
+      starts: { "first start": first, "next start": next },
+    });
+  }
+  return [{ name: "start", here: reports[0], there: reports[1] ?? null }];
+}
+
+function typical(starts: readonly Start[]): Start {
+  const of = (figure: keyof Start): number => median(starts.map((start) => start[figure]));
+  return {
+    wallMs: of("wallMs"),
+    firstChatMs: of("firstChatMs"),
+    firstOverTenth: of("firstOverTenth"),
+    firstOverTenthCpu: of("firstOverTenthCpu"),
+    serverCpuMs: of("serverCpuMs"),
+    enginesCpuMs: of("enginesCpuMs"),
+  };
+}
+
+function flagsOf({ model, quantize }: BenchOptions): readonly string[] {
+  const named = model === null ? [] : ["--model", resolve(model)];
+  return quantize === null ? named : [...named, "--quantize", quantize];
+}
+
+async function startOnce(
+  folder: string,
+  dataFolder: string,
+  {
+    flags = [],
+    environment = {},
+  }: { readonly flags?: readonly string[]; readonly environment?: Readonly<Record<string, string>> },
+): Promise<Start> {
+  const port = await freePort();
+  const quietly = ["--port", `${port}`, "--data", dataFolder, "--log-level", "error"];
+  const startMs = performance.now();
+  const child = spawn(
+    process.execPath,
+    ["--input-type=module", "-e", launch(folder), "serve", ...quietly, ...flags],
+    { cwd: folder, stdio: "ignore", env: { ...process.env, ...environment } },
+  );
+  const ended = once(child, "close");
+  while (!(await isReady(port))) {
+    if (child.exitCode !== null) throw new Error(`The server of ${folder} does not start.`);
+    await sleep(askEveryMs);
+  }
+  const wallMs = performance.now() - startMs;
+  const cpu = cpuOf(child);
+  const server = {
+    url: `http://127.0.0.1:${port}`,
+    apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
+  };
+  const first = await chat(server, child, 0);
+  const firstChatMs = performance.now() - startMs;
+  const later: Chat[] = [];
+  for (let index = 1; index < 14; index++) later.push(await chat(server, child, index));
+  const firstOver = (figure: keyof Chat): number =>
+    first[figure] / median(later.slice(8).map((each) => each[figure]));
+  const start = {
+    wallMs,
+    firstChatMs,
+    firstOverTenth: firstOver("firstTokenMs"),
+    firstOverTenthCpu: firstOver("cpuMs"),
+    ...cpu,
+  };
+  child.kill("SIGTERM");
+  await ended;
+  return start;
+}
+
+/** As `npm start` does once all is set up: the bundle, which older builds do not have. */
+function launch(folder: string): string {
+  const bundled = "dist/bundle/main.js";
+  const entry = existsSync(join(folder, bundled)) ? bundled : "dist/src/apps/cli/main.js";
+  return `const { main } = await import("./${entry}"); await main(process.argv.slice(1));`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A port on an address has an address that is no path.
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function isReady(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: "close" } }).then(
+    async (answer) => (await answer.text(), answer.ok),
+    // Nobody listens yet.
+    () => false,
+  );
+}
+
+interface Chat {
+  readonly firstTokenMs: number;
+  /** Of the server's process and of all engines'. */
+  readonly cpuMs: number;
+}
+
+/** No two of them begin alike. */
+async function chat(
+  server: Pick<ServedBuild, "url" | "apiKey">,
+  child: ChildProcess,
+  index: number,
+): Promise<Chat> {
+  const processes = [child.pid ?? 0, ...childrenOf(child.pid ?? 0).map(({ id }) => id)];
+  const before = processes.map(runMsOf);
+  const { firstTokenMs } = await streamedChat(server, {
+    messages: [{ role: "user", content: `${index} times hello` }],
+    max_tokens: 4,
+  });
+  const after = processes.map(runMsOf);
+  return { firstTokenMs, cpuMs: after.reduce((sum, ms, place) => sum + ms - before[place], 0) };
+}
+
+/** The processor time of all threads of a process that are there, to the nanosecond, which Linux says. */
+function runMsOf(id: number): number {
+  const threads = readdirSync(`/proc/${id}/task`);
+  return threads.reduce((sum, thread) => {
+    const [ns] = readFileSync(`/proc/${id}/task/${thread}/schedstat`, "utf8").split(" ");
+    return sum + Number(ns) / 1e6;
+  }, 0);
+}
+
+/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+function cpuOf({ pid = 0 }: ChildProcess): Pick<Start, "serverCpuMs" | "enginesCpuMs"> {
+  const engines = childrenOf(pid).map(({ id }) => cpuMsOf(id));
+  return { serverCpuMs: cpuMsOf(pid), enginesCpuMs: engines.reduce((sum, ms) => sum + ms, 0) };
+}
+
+function cpuMsOf(id: number): number {
+  const fields = readFileSync(`/proc/${id}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+interface Coverage {
+  readonly result: readonly { readonly url: string }[];
+}
+
+async function modulesOf(folder: string): Promise<BuildReport["modules"]> {
+  const [dataFolder, coverage] = ["data", "coverage"].map((name) =>
+    mkdtempSync(join(tmpdir(), `hone-${name}-`)),
+  );
+  await startOnce(folder, dataFolder, { environment: { NODE_V8_COVERAGE: coverage } });
+  const modules = readdirSync(coverage).map((file) => {
+    // Node's own file.
+    const { result } = JSON.parse(readFileSync(join(coverage, file), "utf8")) as Coverage;
+    const loaded = result.map(({ url }) => url).filter((url) => /^file:.*\.[cm]?js$/.test(url));
+    return { started: basename(loaded[0]), count: loaded.length };
+  });
+  for (const made of [dataFolder, coverage]) rmSync(made, { recursive: true });
+  return modules.toSorted((one, other) => other.count - one.count);
+}
+
+function textOf({ here, there }: StartReport): string {
+  const lines = kinds.flatMap((kind) =>
+    // Object.entries loses the keys' type.
+    (Object.entries(figures) as [keyof Start, string][]).map(([figure, name]) =>
+      comparison(`${kind}, ${name}`, here.starts[kind][figure], there?.starts[kind][figure]),
+    ),
+  );
+  const modules = [here, ...(there === null ? [] : [there])].map(
+    (report, index) =>
+      `modules ${index === 0 ? "here" : "there"}: ` +
+      report.modules.map(({ started, count }) => `${started} ${count}`).join(", "),
+  );
+  return [...lines, ...modules].join("\n");
+}
+
+function comparison(name: string, here: number, there: number | undefined): string {
+  const ratio = there === undefined ? "" : `, ${shown(there)} there, ratio ${(here / there).toFixed(2)}`;
+  return `${name}: ${shown(here)} here${ratio}`;
+}
+
+function shown(figure: number): string {
+  return figure.toFixed(figure < 10 ? 2 : 0);
+}

@@ -1,0 +1,78 @@
+// How long lists of many stored trajectories take over HTTP, and one of them whole: a server as a process of its own, asked
+// one request after the other, with what it stores logged over HTTP before.
+import { parseArgs } from "node:util";
+import { Hone } from "../../src/apps/client/hone.ts";
+import { median } from "./median.ts";
+import { ownFolder } from "./run-bench.ts";
+import { serveBuild, type ServedBuild } from "./served-build.ts";
+import { fillModel } from "./filled-model.ts";
+
+const help = `Usage: node dist/tools/bench/stored-trajectories.js [--count <number>] [--rounds <number>] [--json]
+Logs so many trajectories (100000) of 20 tokens with their log-probabilities to a server on the loopback address, and asks
+for pages of 50 of their outlines: the newest, from the middle, by a split, by rewards that one in a thousand has, for the
+counts, and for one trajectory whole. Prints the median and the slowest of so many requests each (30), in milliseconds.`;
+
+interface Figure {
+  readonly name: string;
+  readonly medianMs: number;
+  readonly slowestMs: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    count: { type: "string", default: "100000" },
+    rounds: { type: "string", default: "30" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(`${help}\n`);
+else await measure(Number(values.count), Number(values.rounds));
+
+async function measure(count: number, rounds: number): Promise<void> {
+  const server = await serveBuild(ownFolder, { modelFolder: "models/hone-tiny", threads: 1 });
+  try {
+    const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const { id } = await hone.model("bench/stored", { base: "endless" });
+    const logSeconds = await fillModel(server, id, count);
+    const figures = await figuresOf(server, `/v1/preview/models/${id}/trajectories`, { count, rounds });
+    if (values.json)
+      return void process.stdout.write(`${JSON.stringify({ count, logSeconds, figures }, null, 2)}\n`);
+    process.stdout.write(`${count} trajectories, logged in ${logSeconds.toFixed(1)} s\n`);
+    for (const { name, medianMs, slowestMs } of figures)
+      process.stdout.write(`${name.padEnd(28)} ${medianMs.toFixed(1)} ms, at most ${slowestMs.toFixed(1)}\n`);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function figuresOf(
+  server: ServedBuild,
+  list: string,
+  { count, rounds }: { readonly count: number; readonly rounds: number },
+): Promise<readonly Figure[]> {
+  const middle = Math.ceil(count / 2);
+  const asked = {
+    "the newest": `${list}/outlines?limit=50`,
+    "from the middle": `${list}/outlines?limit=50&after=${middle}`,
+    "of a split": `${list}/outlines?limit=50&split=val&after=${middle}`,
+    "of rare rewards": `${list}/outlines?limit=50&reward_min=0.999`,
+    counts: `${list}/counts`,
+    "one whole": `${list}/${middle}`,
+  };
+  const figures: Figure[] = [];
+  for (const [name, path] of Object.entries(asked)) {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const start = performance.now();
+      const answer = await fetch(server.url + path, {
+        headers: { authorization: `Bearer ${server.apiKey}` },
+      });
+      if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
+      await answer.arrayBuffer();
+      times.push(performance.now() - start);
+    }
+    figures.push({ name, medianMs: median(times), slowestMs: Math.max(...times) });
+  }
+  return figures;
+}

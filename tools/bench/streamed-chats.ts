@@ -1,0 +1,141 @@
+// Chats that are streamed from a server over HTTP, for benchmarks: so many at once, each stream asking for its next one
+// when the last has ended, and the tokens of all over the time of all. What the client spends is in the figures.
+import { request } from "node:http";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import type { ServedBuild } from "./served-build.ts";
+import { median } from "./median.ts";
+
+/** How many streams at once, how many chats in all, and how long their answers are. */
+export interface ChatLoad {
+  readonly streams: number;
+  readonly chats: number;
+  /** Tokens of the shortest answer and the longest; absent takes {@link answerLengths}. */
+  readonly answers?: AnswerLengths;
+  /** What a chat asks; absent asks about a story, in about 64 tokens. */
+  readonly questionOf?: (index: number) => string;
+}
+
+export interface AnswerLengths {
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface LoadResult {
+  readonly tokensPerSecond: number;
+  /** Of the server's own process, without its engine's. */
+  readonly cpuMicrosecondsPerToken: number | null;
+  /** Of the engine's process alone. */
+  readonly engineCpuMicrosecondsPerToken: number | null;
+}
+
+/** For a model that is fast. */
+export const answerLengths: AnswerLengths = { least: 96, most: 160 };
+
+/** Tokens of the answer to a chat: chats that start together do not end together. */
+export function answerLengthOf(index: number, { least, most }: AnswerLengths = answerLengths): number {
+  return least + ((37 * index) % (most - least + 1));
+}
+
+/**
+ * Runs a load.
+ *
+ * @param more fields of each request's body beside the usual ones
+ */
+export async function runLoad(
+  server: ServedBuild,
+  { streams, chats, answers, questionOf = storyQuestion }: ChatLoad,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<LoadResult> {
+  const cpuBefore = [server.cpuSeconds(), server.childrenCpuSeconds()];
+  const startMs = systemClock.monotonicMs();
+  let started = 0;
+  let tokenCount = 0;
+  const stream = async (): Promise<void> => {
+    while (started < chats) {
+      const index = started++;
+      const { answerTokens } = await streamedChat(server, {
+        model: "endless",
+        messages: [{ role: "user", content: questionOf(index) }],
+        temperature: 1,
+        seed: index,
+        max_tokens: answerLengthOf(index, answers),
+        ...more,
+      });
+      tokenCount += answerTokens;
+    }
+  };
+  await Promise.all(Array.from({ length: streams }, stream));
+  const seconds = (systemClock.monotonicMs() - startMs) / 1000;
+  const cpuAfter = [server.cpuSeconds(), server.childrenCpuSeconds()];
+  const [own, engine] = cpuAfter.map((after, index) => {
+    const before = cpuBefore[index];
+    return before === null || after === null ? null : (1e6 * (after - before)) / tokenCount;
+  });
+  return {
+    tokensPerSecond: tokenCount / seconds,
+    cpuMicrosecondsPerToken: own,
+    engineCpuMicrosecondsPerToken: engine,
+  };
+}
+
+/** Of the rounds' own ratios, each of two loads that ran one after the other. */
+export function medianRatio(
+  own: readonly LoadResult[],
+  other: readonly LoadResult[],
+  figureOf: (result: LoadResult) => number = ({ tokensPerSecond }) => tokensPerSecond,
+): number {
+  return median(own.map((result, round) => figureOf(result) / figureOf(other[round])));
+}
+
+/** What a client sees of one streamed chat. */
+export interface StreamedChat {
+  /** From the request on. */
+  readonly firstTokenMs: number;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+}
+
+/** No two begin alike: what is kept of prompts is not measured here. */
+function storyQuestion(index: number): string {
+  const words =
+    "Tell me a story about Sam and a cat and a small bird in a small house, and about Ann and a big dog";
+  const questions = "What does the cat say to the bird, and what does the dog say to the cat?";
+  return `Number ${index}: ${words} in a big house. ${questions}`;
+}
+
+/**
+ * Streams one chat to its end.
+ *
+ * @param onChunk called at each piece that comes
+ */
+export function streamedChat(
+  { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
+  body: Readonly<Record<string, unknown>>,
+  { onChunk }: { readonly onChunk?: () => void } = {},
+): Promise<StreamedChat> {
+  return new Promise((resolve, reject) => {
+    const startMs = systemClock.monotonicMs();
+    let firstTokenMs: number | null = null;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const sent = request(`${url}/v1/chat/completions`, { method: "POST", headers }, (response) => {
+      // Only the end of the stream is read: the client should cost as little as it can.
+      let last: readonly Buffer[] = [];
+      response.on("data", (chunk: Buffer) => {
+        firstTokenMs ??= systemClock.monotonicMs() - startMs;
+        onChunk?.();
+        last = [...last.slice(-3), chunk];
+      });
+      response.on("error", reject);
+      response.on("end", () => {
+        const tail = Buffer.concat(last).toString();
+        const prompt = /"prompt_tokens":\s*(\d+)/.exec(tail);
+        const answer = /"completion_tokens":\s*(\d+)/.exec(tail);
+        if (prompt === null || answer === null || firstTokenMs === null)
+          reject(new Error(`status ${response.statusCode}, no usage at the end of:\n${tail}`));
+        else resolve({ firstTokenMs, promptTokens: Number(prompt[1]), answerTokens: Number(answer[1]) });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }));
+  });
+}

@@ -1,0 +1,83 @@
+// The server of tools/bench/streamed-path.ts: HTTP and chat of a build over an engine that computes nothing, which gives each stream
+// a token as soon as all of them wait for one. Started with the folder of the build and how many streams there are.
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type * as Chat from "../../src/inference/chat/complete-chat.ts";
+import type * as Prompts from "../../src/inference/chat/testing/direct-prompts.ts";
+import type * as Defaults from "../../src/inference/chat/testing/no-defaults.ts";
+import type * as Replies from "../../src/inference/chat/testing/plain-replies.ts";
+import type * as Http from "../../src/api/http/testing/fake-server.ts";
+import type * as Logs from "../../src/base/telemetry/testing/silent-logger.ts";
+import type * as MetricsModule from "../../src/base/telemetry/metrics.ts";
+import type * as Tokenizers from "../../src/lib/tokenizer/load-tokenizer.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import type { GenerationEvent, GenerationRequest } from "../../src/base/domain/generation.ts";
+import { playedEngine } from "./played-engine.ts";
+
+const [folder, streams] = [process.argv[2], Number(process.argv[3])];
+
+/** What this build has too, of the other. */
+async function load<Module>(path: string): Promise<Module> {
+  // Both builds have these modules, and what is used of them.
+  return (await import(pathToFileURL(join(folder, "dist", "src", path)).href)) as Module;
+}
+
+const limits = { contextLength: 4096, vocabularySize: 512 };
+const waiting: (() => void)[] = [];
+
+/** Gives what waits its tokens, all in one turn, as a step's tokens come. */
+function wait(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === streams) setImmediate(() => waiting.splice(0).forEach((give) => give()));
+  });
+}
+
+async function* play({ stopping }: GenerationRequest): AsyncGenerator<readonly GenerationEvent[]> {
+  yield [{ kind: "prompt-computed", cachedTokenCount: 0 }];
+  for (let index = 0; index < stopping.maxTokens; index++) {
+    await wait();
+    // Plain letters, so that each token is a chunk.
+    yield [{ kind: "tokens", choice: 0, tokens: [{ id: 64 + (index % 26), logprob: -1, alternatives: [] }] }];
+  }
+  yield [{ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null }];
+}
+
+const engine = playedEngine(limits, play);
+
+const modelFolder = "test/fixtures/goldens/models/qwen3";
+const { createChatService } = await load<typeof Chat>("inference/chat/complete-chat.js");
+const { directPrompts } = await load<typeof Prompts>("inference/chat/testing/direct-prompts.js");
+const { noDefaults } = await load<typeof Defaults>("inference/chat/testing/no-defaults.js");
+const { plainReplies } = await load<typeof Replies>("inference/chat/testing/plain-replies.js");
+const { bearer, fakeServer } = await load<typeof Http>("api/http/testing/fake-server.js");
+const { silentLogger } = await load<typeof Logs>("base/telemetry/testing/silent-logger.js");
+const { createMetrics } = await load<typeof MetricsModule>("base/telemetry/metrics.js");
+const { loadTokenizer } = await load<typeof Tokenizers>("lib/tokenizer/load-tokenizer.js");
+const model = { base: "tiny", name: "tiny", fullName: "tiny", fingerprint: "f", adapter: null };
+const base = {
+  model: { name: "tiny", folder: modelFolder },
+  engine,
+  prompts: await directPrompts(modelFolder),
+  tokenizer: await loadTokenizer(modelFolder),
+  defaults: noDefaults([2]),
+  replies: plainReplies,
+  contextLength: limits.contextLength,
+};
+const chat = createChatService({
+  directory: {
+    resolve: async () => ({ ...model, isTrained: false, modelId: null, step: null, projectId: null }),
+    adapterFault: async (_, error) => error,
+  },
+  bases: { use: async () => ({ base, release: () => undefined }) },
+  clock: systemClock,
+  metrics: createMetrics({ processMetrics: false }),
+  logger: silentLogger,
+});
+const server = await fakeServer({ chat });
+await server.app.listen({ host: "127.0.0.1", port: 0 });
+// Listening on TCP, it has an address with a port.
+const { port } = server.app.server.address() as AddressInfo;
+process.on("message", () => process.send?.(process.cpuUsage()));
+process.send?.({ url: `http://127.0.0.1:${port}`, authorization: bearer() });

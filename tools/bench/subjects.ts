@@ -1,0 +1,84 @@
+// The models that the benchmarks measure: a Llama of 135 million random weights, and the built-in model where it is there.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
+import type { ModelConfig } from "../../src/inference/model/config.ts";
+import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
+import { createRandomWeights, writeModelWeights } from "../../src/inference/model/testing/random-weights.ts";
+import type { WeightSource } from "../../src/lib/graph/weight-source.ts";
+import type { FormChoice } from "../../src/inference/model/quantized/choose-forms.ts";
+import type { WeightForms } from "../../src/inference/model/quantized/weight-forms.ts";
+import {
+  type ModelWeights,
+  readModelWeights,
+  readQuantizedWeights,
+} from "../../src/inference/model/weights.ts";
+import { weightsInMemory } from "../../src/inference/model/testing/weights-in-memory.ts";
+import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+import { llama135m } from "./llama-135m.ts";
+import { type BenchOptions, ownFolder } from "./run-bench.ts";
+
+export interface Subject {
+  readonly name: string;
+  readonly size: "tiny" | "135m";
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  /** How they are stored; absent in float32. */
+  readonly forms?: WeightForms;
+}
+
+/** The model of `--model`, where it is given, stands in for the random weights. */
+export async function* subjects({
+  only,
+  quantize,
+  model = null,
+}: Pick<BenchOptions, "only" | "quantize"> & Partial<Pick<BenchOptions, "model">>): AsyncGenerator<Subject> {
+  const kernels = await integerKernels(null);
+  if (only !== "tiny" && model !== null)
+    yield modelOfFile(model, { quantization: quantize ?? "off", kernels });
+  else if (only !== "tiny") {
+    const config = llama135m();
+    const random = createRandomWeights(config, { seed: 1 });
+    if (quantize === null)
+      yield { name: "llama-135m (random)", size: "135m", config, weights: weightsInMemory(config, random) };
+    else {
+      const { sources: weights, forms } = quantizedInMemory(config, random, {
+        quantization: quantize,
+        kernels,
+      });
+      yield { name: `llama-135m (random, ${quantize} bits)`, size: "135m", config, weights, forms };
+    }
+  }
+  const folder = join(ownFolder, "models", "hone-tiny");
+  if (only !== "135m" && existsSync(folder)) {
+    const config = readModelConfig(folder);
+    const weights = readModelWeights(folder, config, { cacheFolder: null });
+    yield { name: "hone-tiny", size: "tiny", config, weights };
+  }
+}
+
+/** Of a GGUF file; what is made of its weights is kept while the process runs. */
+function modelOfFile(file: string, choice: FormChoice): Subject {
+  const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  process.once("exit", () => rmSync(cacheFolder, { recursive: true, force: true }));
+  const folder = ensureGgufFolder(file, cacheFolder);
+  const config = readModelConfig(folder);
+  const { sources: weights, forms } = readQuantizedWeights(folder, config, { cacheFolder, ...choice });
+  return { name: `${basename(file)} (${choice.quantization})`, size: "135m", config, weights, forms };
+}
+
+/** Rounded as a folder's weights are. */
+function quantizedInMemory(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  choice: FormChoice,
+): ModelWeights {
+  const folder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  try {
+    writeModelWeights(folder, config, { weights, type: "F32" });
+    return readQuantizedWeights(folder, config, { cacheFolder: null, ...choice });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

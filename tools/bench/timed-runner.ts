@@ -1,0 +1,91 @@
+// A model runner that counts what the calls of another one take, by the clock and in processor time of this process: what
+// goes on around the model is the rest.
+import type { AdapterReference } from "../../src/base/domain/generation.ts";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import type { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
+import type {
+  DecodingRows,
+  LoadedAdapter,
+  ModelRunner,
+  PromptPart,
+} from "../../src/inference/engine/model-runner.ts";
+import type { ModelShape } from "../../src/inference/engine/model-shape.ts";
+
+export class TimedRunner implements ModelRunner {
+  readonly shape: ModelShape;
+  readonly hiddenSize: number;
+  readonly #runner: ModelRunner;
+  /** Of all calls so far. */
+  wallMs = 0;
+  cpuMs = 0;
+
+  constructor(runner: ModelRunner) {
+    this.#runner = runner;
+    this.shape = runner.shape;
+    this.hiddenSize = runner.hiddenSize;
+  }
+
+  loadAdapter(reference: AdapterReference): LoadedAdapter {
+    return this.#runner.loadAdapter(reference);
+  }
+
+  prepareAdapter(reference: AdapterReference): Promise<void> | null {
+    return this.#runner.prepareAdapter(reference);
+  }
+
+  makeReady(adapter: LoadedAdapter): Promise<void> {
+    return this.#runner.makeReady(adapter);
+  }
+
+  dropAdapter(id: string): void {
+    this.#runner.dropAdapter(id);
+  }
+
+  prefill(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
+    return this.#time(() => this.#runner.prefill(lane, adapter, parts));
+  }
+
+  decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array> {
+    return this.#time(() => this.#runner.decode(lane, adapter, tokenIds));
+  }
+
+  decodeDrafts(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly (readonly number[])[],
+  ): Promise<readonly Float32Array[]> {
+    return this.#time(() => this.#runner.decodeDrafts(lane, adapter, tokenIds));
+  }
+
+  isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
+    return this.#runner.isReadyForDrafts(adapter);
+  }
+
+  decodePair(pair: readonly [DecodingRows, DecodingRows]): Promise<readonly [Float32Array, Float32Array]> {
+    return this.#time(() => this.#runner.decodePair(pair));
+  }
+
+  pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
+    return this.#runner.pairs(one, other);
+  }
+
+  close(): Promise<void> {
+    return this.#runner.close();
+  }
+
+  async #time<Result>(call: () => Promise<Result>): Promise<Result> {
+    const startMs = systemClock.monotonicMs();
+    const before = process.cpuUsage();
+    try {
+      return await call();
+    } finally {
+      const { user, system } = process.cpuUsage(before);
+      this.cpuMs += (user + system) / 1000;
+      this.wallMs += systemClock.monotonicMs() - startMs;
+    }
+  }
+}

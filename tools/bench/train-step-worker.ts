@@ -1,0 +1,42 @@
+// Our side of `train-step`: LoRA steps of the embedded trainer in a process of its own, so that its memory can be told.
+// Reads one JSON line that says what to train, answers every line "step" with the time of one, and "end" with the most
+// memory that the process has held. The other side, with the same lines, is `tools/conformance/python/train_step.py`.
+import { createInterface } from "node:readline";
+import { systemClock } from "../../src/base/domain/clock.ts";
+import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
+import { reinforcementLearningAdamW } from "../../src/train/training/adamw.ts";
+import type { Trainer, TrainerCall, TrainingSequence } from "../../src/train/training/trainer.ts";
+import { benchTrainers, randomRows } from "./random-training.ts";
+import type { StepJob } from "./step-process.ts";
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+// What `StepProcess` writes.
+const job = JSON.parse((await lines.next()).value as string) as StepJob;
+const trainers = await benchTrainers(job.folder, job, job);
+const trainer = await trainers.open(
+  { kind: "new", seed: "bench" },
+  { id: "bench", signal: new AbortController().signal },
+);
+const batch = randomRows(job, job.config.vocab_size);
+let stepCount = 0;
+for (let line = await lines.next(); line.value === "step"; line = await lines.next()) {
+  const startMs = systemClock.monotonicMs();
+  await takeStep(trainer, batch, `step ${stepCount++}`);
+  answer({ ms: systemClock.monotonicMs() - startMs });
+}
+answer({ memoryBytes: process.resourceUsage().maxRSS * 1024 });
+process.exit();
+
+async function takeStep(trainer: Trainer, batch: readonly TrainingSequence[], name: string): Promise<void> {
+  const call = (part: string): TrainerCall => ({
+    id: `${name}, ${part}`,
+    signal: new AbortController().signal,
+  });
+  const config = resolveTrainingConfig({});
+  await trainer.forwardBackward(batch, { kind: "policy", config }, call("gradient"));
+  await trainer.optimStep({ ...reinforcementLearningAdamW, learningRate: 1e-5 }, call("optimizer"));
+}
+
+function answer(message: object): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}

@@ -1,0 +1,36 @@
+// The trainer's contract on a SkyRL server, which TRAINER_URL names, that has the contract's tiny model as TRAINER_BASE.
+import { losses } from "../../../dist/src/train/training/contract/check-numbers.js";
+import { checkTrainer } from "../../../dist/src/train/training/contract/check-trainer.js";
+import { tinyConfig, tinyLora } from "../../../dist/src/train/training/contract/tiny-model.js";
+import { systemClock } from "../../../dist/src/base/domain/clock.js";
+import { TinkerTrainers } from "../../../dist/src/train/training/tinker/tinker-trainers.js";
+
+const { TRAINER_URL: url, TRAINER_BASE: base } = process.env;
+
+/** @returns trainers whose models are unloaded behind each test: the server has room for few */
+function skyrl(_dataFolder, context) {
+  const trainers = new TinkerTrainers({
+    address: { url, kind: "skyrl-jax", bases: { "*": base }, adapters: null },
+    apiKey: "any",
+    config: tinyConfig,
+    baseModelName: "tiny",
+    rank: tinyLora.rank,
+    sequenceLengthMax: 10,
+    clock: systemClock,
+    futureLimits: { pauseMs: 20 },
+  });
+  const opened = [];
+  context.after(() => Promise.all(opened.map((trainer) => trainer.close())));
+  return {
+    profile: trainers.profile,
+    sequenceLengthMax: trainers.sequenceLengthMax,
+    discard: (state) => trainers.discard(state),
+    open: async (start, run) => {
+      const trainer = await trainers.open(start, run);
+      opened.push(trainer);
+      return trainer;
+    },
+  };
+}
+
+checkTrainer("SkyRL's JAX backend", skyrl, losses);

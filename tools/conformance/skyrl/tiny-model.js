@@ -1,0 +1,20 @@
+// Writes the tiny model of the trainer's contract as a folder that SkyRL loads: `node tiny-model.js <folder>`. Its tokenizer,
+// which is never asked for anything, is the built-in model's.
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { writeModelWeights } from "../../../dist/src/inference/model/testing/random-weights.js";
+import {
+  tinyConfig,
+  tinyModelConfig,
+  tinyWeights,
+} from "../../../dist/src/train/training/contract/tiny-model.js";
+
+const [folder] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+const builtIn = fileURLToPath(new URL("../../../models/hone-tiny", import.meta.url));
+for (const name of ["tokenizer.json", "tokenizer_config.json"])
+  copyFileSync(join(builtIn, name), join(folder, name));
+// What trains is in the type that the configuration says.
+writeFileSync(join(folder, "config.json"), JSON.stringify({ ...tinyModelConfig, torch_dtype: "float32" }));
+writeModelWeights(folder, tinyConfig, { weights: tinyWeights, type: "F32" });

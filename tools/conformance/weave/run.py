@@ -1,0 +1,84 @@
+"""Runs unmodified clients of Weave against a Hone of this checkout: `python3.12 run.py [python] [node]`.
+
+The Python package gets a virtual environment in a folder beside this file, and the npm package its `node_modules`, both at the
+first run from the registries. The server listens on the loopback address, and takes a key. Exits with an error at the first
+client that is not content.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+KEY = "hone_conformance_of_weave_clients"
+# Clients look for these, and would then talk to others than the server.
+FOREIGN = ("WANDB_API_KEY", "WANDB_ENTITY", "WANDB_PROJECT", "WANDB_BASE_URL", "WF_TRACE_SERVER_URL")
+
+
+def python_command() -> list[str]:
+    folder = HERE / ".venv-weave"
+    python = folder / "bin" / "python"
+    if not (folder / "installed").exists():
+        print(f"python: installing into {folder}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
+        (folder / "installed").touch()
+    return [str(python), str(HERE / "weave_client.py")]
+
+
+def node_command() -> list[str]:
+    if not (HERE / "node_modules").exists():
+        print("node: installing", flush=True)
+        subprocess.run(["npm", "ci", "--silent"], cwd=HERE, check=True)
+    return ["node", "--test", "--test-timeout=120000", str(HERE / "weave-client.test.js")]
+
+
+SETS = {"python": python_command, "node": node_command}
+
+
+def serve(data: str) -> tuple[subprocess.Popen[str], str]:
+    """The server, and its address once it listens."""
+    flags = ["--port", "0", "--data", data, "--log-level", "warn"]
+    command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
+    env = os.environ | {"HONE_API_KEY": KEY}
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=env)
+    assert server.stdout is not None
+    for line in server.stdout:
+        if match := re.search(r"listening on (http:\S+)", line):
+            return server, match[1]
+    raise SystemExit(f"the server ended before it was listening ({server.wait()})")
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(SETS)
+    if unknown := set(names) - set(SETS):
+        raise SystemExit(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
+    commands = {name: SETS[name]() for name in names}
+    with tempfile.TemporaryDirectory(prefix="hone-conformance-") as data:
+        server, url = serve(data)
+        try:
+            told = {
+                "WF_TRACE_SERVER_URL": url,
+                "WANDB_BASE_URL": url,
+                "WANDB_API_KEY": KEY,
+                # No reports of errors to others, and nothing kept that a run before has published.
+                "WANDB_ERROR_REPORTING": "false",
+                "WEAVE_USE_SERVER_CACHE": "false",
+            }
+            kept = {key: value for key, value in os.environ.items() if key not in FOREIGN}
+            for name, command in commands.items():
+                print(f"{name}: running {command[-1]}", flush=True)
+                subprocess.run(command, cwd=HERE, env=kept | told, check=True, timeout=600)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.stdout.close() if server.stdout else None
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()

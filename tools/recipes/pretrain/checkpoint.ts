@@ -1,0 +1,85 @@
+// Checkpoints of pre-training: weights, moments and position, so that a resumed run goes on exactly as if it had never
+// stopped. A checkpoint is one folder that appears whole, by a rename.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { present } from "../../../src/base/domain/assert.ts";
+import type { ModelConfig } from "../../../src/inference/model/config.ts";
+import { modelParameters } from "../../../src/inference/model/parameters.ts";
+import { readSafetensorsHeader } from "../../../src/lib/model-files/safetensors.ts";
+import { readFloats } from "../../../src/lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../../src/lib/model-files/write-safetensors.ts";
+import type { AdamWState } from "../../../src/train/training/adamw.ts";
+
+/** What the work took so far, in all pieces of a run; decides nothing. */
+export interface Cost {
+  readonly pieces: number;
+  readonly wallSeconds: number;
+  readonly processorSeconds: number;
+  /** The most that a piece had. */
+  readonly memoryBytes: number;
+}
+
+/** Where a run stands. */
+export interface Progress {
+  readonly stepCount: number;
+  readonly cost: Cost;
+}
+
+export interface Checkpoint {
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly optimizer: AdamWState;
+  readonly progress: Progress;
+}
+
+/** Replaces `<folder>/checkpoint` in one step. */
+export function writeCheckpoint(folder: string, config: ModelConfig, checkpoint: Checkpoint): void {
+  const final = join(folder, "checkpoint");
+  const partial = join(folder, "checkpoint.partial");
+  const previous = join(folder, "checkpoint.previous");
+  rmSync(partial, { recursive: true, force: true });
+  mkdirSync(partial, { recursive: true });
+  const write = (file: string, arrays: ReadonlyMap<string, Float32Array>): void =>
+    writeSafetensors(
+      join(partial, file),
+      modelParameters(config).map(({ name, shape }) => ({
+        name,
+        shape,
+        data: present(arrays.get(name), name),
+      })),
+      { type: "F32" },
+    );
+  write("weights.safetensors", checkpoint.weights);
+  write("first-moments.safetensors", checkpoint.optimizer.firstMoments);
+  write("second-moments.safetensors", checkpoint.optimizer.secondMoments);
+  writeFileSync(join(partial, "progress.json"), `${JSON.stringify(checkpoint.progress, null, 2)}\n`);
+  rmSync(previous, { recursive: true, force: true });
+  if (existsSync(final)) renameSync(final, previous);
+  renameSync(partial, final);
+}
+
+/** The newest whole checkpoint, or null where there is none. */
+export function readCheckpoint(folder: string): Checkpoint | null {
+  // A crash between the two renames leaves only the previous one.
+  const found = ["checkpoint", "checkpoint.previous"]
+    .map((name) => join(folder, name))
+    .find((path) => existsSync(path));
+  if (found === undefined) return null;
+  const read = (file: string): ReadonlyMap<string, Float32Array> =>
+    new Map(
+      [...readSafetensorsHeader(join(found, file)).tensors].map(([name, tensor]) => [
+        name,
+        readFloats(tensor),
+      ]),
+    );
+  // The file is our own, written by writeCheckpoint above.
+  const progress = JSON.parse(readFileSync(join(found, "progress.json"), "utf8")) as Progress;
+  return {
+    weights: read("weights.safetensors"),
+    optimizer: {
+      stepCount: progress.stepCount,
+      firstMoments: read("first-moments.safetensors"),
+      secondMoments: read("second-moments.safetensors"),
+    },
+    progress,
+  };
+}

@@ -1,0 +1,121 @@
+// Exercises put together to chats: an optional system prompt and one or several independent questions with answers, or
+// tools and questions that are answered with them.
+import { present } from "../../../../src/base/domain/assert.ts";
+import type { Random } from "../../../../src/base/domain/random.ts";
+import { choosing } from "./choosing.ts";
+import { copying } from "./copying.ts";
+import { chance, type Exercise, type Kind, pick } from "./exercise.ts";
+import { factual } from "./facts.ts";
+import { greetings } from "./greetings.ts";
+import { type Split, splitOf } from "./held-out.ts";
+import { json } from "./json.ts";
+import { reversing, spelling } from "./letters.ts";
+import { lists } from "./lists.ts";
+import { comparing, sums } from "./numbers.ts";
+import { other } from "./other.ts";
+import { stories } from "./stories.ts";
+import { drawToolTask, type ToolTask, type Turn } from "./tools/tasks.ts";
+import { signatureOf, type Tool } from "./tools/tool.ts";
+
+/** Every kind of exercise that is one question and its answer, in the order of reports. */
+export const kinds: readonly Kind[] = [
+  greetings,
+  choosing,
+  copying,
+  reversing,
+  spelling,
+  sums,
+  comparing,
+  factual,
+  lists,
+  json,
+  stories,
+  other,
+];
+
+export interface Chat {
+  readonly system: string | null;
+  readonly tools: readonly Tool[];
+  readonly turns: readonly Turn[];
+}
+
+/** How often each kind of exercise is drawn, in times its weight, and which part of the chats has tools. */
+export interface Mixture {
+  readonly factors: ReadonlyMap<string, number>;
+  readonly toolChats: number;
+}
+
+const systems = [
+  "You are a helpful assistant.",
+  "You are a helpful assistant.",
+  "You are Hone, a very small language model.",
+  "Answer briefly.",
+  "Be brief.",
+  "You are a friendly assistant. Answer in few words.",
+  "Answer the question.",
+  "You answer short questions.",
+  "Follow the instructions exactly.",
+] as const;
+
+/** Kinds that are answered the same way whatever tools there are. */
+const kindsBesideTools: readonly Kind[] = [greetings, copying, spelling, reversing, json, choosing];
+
+/** The next exercise of a kind that lies in the wanted part; of a kind without held-out contents none lies there. */
+export function drawExercise(random: Random, kind: Kind, split: Split): Exercise {
+  for (;;) {
+    const exercise = kind.draw(random);
+    if (splitOf(exercise) === split) return exercise;
+  }
+}
+
+/** The next task with tools that lies in the wanted part. */
+export function drawTask(random: Random, split: Split): ToolTask {
+  for (;;) {
+    const task = drawToolTask(random);
+    if (splitOf(present(task.turns[0], "a question")) === split) return task;
+  }
+}
+
+/** Draws a kind by weight; `factors` multiplies the weights of the kinds it names. */
+function drawKind(random: Random, factors: ReadonlyMap<string, number>): Kind {
+  const weights = kinds.map((kind) => kind.weight * (factors.get(kind.name) ?? 1));
+  let rest = random.uniform() * weights.reduce((sum, weight) => sum + weight, 0);
+  const index = weights.findIndex((weight) => (rest -= weight) < 0);
+  return present(kinds.at(index), "a kind");
+}
+
+/** A system prompt, or none in half of the cases. */
+export function drawSystem(random: Random): string | null {
+  return chance(random, 0.5) ? null : pick(random, systems);
+}
+
+/** A question of a user, alone. */
+export function asked(exercise: Exercise): Turn {
+  return { ...exercise, role: "user" };
+}
+
+/** What the system turn holds: its prompt, then the tools, as the chat template writes them; null for a chat without one. */
+export function systemTextOf({ system, tools }: Pick<Chat, "system" | "tools">): string | null {
+  if (tools.length === 0) return system;
+  const shown = `<tools>\n${tools.map((tool) => `${signatureOf(tool)}\n`).join("")}</tools>`;
+  return system === null ? shown : `${system}\n\n${shown}`;
+}
+
+/** A chat to train on: never a held-out exercise in it. */
+export function drawChat(random: Random, { factors, toolChats }: Mixture): Chat {
+  if (chance(random, toolChats)) return drawToolChat(random);
+  const turns: Turn[] = [];
+  do turns.push(asked(drawExercise(random, drawKind(random, factors), "training")));
+  while (turns.length < 4 && chance(random, 0.4));
+  return { system: drawSystem(random), tools: [], turns };
+}
+
+/** A task with tools, now and then before or behind a question that needs none of them. */
+function drawToolChat(random: Random): Chat {
+  const { tools, turns } = drawTask(random, "training");
+  const ordinary = (probability: number): readonly Turn[] =>
+    chance(random, probability)
+      ? [asked(drawExercise(random, pick(random, kindsBesideTools), "training"))]
+      : [];
+  return { system: drawSystem(random), tools, turns: [...ordinary(0.15), ...turns, ...ordinary(0.1)] };
+}

@@ -1,0 +1,130 @@
+// A learner that spreads the rows of a batch over worker threads with one compute thread each. They meet once a step
+// instead of once an operation, which on a busy machine is much faster. Weights and gradients pass through shared memory.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { present } from "../../../../src/base/domain/assert.ts";
+import type { ModelConfig } from "../../../../src/inference/model/config.ts";
+import { modelParameters } from "../../../../src/inference/model/parameters.ts";
+import { silenceRuntime } from "../../../../src/inference/runtime/environment.ts";
+import type { Learner } from "./learner.ts";
+import type { Batch } from "./rows.ts";
+
+/** What a worker is started with; the buffers hold all parameters in their fixed order. */
+export interface WorkerSetup {
+  readonly config: ModelConfig;
+  readonly weights: SharedArrayBuffer;
+  readonly gradients: SharedArrayBuffer;
+}
+
+/** A worker's answer; its gradients are in its shared buffer by then. */
+export interface WorkerAnswer {
+  readonly loss: number;
+}
+
+interface Hand {
+  readonly worker: Worker;
+  readonly gradients: ReadonlyMap<string, Float32Array>;
+}
+
+/** Starts the workers; a batch must have at least as many rows. */
+export async function createParallelLearner(
+  config: ModelConfig,
+  options: { readonly workers: number },
+): Promise<Learner> {
+  silenceRuntime();
+  const byteLength = 4 * modelParameters(config).reduce((sum, { shape }) => sum + size(shape), 0);
+  const sharedWeights = new SharedArrayBuffer(byteLength);
+  const weightViews = parameterViews(config, sharedWeights);
+  const hands = await Promise.all(
+    Array.from({ length: options.workers }, async (): Promise<Hand> => {
+      const gradients = new SharedArrayBuffer(byteLength);
+      const workerData: WorkerSetup = { config, weights: sharedWeights, gradients };
+      const worker = new Worker(new URL("./learner-worker.js", import.meta.url), { workerData });
+      await once(worker, "message");
+      return { worker, gradients: parameterViews(config, gradients) };
+    }),
+  );
+  return {
+    differentiate: async (weights, batch) => {
+      for (const [name, view] of weightViews) view.set(present(weights.get(name), name));
+      const parts = splitBatch(batch, hands.length);
+      const answers = await Promise.all(
+        hands.map(({ worker }, index) => ask(worker, present(parts[index], "a part"))),
+      );
+      const shares = parts.map(({ weights_N }) => sumOf(weights_N) / sumOf(batch.weights_N));
+      const loss = answers.reduce((sum, answer, index) => sum + answer.loss * (shares[index] ?? 0), 0);
+      return { loss, gradients: combine(hands, shares) };
+    },
+    close: async () => {
+      for (const { worker } of hands) worker.postMessage(null, []);
+      await Promise.all(hands.map(({ worker }) => once(worker, "exit")));
+    },
+  };
+}
+
+async function ask(worker: Worker, batch: Batch): Promise<WorkerAnswer> {
+  worker.postMessage(batch, []);
+  // `once` rejects when the worker fails. What it sends is what learner-worker.ts posts.
+  const [answer] = (await once(worker, "message")) as [WorkerAnswer];
+  return answer;
+}
+
+/** The weighted sum of the workers' gradients; the first worker's arrays take it. */
+function combine(hands: readonly Hand[], shares: readonly number[]): ReadonlyMap<string, Float32Array> {
+  const [first] = hands;
+  const sums = present(first, "a worker").gradients;
+  for (const [name, sum] of sums) {
+    const firstShare = shares[0] ?? 0;
+    for (let index = 0; index < sum.length; index++) sum[index] *= firstShare;
+    for (const [place, { gradients }] of hands.entries()) {
+      if (place === 0) continue;
+      const share = shares[place] ?? 0;
+      const values = present(gradients.get(name), name);
+      for (let index = 0; index < sum.length; index++) sum[index] += share * values[index];
+    }
+  }
+  return sums;
+}
+
+function sumOf(values: Float32Array): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Cuts a batch into parts of nearly equally many rows. */
+export function splitBatch(batch: Batch, count: number): readonly Batch[] {
+  const { rowCount, length } = batch;
+  const places = Array.from(batch.places_N, Number);
+  return Array.from({ length: count }, (_, part) => {
+    const start = Math.floor((part * rowCount) / count) * length;
+    const end = Math.floor(((part + 1) * rowCount) / count) * length;
+    const from = places.filter((place) => place < start).length;
+    const to = places.filter((place) => place < end).length;
+    return {
+      rowCount: (end - start) / length,
+      length,
+      tokens_BT: batch.tokens_BT.slice(start, end),
+      places_N: batch.places_N.slice(from, to).map((place) => place - BigInt(start)),
+      targets_N: batch.targets_N.slice(from, to),
+      weights_N: batch.weights_N.slice(from, to),
+    };
+  });
+}
+
+/** The parameters as views of one buffer, by name, in their fixed order. */
+export function parameterViews(
+  config: ModelConfig,
+  buffer: SharedArrayBuffer,
+): ReadonlyMap<string, Float32Array> {
+  let offset = 0;
+  return new Map(
+    modelParameters(config).map(({ name, shape }) => {
+      const view = new Float32Array(buffer, offset, size(shape));
+      offset += view.byteLength;
+      return [name, view];
+    }),
+  );
+}
+
+function size(shape: readonly number[]): number {
+  return shape.reduce((product, dimension) => product * dimension, 1);
+}

@@ -1,0 +1,134 @@
+// Chats as rows of token ids, and the places where answers are learned: what one training step eats. Whole chats are
+// packed into rows, each ended by <|endoftext|>; the encoding is that of the chat template (a test compares the two).
+import { present } from "../../../../src/base/domain/assert.ts";
+import { shuffled, type Random } from "../../../../src/base/domain/random.ts";
+import { type Chat, drawChat, type Mixture, systemTextOf } from "../corpus/chats.ts";
+
+/** What of a tokenizer is needed here. */
+export interface Encoder {
+  encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
+}
+
+export interface EncodedChat {
+  readonly tokens: number[];
+  /** One per token: how much learning to say it counts; 0 for prompts. */
+  readonly weights: number[];
+}
+
+/** Rows of equal length, padded on the right. */
+export interface Batch {
+  readonly rowCount: number;
+  readonly length: number;
+  readonly tokens_BT: BigInt64Array;
+  /** Flat indices into `tokens_BT` of the tokens before each token of an answer. */
+  readonly places_N: BigInt64Array;
+  /** The tokens to predict there. */
+  readonly targets_N: BigInt64Array;
+  /** How much each counts. */
+  readonly weights_N: Float32Array;
+}
+
+export interface BatchOptions {
+  readonly rowCount: number;
+  readonly length: number;
+  readonly mixture: Mixture;
+}
+
+const endOfText = 0;
+const turnStart = 1;
+const turnEnd = 2;
+
+/** How full the rows are when no more chats are drawn; packed well, nearly all of them then find room. */
+const fullness = 0.95;
+
+/** The chat as the template renders it, then <|endoftext|>. */
+export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
+  const tokens: number[] = [];
+  const weights: number[] = [];
+  const append = (ids: readonly number[], weight: number): void => {
+    for (const id of ids) {
+      tokens.push(id);
+      weights.push(weight);
+    }
+  };
+  const encode = (text: string): number[] => encoder.encode(text, { addSpecialTokens: false });
+  const newline = encode("\n");
+  const message = (role: string, content: string): void => {
+    append([turnStart, ...encode(`${role}\n`)], 0);
+    const said = [...encode(content), turnEnd];
+    // Were all tokens equal, a story would count twenty times as much as a sum.
+    append(said, role === "assistant" ? 1 / Math.sqrt(said.length) : 0);
+    append(newline, 0);
+  };
+  const system = systemTextOf(chat);
+  if (system !== null) message("system", system);
+  for (const { role, prompt, answer } of chat.turns) {
+    message(role, prompt);
+    message("assistant", answer);
+  }
+  append([endOfText], 0);
+  return { tokens, weights };
+}
+
+/** Draws chats and packs them into a batch; what it draws depends on the state of `random` alone. */
+export function drawBatch(encoder: Encoder, random: Random, options: BatchOptions): Batch {
+  const { rowCount, length } = options;
+  const tokens_BT = new BigInt64Array(rowCount * length).fill(BigInt(endOfText));
+  const places: bigint[] = [];
+  const targets: bigint[] = [];
+  const weights: number[] = [];
+  for (const [row, chats] of drawRows(encoder, random, options).entries()) {
+    let filled = row * length;
+    for (const chat of chats) {
+      for (const [index, token] of chat.tokens.entries()) {
+        tokens_BT[filled + index] = BigInt(token);
+        const weight = chat.weights[index] ?? 0;
+        if (weight === 0) continue;
+        places.push(BigInt(filled + index - 1));
+        targets.push(BigInt(token));
+        weights.push(weight);
+      }
+      filled += chat.tokens.length;
+    }
+  }
+  return {
+    rowCount,
+    length,
+    tokens_BT,
+    places_N: BigInt64Array.from(places),
+    targets_N: BigInt64Array.from(targets),
+    weights_N: Float32Array.from(weights),
+  };
+}
+
+/** The chats of each row. Longest first finds room for nearly all; in a row they stand in any order. */
+function drawRows(
+  encoder: Encoder,
+  random: Random,
+  { rowCount, length, mixture }: BatchOptions,
+): readonly (readonly EncodedChat[])[] {
+  const rows = Array.from({ length: rowCount }, () => ({ chats: new Array<EncodedChat>(), room: length }));
+  const chats = drawChats(encoder, random, { tokenCount: rowCount * length * fullness, length, mixture });
+  for (const chat of chats.sort((one, other) => other.tokens.length - one.tokens.length)) {
+    const row = rows.find(({ room }) => room >= chat.tokens.length);
+    if (row === undefined) continue;
+    row.chats.push(chat);
+    row.room -= chat.tokens.length;
+  }
+  return rows.map((row) => shuffled(random, row.chats));
+}
+
+/** Chats of at most `length` tokens, until they have `tokenCount`. */
+function drawChats(
+  encoder: Encoder,
+  random: Random,
+  { tokenCount, length, mixture }: { readonly tokenCount: number } & Omit<BatchOptions, "rowCount">,
+): EncodedChat[] {
+  const chats: EncodedChat[] = [];
+  for (let drawn = 0; drawn < tokenCount; drawn += present(chats.at(-1), "a chat").tokens.length) {
+    let chat = encodeChat(encoder, drawChat(random, mixture));
+    while (chat.tokens.length > length) chat = encodeChat(encoder, drawChat(random, mixture));
+    chats.push(chat);
+  }
+  return chats;
+}

@@ -1,0 +1,184 @@
+// How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
+import {
+  firstWord,
+  prompts as demoPrompts,
+  rewardOf,
+  words,
+} from "../../../../src/apps/cli/demo/tasks/word-task.ts";
+import { present } from "../../../../src/base/domain/assert.ts";
+import { seededRandom, type Random } from "../../../../src/base/domain/random.ts";
+import type { Tokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
+import { asked, type Chat, drawExercise, drawSystem, drawTask, kinds } from "../corpus/chats.ts";
+import type { Split } from "../corpus/held-out.ts";
+import { turnKinds, type Turn } from "../corpus/tools/tasks.ts";
+import type { GenerateOptions, Generator } from "./generate.ts";
+import { encodeChat } from "../learner/rows.ts";
+
+export interface Score {
+  readonly count: number;
+  readonly right: number;
+  /** A few of the wrong ones, to look at. */
+  readonly mistakes: readonly {
+    readonly prompt: string;
+    readonly expected: string;
+    readonly answer: string;
+  }[];
+}
+
+export interface KindAccuracy {
+  readonly kind: string;
+  /** On prompts that training never showed in this wording, about what it may have shown. */
+  readonly prompts: Score;
+  /** What of the kind's contents training never showed in any wording; null where an unseen one could not be known. */
+  readonly heldOut: string | null;
+  /** On those contents; null where there are none. */
+  readonly contents: Score | null;
+}
+
+export interface Model {
+  readonly tokenizer: Tokenizer;
+  readonly generator: Generator;
+}
+
+export interface MeasureOptions {
+  /** The same seed asks the same. */
+  readonly seed: string;
+  /** Questions of every kind, of either sort. */
+  readonly count: number;
+}
+
+/** A source of questions of one kind: chats whose last turn is the one to answer. */
+interface Source {
+  readonly kind: string;
+  readonly heldOut: string | null;
+  draw(random: Random, split: Split): Chat;
+}
+
+const sources: readonly Source[] = [
+  ...kinds.map((kind) => ({
+    kind: kind.name,
+    heldOut: kind.heldOut,
+    draw: (random: Random, split: Split): Chat => {
+      const turns = [asked(drawExercise(random, kind, split))];
+      return { system: drawSystem(random), tools: [], turns };
+    },
+  })),
+  ...turnKinds.map((kind) => ({
+    kind,
+    heldOut: "tools, words, pairs of numbers",
+    draw: (random: Random, split: Split) => drawUpTo(random, kind, split),
+  })),
+];
+
+/** The kinds that are measured. */
+export const measuredKinds: readonly string[] = sources.map(({ kind }) => kind);
+
+/** A task with tools up to a turn of the kind. */
+function drawUpTo(random: Random, kind: string, split: Split): Chat {
+  for (;;) {
+    const { tools, turns } = drawTask(random, split);
+    const last = turns.findLastIndex((turn) => turn.kind === kind);
+    if (last >= 0) return { system: drawSystem(random), tools, turns: turns.slice(0, last + 1) };
+  }
+}
+
+/** Greedy answers to `count` held-out exercises of every kind, by wording and by content. */
+export async function measureAccuracy(
+  model: Model,
+  options: MeasureOptions,
+): Promise<readonly KindAccuracy[]> {
+  const results: KindAccuracy[] = [];
+  for (const source of sources) {
+    const { kind, heldOut } = source;
+    const prompts = await measure(model, source, "wordings", options);
+    const contents = heldOut === null ? null : await measure(model, source, "contents", options);
+    results.push({ kind, heldOut, prompts, contents });
+  }
+  return results;
+}
+
+async function measure(
+  model: Model,
+  source: Source,
+  split: Split,
+  { seed, count }: MeasureOptions,
+): Promise<Score> {
+  const random = seededRandom("accuracy", seed, source.kind, split);
+  const chats = Array.from({ length: count }, () => source.draw(random, split));
+  const answers = await answerAll(model, chats);
+  const judged = chats.map(({ turns }, index) => ({
+    turn: present(turns.at(-1), "a turn"),
+    answer: present(answers[index], "an answer"),
+  }));
+  const wrong = judged.filter(({ turn, answer }) => !turn.accepts(answer));
+  return {
+    count,
+    right: count - wrong.length,
+    mistakes: wrong
+      .slice(0, 5)
+      .map(({ turn: { prompt, answer: expected }, answer }) => ({ prompt, expected, answer })),
+  };
+}
+
+async function answerAll(
+  { tokenizer, generator }: Model,
+  chats: readonly Chat[],
+  options: GenerateOptions = { temperature: 0, seed: 0, tokenCountMax: 64 },
+): Promise<readonly string[]> {
+  const prompts = chats.map((chat) => encodeQuestion(tokenizer, chat));
+  const answers = await generator.generate(prompts, options);
+  return answers.map((tokens) => tokenizer.decode(tokens, { skipSpecialTokens: true }));
+}
+
+/** A chat up to where its last answer begins. */
+function encodeQuestion(tokenizer: Tokenizer, chat: Chat): readonly number[] {
+  const turns = chat.turns.map((turn, index): Turn =>
+    index === chat.turns.length - 1 ? { ...turn, answer: "" } : turn,
+  );
+  // What follows an empty answer: the end of the turn, a newline, the end of the text.
+  return encodeChat(tokenizer, { ...chat, turns }).tokens.slice(0, -3);
+}
+
+export interface DemoStart {
+  /** Mean reward by task, sampled at temperature 1.2 with five tokens at most. */
+  readonly rewards: Readonly<Record<string, number>>;
+  /** How often each first word was sampled. */
+  readonly words: Readonly<Record<string, number>>;
+  /** The greedy answer to each prompt. */
+  readonly greedy: readonly { readonly prompt: string; readonly answer: string }[];
+}
+
+/** Where the untrained policy stands on the demo's prompts. */
+export async function measureDemoStart(
+  model: Model,
+  options: { readonly seeds: number; readonly samplesPerPrompt: number },
+): Promise<DemoStart> {
+  const questions = demoPrompts.map((prompt): Chat => {
+    const turn = { kind: "demo", prompt, answer: "", accepts: () => true, contents: [] };
+    return { system: null, tools: [], turns: [asked(turn)] };
+  });
+  const repeated = questions.flatMap((question) =>
+    Array.from({ length: options.samplesPerPrompt }, () => question),
+  );
+  const samples: string[] = [];
+  for (let seed = 0; seed < options.seeds; seed++) {
+    samples.push(...(await answerAll(model, repeated, { temperature: 1.2, seed, tokenCountMax: 5 })));
+  }
+  const greedy = await answerAll(model, questions, { temperature: 0, seed: 0, tokenCountMax: 5 });
+  return {
+    rewards: Object.fromEntries(
+      words.map((word) => [
+        `prefers ${word}`,
+        samples.reduce((sum, answer) => sum + rewardOf(answer, word), 0) / samples.length,
+      ]),
+    ),
+    words: countWords(samples.map(firstWord)),
+    greedy: demoPrompts.map((prompt, index) => ({ prompt, answer: greedy[index] ?? "" })),
+  };
+}
+
+function countWords(found: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort(([, countA], [, countB]) => countB - countA).slice(0, 8));
+}

@@ -1,0 +1,67 @@
+// The evaluation of a model folder, and its tables as the model card has them. Writes nothing.
+import { readModelConfig } from "../../../../src/inference/model/config/read-config.ts";
+import { readModelWeights } from "../../../../src/inference/model/weights.ts";
+import { loadTokenizer } from "../../../../src/lib/tokenizer/load-tokenizer.ts";
+import {
+  type DemoStart,
+  type KindAccuracy,
+  measureAccuracy,
+  measureDemoStart,
+  type Score,
+} from "./accuracy.ts";
+import { createGenerator } from "./generate.ts";
+
+export interface Evaluation {
+  readonly kinds: readonly KindAccuracy[];
+  readonly demo: DemoStart;
+}
+
+export interface EvaluationOptions {
+  /** Questions of every kind, of either sort. */
+  readonly count: number;
+  /** The same seed asks the same. */
+  readonly seed: string;
+  readonly threads: number;
+}
+
+/** Greedy accuracy on held-out questions of each kind, and where the demo's task begins. */
+export async function evaluate(modelFolder: string, options: EvaluationOptions): Promise<Evaluation> {
+  const config = readModelConfig(modelFolder);
+  const tokenizer = await loadTokenizer(modelFolder);
+  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+  const generator = await createGenerator(config, weights, { threads: options.threads });
+  const model = { tokenizer, generator };
+  const kinds = await measureAccuracy(model, options);
+  const demo = await measureDemoStart(model, { seeds: 5, samplesPerPrompt: 16 });
+  await generator.close();
+  return { kinds, demo };
+}
+
+export const ofPrompts = ({ prompts }: KindAccuracy): Score => prompts;
+export const ofContents = ({ contents }: KindAccuracy): Score | null => contents;
+
+/** The mean over the kinds that have a score; "other" accepts nearly everything, so it stays out. */
+export function meanAccuracy(
+  kinds: readonly KindAccuracy[],
+  scoreOf: (kind: KindAccuracy) => Score | null,
+): number {
+  const scores = kinds.filter(({ kind }) => kind !== "other").flatMap((kind) => scoreOf(kind) ?? []);
+  return scores.reduce((sum, score) => sum + rate(score), 0) / scores.length;
+}
+
+const rate = ({ right, count }: Score): number => right / count;
+
+/** A row for each kind, in Markdown. */
+export function accuracyTable(kinds: readonly KindAccuracy[]): string {
+  const rows = kinds.map(({ kind, prompts, heldOut, contents }) => {
+    const unseen = contents === null ? "" : rate(contents).toFixed(3);
+    return `| ${kind} | ${rate(prompts).toFixed(3)} | ${unseen} | ${heldOut ?? "none: an unseen one cannot be known"} |`;
+  });
+  const means = [meanAccuracy(kinds, ofPrompts), meanAccuracy(kinds, ofContents)];
+  return [
+    "| kind | unseen prompts | unseen contents | which contents |",
+    "|---|---|---|---|",
+    ...rows,
+    `| mean without other | ${means.map((mean) => mean.toFixed(3)).join(" | ")} | |`,
+  ].join("\n");
+}

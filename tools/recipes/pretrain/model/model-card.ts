@@ -1,0 +1,45 @@
+// The model card: model-card.md with what a run measured and took in its places.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Cost } from "../checkpoint.ts";
+import { accuracyTable, type Evaluation } from "../measuring/evaluation.ts";
+import { type Recipe, stepCountOf } from "../recipe.ts";
+
+/** The text of the card, with a place for each of what is put in; relative to the repository. */
+const template = "tools/recipes/pretrain/model/model-card.md";
+
+/** Writes README.md into the model's folder. */
+export function writeCard(
+  folder: string,
+  run: { readonly recipe: Recipe; readonly cost: Cost; readonly evaluation: Evaluation },
+): void {
+  const text = readFileSync(template, "utf8");
+  const measured = putBetween(text, "accuracy", accuracyTable(run.evaluation.kinds));
+  writeFileSync(join(folder, "README.md"), putBetween(measured, "run", runText(run)));
+}
+
+/**
+ * The text with other content between `<!-- name -->` and the next `<!-- end -->`.
+ *
+ * @throws Error where it has no such place
+ */
+export function putBetween(text: string, name: string, content: string): string {
+  const place = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- end -->)`);
+  if (!place.test(text)) throw new Error(`the card has no place <!-- ${name} --> ... <!-- end -->`);
+  return text.replace(place, (_all, before: string, after: string) => `${before}${content}\n${after}`);
+}
+
+/** What was trained on, and what it took. */
+function runText({ recipe, cost }: { readonly recipe: Recipe; readonly cost: Cost }): string {
+  const { rowCount, length, workers, tokenCount, learningRate, fallingPart } = recipe;
+  const pieces = cost.pieces === 1 ? "one piece" : `${cost.pieces} pieces`;
+  return [
+    `The weights here saw ${(tokenCount / 1e6).toFixed(0)} million tokens in ${stepCountOf(recipe)} steps of ${rowCount} rows of ${length}, at a`,
+    `learning rate of ${learningRate} that falls to zero over the last ${Math.round(fallingPart * 100)} %. That took ${minutes(cost.wallSeconds)} minutes in ${pieces} with ${workers} threads,`,
+    `${minutes(cost.processorSeconds)} minutes of the processor, and at most ${(cost.memoryBytes / 2 ** 30).toFixed(1)} GiB of memory.`,
+  ].join("\n");
+}
+
+function minutes(seconds: number): string {
+  return (seconds / 60).toFixed(0);
+}

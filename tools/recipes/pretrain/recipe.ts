@@ -1,0 +1,76 @@
+// What makes a model, in numbers: its sizes, how much it is trained on what, and at which pace. Everything that decides the
+// outcome is here or in the corpus; a run has nothing to set but where it works and how much of it is done at once.
+import type { AdamWOptions } from "../../../src/train/training/adamw.ts";
+import { isNormWeight } from "../../../src/inference/model/parameters.ts";
+import type { Mixture } from "./corpus/chats.ts";
+import { honeTinySizes, type ModelSizes } from "./model/folder.ts";
+
+export interface Recipe {
+  /** Of the vocabulary's sample, the first weights and every batch. */
+  readonly seed: string;
+  readonly sizes: ModelSizes;
+  /** Chats that the vocabulary is counted in. */
+  readonly vocabularyChats: number;
+  /** Tokens to train on in all, padding included. */
+  readonly tokenCount: number;
+  /** Rows of a batch, and tokens of a row. */
+  readonly rowCount: number;
+  readonly length: number;
+  /** Threads that compute, each on its share of the rows. Sums are rounded by share, so another number is another model. */
+  readonly workers: number;
+  /** The greatest one; it rises for some steps, stays, and falls to zero over the last part of the run. */
+  readonly learningRate: number;
+  readonly risingSteps: number;
+  readonly fallingPart: number;
+}
+
+/** The built-in model. */
+export const honeTiny: Recipe = {
+  seed: "hone-tiny",
+  sizes: honeTinySizes,
+  vocabularyChats: 40_000,
+  tokenCount: 45e6,
+  rowCount: 8,
+  length: 256,
+  workers: 2,
+  learningRate: 0.002,
+  risingSteps: 100,
+  fallingPart: 0.5,
+};
+
+/** How many steps a whole run has. */
+export function stepCountOf({ tokenCount, rowCount, length }: Recipe): number {
+  return Math.ceil(tokenCount / (rowCount * length));
+}
+
+/** What the vocabulary is counted in. */
+export const vocabularyMixture: Mixture = { factors: new Map(), toolChats: 0.2 };
+
+/** What is harder for the model than the rest once it has learned to read. */
+const harder = { copying: 1.3, sums: 2.2, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
+
+/**
+ * The mixture of a step. The first fifth of a run learns short exercises above all, since a chat with tools is as long as
+ * five of them and needs what they teach: to copy, and to tell words apart.
+ */
+export function mixtureAt(recipe: Recipe, step: number): Mixture {
+  const isEarly = step < stepCountOf(recipe) / 5;
+  return isEarly
+    ? { factors: new Map(), toolChats: 0.1 }
+    : { factors: new Map(Object.entries(harder)), toolChats: 0.22 };
+}
+
+/** The optimizer's numbers of a step. */
+export function optimizerAt(recipe: Recipe, step: number): AdamWOptions {
+  const rising = Math.min(1, (step + 1) / recipe.risingSteps);
+  const falling = Math.min(1, (1 - step / stepCountOf(recipe)) / recipe.fallingPart);
+  return {
+    learningRate: recipe.learningRate * Math.min(rising, falling),
+    beta1: 0.9,
+    beta2: 0.98,
+    epsilon: 1e-8,
+    weightDecay: 0.1,
+    decays: (name) => !isNormWeight(name),
+    gradientNormMax: 1,
+  };
+}
