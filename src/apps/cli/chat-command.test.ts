@@ -1,0 +1,110 @@
+// The command that chats, against a server of fakes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandProcess } from "./testing/command-process.ts";
+import { type Server, run, listening } from "./testing/commands-under-test.ts";
+
+/** Of its own, since one input is all that a process has. */
+const conversing = commandProcess();
+
+test("hone chat sends its flags, prints the answer, and keeps up a conversation", async (t) => {
+  const { server, member } = await listening(t);
+  const flags = ["--model", "small", "--system", "Be brief.", "--temperature", "0.5", "--max-tokens", "9"];
+  const { outputs } = await run(
+    [["chat", "say", "it", ...flags], ["chat", "it", "--json"], ["chat"]],
+    member,
+    "one\n\ntwo\n",
+  );
+  assert.equal(outputs[0], "Hello\nstatus 0");
+  const whole = JSON.parse(outputs[1].replace("status 0", "")) as {
+    readonly choices: readonly { readonly message: { readonly content: string } }[];
+  };
+  assert.equal(whole.choices[0]?.message.content, "Hello");
+  assert.equal(outputs[2], "Hello\nHello\nstatus 0");
+  const seen = server.chat.seen.map(({ request }) => request);
+  assert.deepEqual(
+    seen.map(
+      ({ prompt }) =>
+        prompt.kind === "conversation" && prompt.messages.map(({ role, content }) => [role, content]),
+    ),
+    [
+      [
+        ["system", "Be brief."],
+        ["user", "say it"],
+      ],
+      [["user", "it"]],
+      [["user", "one"]],
+      [
+        ["user", "one"],
+        ["assistant", "Hello"],
+        ["user", "two"],
+      ],
+    ],
+  );
+  assert.deepEqual(
+    seen.map(({ identity, sampling, stopping }) => [
+      identity.model,
+      sampling.temperature,
+      stopping.maxTokens,
+    ]),
+    [["small", 0.5, 9], ...Array.from({ length: 3 }, () => [null, null, null])],
+  );
+});
+
+/** The requests that a chat had: model, seed, and what was said before. */
+function askedOf({ chat }: Server) {
+  return chat.seen.map(({ request: { identity, sampling, prompt } }) => ({
+    model: identity.model,
+    seed: sampling.seed,
+    said: prompt.kind === "conversation" ? prompt.messages.map(({ content }) => content) : [],
+  }));
+}
+
+test("hone chat asks several versions the same with one seed, and each remembers its own answers", async (t) => {
+  const { server, member } = await listening(t);
+  const { outputs } = await run(
+    [
+      ["chat", "p/m@1", "p/m:step2", "which", "is", "it?", "--temperature", "0.5"],
+      ["chat", "--model", "small", "--model", "p/m@2", "it", "--json", "--seed", "7"],
+    ],
+    member,
+  );
+  const conversation = await conversing(["chat", "p/m@1", "p/m@2", "--json"], {
+    environment: member,
+    input: "one\ntwo\n",
+  });
+  assert.equal(outputs[0], "== p/m:step1\nHello\n\n== p/m:step2\nHello\nstatus 0");
+  const document = JSON.parse(outputs[1].replace("status 0", "")) as Readonly<Record<string, unknown>> & {
+    readonly answers: readonly { readonly model: string; readonly error: string | null }[];
+  };
+  assert.deepEqual([document["question"], document["seed"]], ["it", 7]);
+  assert.deepEqual(
+    document.answers.map(({ model, error }) => [model, error]),
+    [
+      ["small", null],
+      ["p/m:step2", null],
+    ],
+  );
+  assert.equal(conversation.status, 0);
+  assert.deepEqual(
+    conversation.output
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly question: string }).question),
+    ["one", "two"],
+  );
+  const asked = askedOf(server);
+  assert.equal(asked.length, 8);
+  // The two requests of a question are sent at once and may arrive in either order.
+  const pairs = [0, 2, 4, 6].map((index) => asked.slice(index, index + 2));
+  const bothSteps = new Set(["p/m:step1", "p/m:step2"]);
+  assert.deepEqual(
+    pairs.map((pair) => new Set(pair.map(({ model }) => model))),
+    [bothSteps, new Set(["small", "p/m:step2"]), bothSteps, bothSteps],
+  );
+  for (const [first, second] of pairs) {
+    assert.equal(typeof first.seed, "number");
+    assert.equal(first.seed, second.seed);
+  }
+  for (const { said } of pairs[3]) assert.deepEqual(said, ["one", "Hello", "two"]);
+});

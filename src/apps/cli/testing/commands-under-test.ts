@@ -1,0 +1,54 @@
+// Commands run against a server of fakes, and jobs for them.
+import { type TestContext } from "node:test";
+import { bearer, fakeServer, keys, registeredModel } from "../../../api/http/testing/fake-server.ts";
+import { commandProcess } from "./command-process.ts";
+
+export type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+export interface Run {
+  /** What each command wrote, and its status at the end. */
+  readonly outputs: readonly string[];
+  readonly errors: string;
+}
+
+export const runOne = commandProcess();
+
+/** Runs command lines one after the other; the last finds the input. */
+export async function run(
+  commands: readonly (readonly string[])[],
+  environment: Readonly<Record<string, string>>,
+  input?: string,
+): Promise<Run> {
+  const outputs: string[] = [];
+  let allErrors = "";
+  for (const [index, words] of commands.entries()) {
+    const isLast = index === commands.length - 1;
+    const given = isLast && input !== undefined ? { environment, input } : { environment };
+    const { output, errors, status } = await runOne(words, given);
+    outputs.push(`${output}status ${status}`);
+    allErrors += errors;
+  }
+  return { outputs, errors: allErrors };
+}
+
+/** A server that listens, with a model of the member's, and what a command needs to find it. */
+export async function listening(t: TestContext) {
+  const server = await fakeServer();
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  t.after(() => server.close());
+  return {
+    server,
+    modelId: await registeredModel(server),
+    member: { HONE_URL: url, HONE_API_KEY: keys.member },
+  };
+}
+
+export async function submit(server: Server, modelId: string, config: object = {}): Promise<string> {
+  const answer = await server.ask({
+    method: "POST",
+    url: "/v1/preview/training-jobs",
+    headers: { authorization: bearer(keys.member) },
+    payload: { model_id: modelId, trajectory_groups: [], experimental_config: config },
+  });
+  return answer.json<{ id: string }>().id;
+}
