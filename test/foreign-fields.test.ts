@@ -88,7 +88,12 @@ test("`response_format` takes a schema where other servers do, whole and as a st
     assert.equal(whole.headers.get("x-hone-ignored"), "disable, response_format.yyy");
   }
   const response = await call(server(), "POST", "/v1/responses", {
-    body: { input: "Say", max_output_tokens: -1, text: { format: { type: "json_object", schema: held } } },
+    body: {
+      input: "Say",
+      temperature: 0,
+      max_output_tokens: -1,
+      text: { format: { type: "json_object", schema: held } },
+    },
   });
   assert.deepEqual(JSON.parse(response.body.output.at(-1).content[0].text), { a: 1 });
   const { url, apiKey } = server();
