@@ -29,7 +29,7 @@ let server: RunningServer;
 let path: string;
 
 before(async () => {
-  const limits = { imports: { bytesMax: 16 * mebibyte } };
+  const limits = { models: { importBytesMax: 16 * mebibyte } };
   server = await startServer({ dataFolder, flags: model, limits });
   path = `/v1/preview/models/${await registerModel(server, "m")}/checkpoints`;
 });

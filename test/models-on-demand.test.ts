@@ -23,7 +23,7 @@ const memoryBytes = 320 * 2 ** 20;
 const allLoaded = serverOfFile({ flags });
 const scarce = serverOfFile({
   flags: [...flags, "--models-memory-bytes", `${memoryBytes}`],
-  limits: { memory: { turnMs: 500, pauseMs: 50, waitMs: 60_000 } },
+  limits: { models: { turnMs: 500, pauseMs: 50, roomWaitMs: 60_000 } },
 });
 
 const chat = (model: string, seed: number) => ({

@@ -9,7 +9,7 @@ import type { JsonObject } from "../src/base/domain/text/json.ts";
 import type { TrajectoryGroup } from "../src/base/domain/trajectory.ts";
 import { bodyLimits } from "../src/api/http/settings.ts";
 import { linesIn } from "../src/api/wire/packed-lines.ts";
-import { httpSettingsWith } from "../src/api/http/settings.ts";
+import { httpSettings } from "../src/api/http/settings.ts";
 import { readChatRequest } from "../src/api/wire/chat/read-chat-request.ts";
 import { readTrainingJob } from "../src/api/wire/training-job.ts";
 import { createChatTemplate, type ChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
@@ -71,7 +71,7 @@ const conversations: Readonly<Record<string, readonly JsonObject[]>> = {
 const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
-  const { request } = readChatRequest(body, httpSettingsWith());
+  const { request } = readChatRequest(body, httpSettings.with());
   const fit = { purpose: "answer", contextLength: 100_000, keepLast: null } as const;
   const rest = { badWords: [], wantsTexts: false, modelName: "m", vocabularySize };
   const task = { prompt: request.prompt, fit, ...rest };
@@ -98,7 +98,7 @@ function trainedPrompt(
       },
     ],
   };
-  const limits = bodyLimits(httpSettingsWith());
+  const limits = bodyLimits(httpSettings.with());
   const [line] = linesIn(readTrainingJob(Buffer.from(JSON.stringify(job)), limits, null).lines);
   const [trajectory] = (JSON.parse(line) as TrajectoryGroup).trajectories;
   const read = trajectorySequences(

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerLimits } from "../src/apps/server/server.ts";
+import type { SettingsOverrides } from "../src/apps/server/settings.ts";
 
 export interface RunningServer {
   readonly url: string;
@@ -24,7 +24,7 @@ export interface RunningServer {
 /** What an operator sets of a server, and what only whoever makes one in code may give it. */
 export interface ServerOptions {
   readonly flags?: readonly string[];
-  readonly limits?: ServerLimits;
+  readonly limits?: SettingsOverrides;
   /** Variables beside those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -40,16 +40,16 @@ const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 const nothingAhead = process.env["TEST_SERVER"] !== undefined;
 
 /** The program of `hone`, whose server is made with these limits. */
-function launch(entry: string, limits: ServerLimits): string {
+function launch(entry: string, limits: SettingsOverrides): string {
   const given = nothingAhead
-    ? { firstChats: false, ...limits, engine: { preparesAhead: false, ...limits.engine } }
+    ? { ...limits, server: { firstChats: false }, engine: { preparesAhead: false, ...limits.engine } }
     : limits;
   const run = `await main(process.argv.slice(1), ${JSON.stringify(given)});`;
   return `const { main } = await import(${JSON.stringify(`./${entry}`)}); ${run}`;
 }
 
 /** The clock that is set is the build's, and not the bundle's. */
-function launchByClock(clockFile: string, limits: ServerLimits): string {
+function launchByClock(clockFile: string, limits: SettingsOverrides): string {
   const follow = `followClockFile(${JSON.stringify(clockFile)});`;
   return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} ${launch(builtEntry, limits)}`;
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { FakeClock } from "../src/base/domain/testing/fake-clock.ts";
 import type { Constraint, Refusal } from "../src/base/domain/constraint.ts";
-import { constraintSettingsWith } from "../src/inference/engine/token-masks/settings.ts";
+import { constraintSettings } from "../src/inference/engine/token-masks/settings.ts";
 import { checkConstraint } from "../src/lib/constraints/grammar/check.ts";
 import { readLanguage } from "../src/lib/constraints/grammar/language.ts";
 import { accepts } from "../src/lib/constraints/grammar/testing/accepts.ts";
@@ -97,7 +97,7 @@ test("the patterns that are refused are, and the limits are listed", () => {
     assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
   }
   const [, listed = ""] = /on any machine: (.*?)\. A constraint beyond/.exec(page) ?? [];
-  const { strictFormats: _, cacheBytes: __, cachedMaskBytes: ___, ...each } = constraintSettingsWith();
+  const { strictFormats: _, cacheBytes: __, cachedMaskBytes: ___, ...each } = constraintSettings.with();
   const stated = [...listed.matchAll(/`(\w+)` \(([\d,]+)\)/g)].map(([, name, value]) => [
     name,
     Number(value?.replaceAll(",", "")),

@@ -19,7 +19,7 @@ import { NaiveEngine } from "../src/inference/engine/testing/naive-engine.ts";
 import { createFeedbackService } from "../src/judge/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer, playJob } from "../src/api/http/testing/fake-server.ts";
 import { createRecorder } from "../src/inference/chat/recordings/recorder.ts";
-import { recordingSettingsWith } from "../src/inference/chat/recordings/settings.ts";
+import { recordingSettings } from "../src/inference/chat/recordings/settings.ts";
 import { createModelDirectory } from "../src/inference/models/registry/model-directory.ts";
 import type { Stores } from "../src/store/storage/stores.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
@@ -139,7 +139,7 @@ function chatOver(engine: NaiveEngine, { models: store, completions }: Stores) {
   const metrics = createMetrics({ processMetrics: false });
   const over = { directory, bases: servedBases(base), metrics };
   const shared = { clock: systemClock, metrics, logger: silentLogger };
-  const recorder = createRecorder({ store: completions, settings: recordingSettingsWith(), ...shared });
+  const recorder = createRecorder({ store: completions, settings: recordingSettings.with(), ...shared });
   return {
     chat: createChatService({ ...over, ...shared, recorder }),
     tokenization: createTokenizationService(over),

@@ -14,8 +14,8 @@ import {
 import { LoopEngine } from "../src/inference/engine/loop-engine.ts";
 import { openModelFolder } from "../src/inference/engine/opening/open-model-folder.ts";
 import { openingOf } from "../src/inference/engine/opening/model-opening.ts";
-import { engineSettingsWith } from "../src/inference/engine/settings.ts";
-import { constraintSettingsWith } from "../src/inference/engine/token-masks/settings.ts";
+import { engineSettings } from "../src/inference/engine/settings.ts";
+import { constraintSettings } from "../src/inference/engine/token-masks/settings.ts";
 import { StubVllm } from "../src/inference/remote/testing/stub-vllm.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { call, eventually, startServer, type RunningServer } from "./running-server.ts";
@@ -25,14 +25,14 @@ const folder = mkdtempSync(join(tmpdir(), "hone-vllm-"));
 const smallFiles = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"];
 
 function computing(): LoopEngine {
-  const settings = engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 23, waitingCountMax: 100 });
+  const settings = engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 23, waitingCountMax: 100 });
   const cacheFolder = join(folder, "cache");
   return new LoopEngine({
     openModel: () =>
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
     vocabulary,
     settings,
-    constraints: constraintSettingsWith(),
+    constraints: constraintSettings.with(),
     logger: silentLogger,
   });
 }

@@ -5,8 +5,8 @@ import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
 import { LoopEngine } from "../../src/inference/engine/loop-engine.ts";
 import { openingOf } from "../../src/inference/engine/opening/model-opening.ts";
 import { openModelFolder } from "../../src/inference/engine/opening/open-model-folder.ts";
-import { engineSettingsWith } from "../../src/inference/engine/settings.ts";
-import { constraintSettingsWith } from "../../src/inference/engine/token-masks/settings.ts";
+import { engineSettings } from "../../src/inference/engine/settings.ts";
+import { constraintSettings } from "../../src/inference/engine/token-masks/settings.ts";
 import { tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
 import { recordedLatencies } from "../../src/inference/remote/testing/recorded-latencies.ts";
 import type { SentCompletion } from "../../src/inference/remote/testing/stub-completions.ts";
@@ -19,13 +19,13 @@ export const vocabularySize = 512;
 
 /** An engine of the model, in this process. */
 export function smallEngine(cacheFolder: string): LoopEngine {
-  const settings = engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 24, waitingCountMax: 1000 });
+  const settings = engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 24, waitingCountMax: 1000 });
   return new LoopEngine({
     openModel: () =>
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
     vocabulary: packVocabulary(tokensOfFile(join(modelFolder, "tokenizer.json"))),
     settings,
-    constraints: constraintSettingsWith(),
+    constraints: constraintSettings.with(),
     logger: silentLogger,
   });
 }

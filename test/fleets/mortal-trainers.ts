@@ -7,7 +7,7 @@ import type { Random } from "../../src/base/domain/random.ts";
 import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
 import { readModelWeights } from "../../src/inference/model/weights.ts";
 import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
-import { trainingSettingsWith } from "../../src/train/training/settings.ts";
+import { trainingSettings } from "../../src/train/training/settings.ts";
 import { StubStorage } from "../../src/train/training/tinker/testing/stub-operations.ts";
 import { type Fault, StubServer } from "../../src/train/training/tinker/testing/stub-server.ts";
 
@@ -39,7 +39,7 @@ const hangMs = 1500;
 export async function startMortalTrainers(options: MortalTrainersOptions): Promise<MortalTrainers> {
   const { modelFolder, folder, random } = options;
   const config = readModelConfig(modelFolder);
-  const { loraRank: rank, sequenceLengthMax, microbatchTokens } = trainingSettingsWith();
+  const { loraRank: rank, sequenceLengthMax, microbatchTokens } = trainingSettings.with();
   mkdirSync(folder, { recursive: true });
   const trainers = new EmbeddedTrainers({
     config,

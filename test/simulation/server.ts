@@ -12,18 +12,18 @@ import { serviceOfParts, serviceOf } from "../../src/base/domain/lifecycle.ts";
 import type { FeedbackService } from "../../src/judge/feedback/feedback-service.ts";
 import { createFeedbackService } from "../../src/judge/feedback/feedback-service.ts";
 import { createFileService, type FileService } from "../../src/train/files/file-service.ts";
-import { fileSettingsWith } from "../../src/train/files/settings.ts";
+import { fileSettings } from "../../src/train/files/settings.ts";
 import { JobQueue } from "../../src/train/jobs/job-queue.ts";
 import { ServerLease } from "../../src/train/jobs/server-lease.ts";
-import { goneMs, jobSettingsWith } from "../../src/train/jobs/settings.ts";
+import { goneMs, jobSettings } from "../../src/train/jobs/settings.ts";
 import { trainingKindOf } from "../../src/train/jobs/version-kind.ts";
 import { createRecorder, type Recorder } from "../../src/inference/chat/recordings/recorder.ts";
-import { recordingSettingsWith } from "../../src/inference/chat/recordings/settings.ts";
+import { recordingSettings } from "../../src/inference/chat/recordings/settings.ts";
 import { adapterHash } from "../../src/inference/model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "../../src/inference/models/registry/model-directory.ts";
 import { createModelService, type ModelService } from "../../src/inference/models/registry/model-service.ts";
 import { VersionUses } from "../../src/inference/models/registry/version-uses.ts";
-import { keepPolicies, retentionSettingsWith } from "../../src/store/retention/settings.ts";
+import { keepPolicies, retentionSettings } from "../../src/store/retention/settings.ts";
 import { createSweeper } from "../../src/store/retention/sweeper.ts";
 import { sweepDataFolder, sweepOfDeadServers } from "../../src/apps/server/data-folder/sweep.ts";
 import { openStores, type Stores } from "../../src/store/storage/stores.ts";
@@ -64,7 +64,7 @@ export interface SimulatedServer {
 export const baseModel = "tiny";
 
 /** As in `train/jobs/settings`, but for times: what takes a minute there takes seconds here, so that a run sees much of it. */
-const jobSettings = jobSettingsWith({
+const settings = jobSettings.with({
   concurrency: 2,
   leaseMs: 12_000,
   pollMs: 5000,
@@ -100,7 +100,7 @@ export async function startServer(
         clock,
         logger,
       },
-      jobSettings,
+      settings,
     );
     const uses = new VersionUses({
       store: stores.models,
@@ -127,7 +127,7 @@ export async function startServer(
         lease,
         announcements: stores.announcements,
       },
-      jobSettings,
+      settings,
     );
     const hashOf = async (adapter: string): Promise<string> => adapterHash(adapter);
     const directory = createModelDirectory({
@@ -164,11 +164,11 @@ export async function startServer(
       store: stores.files,
       clock,
       artifacts,
-      settings: fileSettingsWith({ sweepSeconds: 10 }),
+      settings: fileSettings.with({ sweepSeconds: 10 }),
       onFault: (error) => logger.warn({ err: error }, "files"),
     });
     const metrics = createMetrics({ processMetrics: false });
-    const recordings = recordingSettingsWith({ keepDays: 0, keepPerModel: 0 });
+    const recordings = recordingSettings.with({ keepDays: 0, keepPerModel: 0 });
     const recorder = createRecorder({
       store: stores.completions,
       settings: recordings,
@@ -176,7 +176,7 @@ export async function startServer(
       metrics,
       logger,
     });
-    const retention = retentionSettingsWith({ sweepSeconds: 10, leaseSeconds: 20 });
+    const retention = retentionSettings.with({ sweepSeconds: 10, leaseSeconds: 20 });
     const sweeper = createSweeper({
       store: stores.retention,
       policies: keepPolicies(retention, recordings),
@@ -189,7 +189,7 @@ export async function startServer(
         servers: stores.servers,
         runner,
         clock,
-        graceMs: goneMs(jobSettings),
+        graceMs: goneMs(settings),
         logger,
       }),
       trimAudit: async () => undefined,
@@ -217,7 +217,7 @@ export async function startServer(
       jobs: stores.jobs,
       servers: stores.servers,
       runner,
-      optimizerStatesKept: jobSettings.optimizerStatesKept,
+      optimizerStatesKept: settings.optimizerStatesKept,
       logger,
     });
     await start(files);

@@ -9,7 +9,7 @@ import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts"
 import { parseModelConfig, readModelConfig } from "../../src/inference/model/config/read-config.ts";
 import { createRandomWeights, writeModelWeights } from "../../src/inference/model/testing/random-weights.ts";
 import { reinforcementLearningAdamW } from "../../src/train/training/adamw.ts";
-import { trainingSettingsWith } from "../../src/train/training/settings.ts";
+import { trainingSettings } from "../../src/train/training/settings.ts";
 import { compareWithBase } from "../../src/train/training/steps/reference-logprobs.ts";
 import type { Trainer, TrainingSequence } from "../../src/train/training/trainer.ts";
 import { llama135mFile } from "./llama-135m.ts";
@@ -30,7 +30,7 @@ const shapes: readonly Shape[] = [
   { name: "llama-135m (random), 7 x 128", size: "135m", rows: 7 },
 ];
 const length = 128;
-const usualShare = trainingSettingsWith().baseComparisonShare;
+const usualShare = trainingSettings.with().baseComparisonShare;
 
 interface Measurement {
   readonly name: string;

@@ -11,7 +11,7 @@ import { PromptDrafter } from "../../src/inference/engine/drafts/prompt-drafter.
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
 import { EngineLoop } from "../../src/inference/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
-import { engineSettingsWith } from "../../src/inference/engine/settings.ts";
+import { engineSettings } from "../../src/inference/engine/settings.ts";
 import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
 import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
 import { readQuantizedWeights } from "../../src/inference/model/weights.ts";
@@ -23,7 +23,7 @@ import { runBench, type BenchOptions } from "./run-bench.ts";
 import { draftedStepCosts } from "./runner-times.ts";
 import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
 
-const settings = engineSettingsWith();
+const settings = engineSettings.with();
 const answerLength = 128;
 /** Rows of the steps whose times are told. */
 const draftCounts = [1, 2, 3, 4, 5, 6, 7] as const;

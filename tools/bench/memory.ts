@@ -12,8 +12,8 @@ import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
 import type { ProcessEngine } from "../../src/inference/engine/carrier/process-engine.ts";
 import type { createEmbeddedEngine } from "../../src/inference/engine/embedded-engine.ts";
 import { engineMemory } from "../../src/inference/engine/on-demand/memory-need.ts";
-import { engineSettingsWith, type EngineSettings } from "../../src/inference/engine/settings.ts";
-import { constraintSettingsWith } from "../../src/inference/engine/token-masks/settings.ts";
+import { engineSettings, type EngineSettings } from "../../src/inference/engine/settings.ts";
+import { constraintSettings } from "../../src/inference/engine/token-masks/settings.ts";
 import { createLoraAdapter } from "../../src/inference/model/lora.ts";
 import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
 import { addToChildEnvironment } from "../../src/apps/server/config.ts";
@@ -148,7 +148,7 @@ function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createE
     ...model,
     vocabulary: async () => vocabulary,
     settings: settingsFor(threads),
-    constraints: constraintSettingsWith(),
+    constraints: constraintSettings.with(),
     clock: systemClock,
     logger: silentLogger,
     log: { level: "silent", format: "json" },
@@ -157,7 +157,7 @@ function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createE
 
 /** Keys and values have room for the long prompt, and hardly for more. */
 function settingsFor(threads: number): EngineSettings {
-  return engineSettingsWith({ threads, kvCacheBytesMax: 2 ** 27 });
+  return engineSettings.with({ threads, kvCacheBytesMax: 2 ** 27 });
 }
 
 async function timed(run: () => Promise<void>): Promise<number> {

@@ -1,8 +1,8 @@
 // What keys go by: limits of entities that have none of their own.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 import { limitMaxima, type KeyLimits } from "../../base/domain/keys/limits.ts";
 
-export const keySettings = {
+const schema = {
   entityRequestsPerMinute: {
     kind: "integer",
     default: 0,
@@ -35,12 +35,9 @@ export const keySettings = {
   },
 } as const satisfies SettingsSchema;
 
-export type KeySettings = Readonly<SettingsOf<typeof keySettings>>;
+export const keySettings = section(schema);
 
-/** The settings of keys: the defaults, but for what is given. */
-export function keySettingsWith(given: Partial<KeySettings> = {}): KeySettings {
-  return { ...defaultsOf(keySettings), ...given };
-}
+export type KeySettings = SettingsIn<typeof keySettings>;
 
 /** Limits of entities that have none of their own; those of jobs are the queue's. */
 export function entityLimitsOf(settings: KeySettings): KeyLimits {

@@ -1,7 +1,7 @@
 // Who is let in without a key: the people that an operator's own sign-in knows.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const userSettings = {
+const schema = {
   header: {
     kind: "text",
     default: null,
@@ -55,9 +55,6 @@ export const userSettings = {
   },
 } as const satisfies SettingsSchema;
 
-export type UserSettings = SettingsOf<typeof userSettings>;
+export const userSettings = section(schema);
 
-/** The settings, with what is given in place of the defaults. */
-export function userSettingsWith(given: Partial<UserSettings> = {}): UserSettings {
-  return { ...defaultsOf(userSettings), ...given };
-}
+export type UserSettings = SettingsIn<typeof userSettings>;

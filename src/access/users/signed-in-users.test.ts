@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { userSettingsWith, type UserSettings } from "./settings.ts";
+import { userSettings, type UserSettings } from "./settings.ts";
 import { checkUserSettings, createSignedInUsers, type SignedInUsers } from "./signed-in-users.ts";
 import { signedToken, startIssuer, type TestIssuer } from "./testing/issuer.ts";
 
@@ -11,7 +11,7 @@ const now = Math.floor(clock.now().getTime() / 1000);
 const audience = "hone";
 
 function users(settings: Partial<UserSettings>): SignedInUsers {
-  const whole = userSettingsWith(settings);
+  const whole = userSettings.with(settings);
   checkUserSettings(whole);
   return createSignedInUsers({ settings: whole, defaultEntity: "local", clock });
 }
@@ -202,7 +202,7 @@ test("settings that do not go together are refused with what is missing", () => 
     [{ ...proxied, groups: ["team=a/b"] }, /users\.groups/],
   ];
   for (const [settings, message] of refused)
-    assert.throws(() => checkUserSettings(userSettingsWith(settings)), { code: "invalid", message });
+    assert.throws(() => checkUserSettings(userSettings.with(settings)), { code: "invalid", message });
   for (const settings of [{}, proxied, byToken, { ...byToken, issuer: "http://127.0.0.1:9000" }])
-    checkUserSettings(userSettingsWith(settings));
+    checkUserSettings(userSettings.with(settings));
 });

@@ -1,13 +1,18 @@
 // What the HTTP face goes by: sizes, depths and waits. What an operator sets comes first, then what follows from that, then
 // what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import {
+  section,
+  type SettingsIn,
+  type SettingsOf,
+  type SettingsSchema,
+} from "../../base/domain/settings.ts";
 import type { BodyLimits } from "../wire/body-limits.ts";
 
 const mebibyte = 1024 * 1024;
 /** V8 holds no longer text, and a body is parsed from one. */
 const bodyBytesMax = 480 * mebibyte;
 
-export const httpSettings = {
+const schema = {
   bodyBytes: {
     kind: "integer",
     default: 256 * mebibyte,
@@ -77,10 +82,8 @@ export const httpSettings = {
   },
 } as const satisfies SettingsSchema;
 
-type OperatorSettings = SettingsOf<typeof httpSettings>;
-
 /** What follows from what an operator sets. */
-function following({ bodyBytes, bodyBytesInFlight, chatMessages }: OperatorSettings) {
+function following({ bodyBytes, bodyBytesInFlight, chatMessages }: SettingsOf<typeof schema>) {
   return {
     trajectoryBodyBytes: bodyBytes,
     feedbackBodyBytes: Math.floor(bodyBytes / 8),
@@ -125,13 +128,9 @@ const fixed = {
   keepAliveSeconds: 10,
 };
 
-export type HttpSettings = Readonly<OperatorSettings & ReturnType<typeof following> & typeof fixed>;
+export const httpSettings = section(schema, fixed, following);
 
-/** The settings of the HTTP face: the defaults, but for what is given. */
-export function httpSettingsWith(given: Partial<HttpSettings> = {}): HttpSettings {
-  const settings = { ...defaultsOf(httpSettings), ...given };
-  return { ...fixed, ...following(settings), ...settings };
-}
+export type HttpSettings = SettingsIn<typeof httpSettings>;
 
 /** What the settings mean for whoever reads a body. */
 export function bodyLimits(settings: HttpSettings): BodyLimits {

@@ -13,7 +13,7 @@ import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { readAllowedPlaces } from "./allowed-places.ts";
 import { Deliverer } from "./deliverer.ts";
 import { waitMs } from "./retry-plan.ts";
-import { webhookSettingsWith, type WebhookSettings } from "./settings.ts";
+import { webhookSettings, type WebhookSettings } from "./settings.ts";
 import { receive, type Receiver } from "./testing/receiver.ts";
 
 const hourMs = 3_600_000;
@@ -42,7 +42,7 @@ async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}):
       metrics: createMetrics({ processMetrics: false }),
       logger: silentLogger,
     },
-    webhookSettingsWith(settings),
+    webhookSettings.with(settings),
   );
   t.after(() => deliverer.stop());
   await deliverer.start();

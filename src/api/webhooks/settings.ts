@@ -1,7 +1,7 @@
 // What webhooks go by: what an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const webhookSettings = {
+const schema = {
   allowed: {
     kind: "list",
     default: [],
@@ -56,9 +56,6 @@ const fixed = {
   replayedMax: 10_000,
 };
 
-export type WebhookSettings = Readonly<SettingsOf<typeof webhookSettings> & typeof fixed>;
+export const webhookSettings = section(schema, fixed);
 
-/** What webhooks go by, with what is given in place of the defaults. */
-export function webhookSettingsWith(given: Partial<WebhookSettings> = {}): WebhookSettings {
-  return { ...defaultsOf(webhookSettings), ...fixed, ...given };
-}
+export type WebhookSettings = SettingsIn<typeof webhookSettings>;

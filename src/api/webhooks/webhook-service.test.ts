@@ -7,7 +7,7 @@ import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
 import { readAllowedPlaces } from "./allowed-places.ts";
 import { nameResolver } from "./resolve-name.ts";
-import { webhookSettingsWith } from "./settings.ts";
+import { webhookSettings } from "./settings.ts";
 import { serveNames, type NameServer } from "./testing/name-server.ts";
 import { createWebhookService } from "./webhook-service.ts";
 
@@ -21,7 +21,7 @@ function serviceOf(server: NameServer, allowed: readonly string[]) {
     store: memoryStorage(clock)().webhooks,
     clock,
     allowed: readAllowedPlaces(allowed),
-    settings: webhookSettingsWith(),
+    settings: webhookSettings.with(),
     resolve: nameResolver({ servers: [server.address], hostsFile: "/none", resolverFile: "/none" }),
   });
   const create = async (host: string, entity = "team"): Promise<string> => {

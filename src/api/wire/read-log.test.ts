@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bodyLimits, httpSettingsWith } from "../http/settings.ts";
+import { bodyLimits, httpSettings } from "../http/settings.ts";
 import { readLog } from "./read-log.ts";
 
-const limits = bodyLimits(httpSettingsWith());
+const limits = bodyLimits(httpSettings.with());
 
 const splitOf = (split: unknown): string =>
   readLog(Buffer.from(JSON.stringify({ split, trajectory_groups: [] })), limits).split;

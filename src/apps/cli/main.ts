@@ -1,5 +1,5 @@
 // The `hone` command: runs one command line. Errors are one line, and a status.
-import type { ServerLimits } from "../server/server.ts";
+import type { SettingsOverrides } from "../server/settings.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
 import { errorText } from "./error-text.ts";
 import { createProgram } from "./program.ts";
@@ -10,7 +10,7 @@ import { createProgram } from "./program.ts";
  * @param words without the interpreter and the script
  * @param limits in place of those of a server, for `serve`, and for `schemas check`, which does as a server would
  */
-export async function main(words: readonly string[], limits: ServerLimits = {}): Promise<void> {
+export async function main(words: readonly string[], limits: SettingsOverrides = {}): Promise<void> {
   const program = createProgram(limits);
   if (words[0] === "serve") goOnWithoutReader();
   else endWithoutReader();

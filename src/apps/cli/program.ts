@@ -1,7 +1,7 @@
 // All commands: one file each, thin over the client and the server. Commands load what they need of the server when they run: a
 // command that only asks a server starts without it.
 import { Command } from "commander";
-import type { ServerLimits } from "../server/server.ts";
+import type { SettingsOverrides } from "../server/settings.ts";
 import { addAnnotateCommand } from "./annotate/annotate-command.ts";
 import { addQueuesCommand } from "./annotate/queues-command.ts";
 import { addBackupCommands } from "./backup/backup-commands.ts";
@@ -27,7 +27,7 @@ import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
 /** @param limits as of `main` */
-export function createProgram(limits: ServerLimits = {}): Command {
+export function createProgram(limits: SettingsOverrides = {}): Command {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")
     .option("--version", "say which version this is")

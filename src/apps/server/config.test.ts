@@ -65,8 +65,8 @@ test("settings of a part carry its name", () => {
 
 test("every setting has one flag, one variable and a sentence", () => {
   const all = allSettings();
-  const inSections = Object.entries(sections).flatMap(([section, names]) =>
-    Object.keys(names).map((name) => `${section}.${name}`),
+  const inSections = Object.entries(sections).flatMap(([section, { schema }]) =>
+    Object.keys(schema).map((name) => `${section}.${name}`),
   );
   assert.deepEqual(all.map(({ section, name }) => `${section}.${name}`).sort(), inSections.sort());
   assert.equal(new Set(all.map(({ flag }) => flag)).size, all.length);

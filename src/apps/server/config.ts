@@ -13,7 +13,6 @@ import {
   readSetting,
   type Machine,
   type Setting,
-  type SettingsOf,
   type SettingsSchema,
 } from "../../base/domain/settings.ts";
 import { isPostgresUrl, shownUrl } from "../../store/storage/postgres/postgres-url.ts";
@@ -22,10 +21,10 @@ import {
   type OpenTelemetrySettings,
 } from "../../base/telemetry/open-telemetry/environment.ts";
 import { goneSettings } from "./gone-settings.ts";
-import { sections, settingGroups, type SectionName } from "./settings.ts";
+import { sections, settingGroups, type OperatorSettings, type SectionName } from "./settings.ts";
 import { trainerElsewhere } from "./trainer-elsewhere.ts";
 
-export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> } & {
+export type HoneConfig = OperatorSettings & {
   /** By the variables of OpenTelemetry's specification; null where it sends nothing. */
   readonly openTelemetry: OpenTelemetrySettings | null;
 };
@@ -49,7 +48,7 @@ export function allSettings(): readonly SettingSpelling[] {
     keys.map((key) => {
       const words = spelledKey(key);
       const [section, name] = key.split(".") as [SectionName, string];
-      const setting = (sections[section] as SettingsSchema)[name];
+      const setting = (sections[section].schema as SettingsSchema)[name];
       return { group, section, name, flag: `--${words}`, variable: variableOf(words), setting };
     }),
   );
@@ -81,11 +80,11 @@ export function readConfig(
   const values = Object.fromEntries(
     (Object.keys(sections) as SectionName[]).map((section) => [
       section,
-      { ...defaultsOf(sections[section] as SettingsSchema) },
+      { ...defaultsOf(sections[section].schema as SettingsSchema) },
     ]),
   ) as Record<SectionName, Record<string, unknown>>;
   const dataFolder = resolve(
-    textOf(flags["data"]) ?? filled(environment, "HONE_DATA") ?? sections.server.data.default,
+    textOf(flags["data"]) ?? filled(environment, "HONE_DATA") ?? sections.server.schema.data.default,
   );
   const file = readConfigFile(join(dataFolder, "hone.json"), spellings);
   for (const spelling of spellings) {
@@ -285,10 +284,10 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
     url:
       given("HONE_BASE_URL") ??
       given("HONE_URL") ??
-      `http://127.0.0.1:${given("HONE_PORT") ?? sections.server.port.default}`,
+      `http://127.0.0.1:${given("HONE_PORT") ?? sections.server.schema.port.default}`,
     apiKey: given("HONE_API_KEY") ?? null,
     toApiKey: given("HONE_TO_API_KEY") ?? null,
-    data: given("HONE_DATA") ?? sections.server.data.default,
+    data: given("HONE_DATA") ?? sections.server.schema.data.default,
   };
 }
 

@@ -28,14 +28,9 @@ import { VersionUses } from "../../inference/models/registry/version-uses.ts";
 import { createModelService } from "../../inference/models/registry/model-service.ts";
 import { createRecorder, type Recorder } from "../../inference/chat/recordings/recorder.ts";
 import { createStorageQuotas } from "../../store/retention/quotas.ts";
-import {
-  keepPolicies,
-  type RetentionSettings,
-  retentionSettingsWith,
-} from "../../store/retention/settings.ts";
+import { keepPolicies } from "../../store/retention/settings.ts";
 import { createSweeper, type Sweeper } from "../../store/retention/sweeper.ts";
-import { recordingSettingsWith, type RecordingSettings } from "../../inference/chat/recordings/settings.ts";
-import { CheckpointFiles, type importLimits } from "../../inference/models/checkpoints/checkpoint-files.ts";
+import { CheckpointFiles } from "../../inference/models/checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../../inference/chat/complete-chat.ts";
 import { WaitingPlaces } from "../../inference/chat/waiting-places.ts";
 import {
@@ -48,53 +43,36 @@ import {
   type ConstraintChecker,
 } from "../../inference/engine/constraint-check/constraint-checker.ts";
 import { endEnginesAhead } from "../../inference/engine/embedded-engine.ts";
-import { engineSettingsWith, type EngineSettings } from "../../inference/engine/settings.ts";
-import {
-  sharedMemorySettingsWith,
-  type SharedMemorySettings,
-} from "../../inference/engine/on-demand/settings.ts";
-import {
-  constraintSettingsWith,
-  type ConstraintSettings,
-} from "../../inference/engine/token-masks/settings.ts";
 import { createAnnotationService } from "../../judge/annotation/annotation-service.ts";
-import { annotationSettingsWith, type AnnotationSettings } from "../../judge/annotation/settings.ts";
 import { createObjectService } from "../../judge/traces/object-service.ts";
 import { createProjectTraces, type ProjectTraces } from "../../judge/traces/project-traces.ts";
-import { traceSettingsWith, type TraceSettings } from "../../judge/traces/settings.ts";
 import { createFeedbackService } from "../../judge/feedback/feedback-service.ts";
 import { findSpecText } from "../../judge/feedback/specs/annotation-specs.ts";
-import { fileSettingsWith, type FileSettings } from "../../train/files/settings.ts";
 import { createFileService, type FileService } from "../../train/files/file-service.ts";
 import type { HttpDependencies, ListedBase } from "../../api/http/dependencies.ts";
 import { createHttpServer } from "../../api/http/server.ts";
-import { httpSettingsWith, type HttpSettings } from "../../api/http/settings.ts";
 import { createAttemptMetrics } from "../../train/jobs/attempt-metrics.ts";
 import { JobQueue } from "../../train/jobs/job-queue.ts";
-import { goneMs, jobSettingsWith, type JobSettings } from "../../train/jobs/settings.ts";
+import { goneMs } from "../../train/jobs/settings.ts";
 import { ServerLease } from "../../train/jobs/server-lease.ts";
 import { trainingKindOf } from "../../train/jobs/version-kind.ts";
 import { createKeyService } from "../../access/keys/key-service.ts";
 import { createKeyUse, type KeyUse } from "../../access/keys/key-use.ts";
 import { createEntityLimits } from "../../access/keys/limits/entity-limits.ts";
 import { createRateLimiter, type RateLimiter } from "../../access/keys/limits/rate-limiter.ts";
-import { entityLimitsOf, keySettingsWith, type KeySettings } from "../../access/keys/settings.ts";
+import { entityLimitsOf } from "../../access/keys/settings.ts";
 import { createUsageMeter, type UsageMeter } from "../../access/keys/usage-meter.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../../train/training/child-runner.ts";
 import { RewardService } from "../../train/rewards/reward-service.ts";
-import { rewardSettingsWith, type RewardSettings } from "../../train/rewards/settings.ts";
 import { StandingRules } from "../../train/rewards/standing/standing-rules.ts";
-import { trainingSettingsWith, type TrainingSettings } from "../../train/training/settings.ts";
-import { remoteSettingsWith, type RemoteSettings } from "../../inference/remote/settings.ts";
 import { pageReader } from "./page/page-files.ts";
 import { createPromptExchange } from "../../inference/transfer/prompt-exchange.ts";
 import type { Address } from "../../inference/transfer/peers.ts";
-import { transferSettingsWith, type TransferSettings } from "../../inference/transfer/settings.ts";
 import { readFilter } from "../../api/wire/rewards/feedback-filter.ts";
 import { readAllowedPlaces } from "../../api/webhooks/allowed-places.ts";
 import { Deliverer } from "../../api/webhooks/deliverer.ts";
-import { webhookSettingsWith, type WebhookSettings } from "../../api/webhooks/settings.ts";
 import { createWebhookService } from "../../api/webhooks/webhook-service.ts";
+import { type SettingsOverrides, type WholeSettings, wholeSettings } from "./settings.ts";
 import { createSignedInUsers } from "../../access/users/signed-in-users.ts";
 import { artifactPlaceOf } from "./artifact-place.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
@@ -155,64 +133,16 @@ interface Facts {
   readonly baseModels: readonly ListedBase[];
 }
 
-/** By what each part goes that whoever makes a server, such as a test, may give in place of what holds otherwise. */
-export interface ServerLimits {
-  readonly engine?: Partial<EngineSettings>;
-  readonly constraints?: Partial<ConstraintSettings>;
-  readonly imports?: Partial<typeof importLimits>;
-  readonly http?: Partial<HttpSettings>;
-  readonly files?: Partial<FileSettings>;
-  readonly recordings?: Partial<RecordingSettings>;
-  readonly retention?: Partial<RetentionSettings>;
-  readonly annotation?: Partial<AnnotationSettings>;
-  readonly traces?: Partial<TraceSettings>;
-  readonly training?: Partial<TrainingSettings>;
-  readonly jobs?: Partial<JobSettings>;
-  readonly rewards?: Partial<RewardSettings>;
-  readonly memory?: Partial<SharedMemorySettings>;
-  readonly remote?: Partial<RemoteSettings>;
-  readonly transfer?: Partial<TransferSettings>;
-  readonly webhooks?: Partial<WebhookSettings>;
-  readonly keys?: Partial<KeySettings>;
-  /** Whether models answer chats that nobody sent before the server is well ({@link answerFirstChats}); they do by themselves. */
-  readonly firstChats?: boolean;
-}
-
-/** What an operator set, with the settings of each part that nobody sets. */
-function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
-  const engine = engineSettingsWith({ ...config.engine, ...limits.engine });
-  const http = httpSettingsWith({ ...config.http, ...limits.http });
-  return {
-    chat: config.chat,
-    feedback: config.feedback,
-    engine,
-    constraints: constraintSettingsWith({ ...config.constraints, ...limits.constraints }),
-    imports: limits.imports ?? {},
-    http,
-    files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
-    recordings: recordingSettingsWith({ ...config.recordings, ...limits.recordings }),
-    retention: retentionSettingsWith({ ...config.retention, ...limits.retention }),
-    annotation: annotationSettingsWith({ ...config.annotation, ...limits.annotation }),
-    traces: traceSettingsWith({ ...config.traces, ...limits.traces }),
-    training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
-    jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
-    rewards: rewardSettingsWith({ ...config.rewards, ...limits.rewards }),
-    models: config.models,
-    memory: sharedMemorySettingsWith(limits.memory),
-    remote: remoteSettingsWith({ ...config.remote, ...limits.remote }),
-    transfer: transferSettingsWith({ ...config.transfer, ...limits.transfer }),
-    webhooks: webhookSettingsWith({ ...config.webhooks, ...limits.webhooks }),
-    keys: keySettingsWith({ ...config.keys, ...limits.keys }),
-  };
-}
-
 /** A server of this configuration; nothing happens before `start`. */
-export function createServer(config: HoneConfig, limits: ServerLimits = {}): Server {
+export function createServer(config: HoneConfig, overrides: SettingsOverrides = {}): Server {
   let facts: Facts | null = null;
   let endWith: (reason: ServiceError) => void = () => undefined;
   const outdated = new Promise<ServiceError>((resolve) => (endWith = resolve));
   const life = serviceOfParts("server", async (start) => {
-    facts = await build(config, limits, { start, onOutdated: (reason) => endWith(reason) });
+    facts = await build(config, wholeSettings(config, overrides), {
+      start,
+      onOutdated: (reason) => endWith(reason),
+    });
   });
   return {
     ...life,
@@ -245,7 +175,7 @@ interface Building {
 /** Builds every part, and starts each after those it needs. */
 async function build(
   config: HoneConfig,
-  limits: ServerLimits,
+  settings: WholeSettings,
   { start, onOutdated }: Building,
 ): Promise<Facts> {
   // Before anything is written: parts that start early keep what they compute.
@@ -325,7 +255,7 @@ async function build(
     isDraining: () => isDraining,
     listening: () => address,
   };
-  const parts = await construct(config, settingsOfParts(config, limits), ground);
+  const parts = await construct(config, settings, ground);
   const {
     bases,
     failed,
@@ -378,7 +308,7 @@ async function build(
     // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
     await Promise.all(bases.map((base) => startAny(base.texts)));
     requireOne(bases, failed);
-    if (limits.firstChats ?? true) await warmUp();
+    if (settings.server.firstChats) await warmUp();
   }
   isUp = true;
   // Hashes of bases that were not known are the engines', which have just made them.
@@ -452,7 +382,7 @@ interface Ground {
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
 async function construct(
   config: HoneConfig,
-  settings: ReturnType<typeof settingsOfParts>,
+  settings: WholeSettings,
   {
     place,
     artifactPlace,
@@ -578,7 +508,7 @@ async function construct(
     useVersion: (version) => uses.use(version),
     folder,
     clock,
-    limits: settings.imports,
+    settings: settings.models,
     // What was imported is stored: an engine that is down or refuses it says so to whoever asks for it.
     prepareVersion: (version, baseModel, by) =>
       prepareVersion(version, baseModel).catch((error: unknown) => {

@@ -1,5 +1,11 @@
 // Every section of the configuration: the server's own settings here, the others beside what they set.
-import type { SettingsSchema } from "../../base/domain/settings.ts";
+import {
+  section,
+  type Section,
+  type SettingsIn,
+  type SettingsOf,
+  type SettingsSchema,
+} from "../../base/domain/settings.ts";
 import { chatSettings } from "../../inference/chat/settings.ts";
 import { constraintSettings } from "../../inference/engine/token-masks/settings.ts";
 import { engineSettings } from "../../inference/engine/settings.ts";
@@ -161,8 +167,15 @@ const serverSettings = {
   },
 } as const satisfies SettingsSchema;
 
+const serverConstants = {
+  /** True if models answer a few chats of the server's own before it reports that it is well. */
+  firstChats: true,
+};
+
+type AnySection = Section<SettingsSchema, object>;
+
 export const sections = {
-  server: serverSettings,
+  server: section(serverSettings, serverConstants),
   chat: chatSettings,
   engine: engineSettings,
   constraints: constraintSettings,
@@ -182,13 +195,45 @@ export const sections = {
   remote: remoteSettings,
   webhooks: webhookSettings,
   keys: keySettings,
-} as const satisfies Readonly<Record<string, SettingsSchema>>;
+} as const satisfies Readonly<Record<string, AnySection>>;
 
 export type SectionName = keyof typeof sections;
 
+/** Settings that operators set. */
+export type OperatorSettings = {
+  readonly [Name in SectionName]: SettingsOf<(typeof sections)[Name]["schema"]>;
+};
+
+/** All settings of the server, constants included. */
+export type WholeSettings = { readonly [Name in SectionName]: SettingsIn<(typeof sections)[Name]> };
+
+/** Settings that an embedder or a test gives in place of what holds otherwise. */
+export type SettingsOverrides = {
+  readonly [Name in SectionName]?: Partial<WholeSettings[Name]>;
+};
+
+/** Completes what an operator set with the constants of each section. */
+export function wholeSettings(set: OperatorSettings, overrides: SettingsOverrides = {}): WholeSettings {
+  const http = httpSettings.with({ ...set.http, ...overrides.http });
+  const { threads } = engineSettings.with({ ...set.engine, ...overrides.engine });
+  // Uploaded files may be as large as other bodies, and training has the engine's threads.
+  const derived: SettingsOverrides = {
+    files: { fileBytes: http.trajectoryBodyBytes },
+    training: { threads },
+  };
+  // Seen as records: a union of all sections is too much for the compiler.
+  const given: readonly Readonly<Record<string, object | undefined>>[] = [set, derived, overrides];
+  const settings = Object.entries<AnySection>(sections).map(([name, part]) => [
+    name,
+    part.with(Object.assign({}, ...given.map((each) => each[name]))),
+  ]);
+  // One entry for each section, made by it.
+  return Object.fromEntries(settings) as WholeSettings;
+}
+
 /** A setting by its section and name, as `hone.json` has them. */
 type SettingKey = {
-  [Section in SectionName]: `${Section}.${keyof (typeof sections)[Section] & string}`;
+  [Name in SectionName]: `${Name}.${keyof OperatorSettings[Name] & string}`;
 }[SectionName];
 
 /** Every setting, under what people look for when they want it. */

@@ -62,6 +62,43 @@ export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): Setti
   return values as SettingsOf<Schema>;
 }
 
+/** The settings of one part of the server. */
+export interface Section<Schema extends SettingsSchema, Fixed extends object> {
+  /** Settings that operators set. */
+  readonly schema: Schema;
+  /** Returns the part's settings: defaults and constants, with the given values in their place. */
+  with(given?: Partial<SettingsOf<Schema> & Fixed>): SettingsOf<Schema> & Readonly<Fixed>;
+}
+
+/** All settings of a section. */
+export type SettingsIn<S extends Section<SettingsSchema, object>> = ReturnType<S["with"]>;
+
+/**
+ * Makes a section.
+ *
+ * @param fixed constants, which only embedders and tests replace
+ * @param following returns settings that follow from those an operator sets
+ */
+export function section<
+  Schema extends SettingsSchema,
+  Fixed extends object = object,
+  Following extends object = object,
+>(
+  schema: Schema,
+  // Nothing is a value of any type without members, which the defaults of the type parameters are.
+  fixed: Fixed = {} as Fixed,
+  following: (set: SettingsOf<Schema>) => Following = () => ({}) as Following,
+): Section<Schema, Fixed & Following> {
+  const defaults = defaultsOf(schema);
+  return {
+    schema,
+    with: (given) => {
+      const set = { ...defaults, ...given };
+      return { ...fixed, ...following(set), ...set };
+    },
+  };
+}
+
 /**
  * Checks one value, given as parsed JSON or as text, against its setting.
  *

@@ -1,7 +1,7 @@
 // What the operator may set of chat: what is read in a model's answers.
-import type { SettingsOf, SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const chatSettings = {
+const schema = {
   toolCalls: {
     kind: "list",
     default: [],
@@ -21,4 +21,6 @@ export const chatSettings = {
   },
 } as const satisfies SettingsSchema;
 
-export type ChatSettings = SettingsOf<typeof chatSettings>;
+export const chatSettings = section(schema);
+
+export type ChatSettings = SettingsIn<typeof chatSettings>;

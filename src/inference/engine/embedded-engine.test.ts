@@ -10,10 +10,10 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../../base/domain/clock.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import type { ProcessEngine } from "./carrier/process-engine.ts";
-import { constraintSettingsWith } from "./token-masks/settings.ts";
+import { constraintSettings } from "./token-masks/settings.ts";
 import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
 import { createEmbeddedEngine, weightsMs } from "./embedded-engine.ts";
-import { engineSettingsWith } from "./settings.ts";
+import { engineSettings } from "./settings.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
@@ -23,8 +23,8 @@ const create = (folder: string): ProcessEngine =>
     modelFolder: folder,
     cacheFolder,
     vocabulary: async () => vocabulary,
-    settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
-    constraints: constraintSettingsWith(),
+    settings: engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
+    constraints: constraintSettings.with(),
     clock: systemClock,
     logger: silentLogger,
     log: { level: "silent", format: "json" },

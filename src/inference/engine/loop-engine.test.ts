@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { packVocabulary } from "../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import { constraintSettingsWith } from "./token-masks/settings.ts";
+import { constraintSettings } from "./token-masks/settings.ts";
 import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { openingOf } from "./opening/model-opening.ts";
 import { openModelFolder } from "./opening/open-model-folder.ts";
-import { engineSettingsWith, type EngineSettings } from "./settings.ts";
+import { engineSettings, type EngineSettings } from "./settings.ts";
 import { createFakeEngine, fatalTokenId } from "./testing/fake-engine.ts";
 import { FakeRunner } from "./testing/fake-runner.ts";
 import { requestOf } from "./testing/run-loop.ts";
@@ -20,8 +20,8 @@ const startedWith = async (settings: Partial<EngineSettings>): Promise<LoopEngin
   const engine = new LoopEngine({
     openModel: () => Promise.resolve({ runner: new FakeRunner() }),
     vocabulary: packVocabulary([]),
-    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26, ...settings }),
-    constraints: constraintSettingsWith(),
+    settings: engineSettings.with({ kvCacheBytesMax: 2 ** 26, ...settings }),
+    constraints: constraintSettings.with(),
     logger: silentLogger,
   });
   await engine.start();
@@ -73,7 +73,7 @@ test("a fault that nobody foresaw fails the start, and is said in the log alone"
   cpSync(modelFolder, folder, { recursive: true });
   rmSync(join(folder, "model.safetensors"));
   mkdirSync(join(folder, "model.safetensors"));
-  const settings = engineSettingsWith({ threads: 1 });
+  const settings = engineSettings.with({ threads: 1 });
   await assert.rejects(
     openModelFolder(openingOf({ modelFolder: folder, cacheFolder: folder, settings }), silentLogger),
     {

@@ -1,8 +1,8 @@
 // What the embedded engine goes by: what an operator sets, and what is the same on every server.
 import type { Device } from "../../base/domain/model.ts";
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const engineSettings = {
+const schema = {
   threads: {
     kind: "integer",
     default: 0,
@@ -104,9 +104,6 @@ const fixed = {
   restartCountMax: 5,
 };
 
-export type EngineSettings = Readonly<SettingsOf<typeof engineSettings> & typeof fixed>;
+export const engineSettings = section(schema, fixed);
 
-/** What an engine goes by, with what is given in place of the defaults. */
-export function engineSettingsWith(given: Partial<EngineSettings> = {}): EngineSettings {
-  return { ...defaultsOf(engineSettings), ...fixed, ...given };
-}
+export type EngineSettings = SettingsIn<typeof engineSettings>;

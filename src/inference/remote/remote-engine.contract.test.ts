@@ -8,8 +8,8 @@ import { endTokenId, modelFolder, vocabulary } from "../engine/contract/engine-u
 import { LoopEngine } from "../engine/loop-engine.ts";
 import { openModelFolder } from "../engine/opening/open-model-folder.ts";
 import { openingOf } from "../engine/opening/model-opening.ts";
-import { engineSettingsWith } from "../engine/settings.ts";
-import { constraintSettingsWith } from "../engine/token-masks/settings.ts";
+import { engineSettings } from "../engine/settings.ts";
+import { constraintSettings } from "../engine/token-masks/settings.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { refusedTogether } from "./vllm/refuse-unserved.ts";
 import { StubVllm } from "./testing/stub-vllm.ts";
@@ -19,7 +19,7 @@ const cacheFolder = mkdtempSync(join(tmpdir(), "hone-remote-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
 function embedded(): LoopEngine {
-  const settings = engineSettingsWith({
+  const settings = engineSettings.with({
     threads: 1,
     kvCacheBytesMax: 2 ** 22,
     slotCountMax: 12,
@@ -32,7 +32,7 @@ function embedded(): LoopEngine {
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
     vocabulary,
     settings,
-    constraints: constraintSettingsWith(),
+    constraints: constraintSettings.with(),
     logger: silentLogger,
   });
 }

@@ -2,14 +2,14 @@
 import { readFileSync, statSync } from "node:fs";
 import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 import type { CopiesPlace } from "./adapters/adapter-place.ts";
 import type { VllmWaits } from "./vllm/vllm-server.ts";
 
 const seconds = (value: number, about: string) =>
   ({ kind: "number", default: value, min: 0.1, max: 86_400, about }) as const;
 
-export const remoteSettings = {
+const schema = {
   apiKey: {
     kind: "text",
     default: null,
@@ -70,12 +70,9 @@ export const remoteSettings = {
   nextTokenSeconds: seconds(120, "How long a vLLM server may take from one token to the next."),
 } as const satisfies SettingsSchema;
 
-export type RemoteSettings = SettingsOf<typeof remoteSettings>;
+export const remoteSettings = section(schema);
 
-/** The settings, with what is given in place of the defaults. */
-export function remoteSettingsWith(given: Partial<RemoteSettings> = {}): RemoteSettings {
-  return { ...defaultsOf(remoteSettings), ...given };
-}
+export type RemoteSettings = SettingsIn<typeof remoteSettings>;
 
 /** How long servers may take by the settings, in milliseconds. */
 export function waitsOf(settings: RemoteSettings): VllmWaits {

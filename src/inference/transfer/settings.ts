@@ -1,7 +1,7 @@
 // What prompts on their way between servers go by.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const transferSettings = {
+const schema = {
   secret: {
     kind: "text",
     default: null,
@@ -42,9 +42,6 @@ export const transferSettings = {
   },
 } as const satisfies SettingsSchema;
 
-export type TransferSettings = SettingsOf<typeof transferSettings>;
+export const transferSettings = section(schema);
 
-/** The settings, with what is given in place of the defaults. */
-export function transferSettingsWith(given: Partial<TransferSettings> = {}): TransferSettings {
-  return { ...defaultsOf(transferSettings), ...given };
-}
+export type TransferSettings = SettingsIn<typeof transferSettings>;

@@ -1,7 +1,7 @@
 // What annotation queues go by: what an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const annotationSettings = {
+const schema = {
   queueItems: {
     kind: "integer",
     default: 10_000,
@@ -24,9 +24,6 @@ const fixed = {
   questions: 50,
 };
 
-export type AnnotationSettings = Readonly<SettingsOf<typeof annotationSettings> & typeof fixed>;
+export const annotationSettings = section(schema, fixed);
 
-/** What annotation queues go by, with what is given in place of the defaults. */
-export function annotationSettingsWith(given: Partial<AnnotationSettings> = {}): AnnotationSettings {
-  return { ...defaultsOf(annotationSettings), ...fixed, ...given };
-}
+export type AnnotationSettings = SettingsIn<typeof annotationSettings>;

@@ -17,7 +17,6 @@ import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { parseProjectId } from "../../base/domain/project.ts";
 import type { StorageRoom } from "../../base/domain/retention/storage-room.ts";
 import { type ErrorCode, type Fault, notFound, ServiceError } from "../../base/domain/service-error.ts";
-import { defaultsOf, type SettingsOf } from "../../base/domain/settings.ts";
 import { checkQueues, type QueueSource } from "./check-queues.ts";
 import { AnnotationSpecs, type SpecSource } from "./specs/annotation-specs.ts";
 import { quoted, type ContentFault } from "./content-fault.ts";
@@ -25,7 +24,7 @@ import { checkContent, checkedFeedback, type FeedbackInput } from "./check-conte
 import { inTurns } from "./in-turns.ts";
 import { feedbackStatistics, type FeedbackStatistics } from "./reading/feedback-statistics.ts";
 import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
-import { feedbackSettings, queryLimits } from "./settings.ts";
+import { feedbackSettings, type FeedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
   /** How batches are packed; see {@link FeedbackStore.packForm}. */
@@ -89,7 +88,7 @@ export interface FeedbackDependencies {
 
 export function createFeedbackService(
   dependencies: FeedbackDependencies,
-  settings: SettingsOf<typeof feedbackSettings> = defaultsOf(feedbackSettings),
+  settings: FeedbackSettings = feedbackSettings.with(),
 ): FeedbackService {
   const limits = queryLimits(settings);
   return {

@@ -1,8 +1,8 @@
 // What one query for feedback may ask and take.
 import type { QueryLimits } from "../../base/domain/feedback-query/query-limits.ts";
-import type { SettingsOf, SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const feedbackSettings = {
+const schema = {
   queryDepth: {
     kind: "integer",
     default: 32,
@@ -33,7 +33,11 @@ export const feedbackSettings = {
   },
 } as const satisfies SettingsSchema;
 
-export function queryLimits(settings: SettingsOf<typeof feedbackSettings>): QueryLimits {
+export const feedbackSettings = section(schema);
+
+export type FeedbackSettings = SettingsIn<typeof feedbackSettings>;
+
+export function queryLimits(settings: FeedbackSettings): QueryLimits {
   return {
     depthMax: settings.queryDepth,
     operandsMax: settings.queryOperands,

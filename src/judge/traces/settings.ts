@@ -1,9 +1,9 @@
 // What traces go by: what an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
 
-export const traceSettings = {
+const schema = {
   entityBytes: {
     kind: "integer",
     default: 4096 * mebibyte,
@@ -21,9 +21,6 @@ const fixed = {
   sweepSeconds: 3600,
 };
 
-export type TraceSettings = Readonly<SettingsOf<typeof traceSettings> & typeof fixed>;
+export const traceSettings = section(schema, fixed);
 
-/** What traces go by, with what is given in place of the defaults. */
-export function traceSettingsWith(given: Partial<TraceSettings> = {}): TraceSettings {
-  return { ...defaultsOf(traceSettings), ...fixed, ...given };
-}
+export type TraceSettings = SettingsIn<typeof traceSettings>;

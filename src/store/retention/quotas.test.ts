@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { createMetrics } from "../../base/telemetry/metrics.ts";
 import { createStorageQuotas } from "./quotas.ts";
-import { retentionSettingsWith, type RetentionSettings } from "./settings.ts";
+import { retentionSettings, type RetentionSettings } from "./settings.ts";
 
 function quotas(settings: Partial<RetentionSettings>) {
   const clock = new FakeClock();
@@ -18,7 +18,7 @@ function quotas(settings: Partial<RetentionSettings>) {
       return { ...none, files: state.used };
     },
   };
-  const room = createStorageQuotas({ store, settings: retentionSettingsWith(settings), clock, metrics });
+  const room = createStorageQuotas({ store, settings: retentionSettings.with(settings), clock, metrics });
   return { room, state, clock, metrics };
 }
 

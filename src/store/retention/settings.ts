@@ -1,12 +1,7 @@
 // How long what is stored stays: what an operator sets, and what is the same on every server. Without any of it all stays but
 // recorded completions, which have limits of their own (inference/chat/recordings/settings).
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
-import {
-  defaultsOf,
-  type Setting,
-  type SettingsOf,
-  type SettingsSchema,
-} from "../../base/domain/settings.ts";
+import { section, type Setting, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const days = (about: string) =>
   ({ kind: "number", default: 0, min: 0, max: 36_500, about }) as const satisfies Setting;
@@ -14,7 +9,7 @@ const days = (about: string) =>
 const bytes = (about: string) =>
   ({ kind: "integer", default: 0, min: 0, max: Number.MAX_SAFE_INTEGER, about }) as const satisfies Setting;
 
-export const retentionSettings = {
+const schema = {
   entityBytes: bytes(
     "Bytes that all that is stored of an entity may have together; more is refused with 429 until some is deleted. 0 is no limit.",
   ),
@@ -61,12 +56,9 @@ const fixed = {
   leaseSeconds: 120,
 };
 
-export type RetentionSettings = Readonly<SettingsOf<typeof retentionSettings> & typeof fixed>;
+export const retentionSettings = section(schema, fixed);
 
-/** What retention goes by, with what is given in place of the defaults. */
-export function retentionSettingsWith(given: Partial<RetentionSettings> = {}): RetentionSettings {
-  return { ...defaultsOf(retentionSettings), ...fixed, ...given };
-}
+export type RetentionSettings = SettingsIn<typeof retentionSettings>;
 
 /** How much of a kind stays, as it is configured: days, and zero for no limit. */
 export interface KeepPolicy {

@@ -10,7 +10,7 @@ import { memoryStorage } from "../storage/testing/memory-database.ts";
 import type { AuditEntry } from "../../base/telemetry/audit-log.ts";
 import { createMetrics } from "../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import { keepPolicies, retentionSettingsWith, type RetentionSettings } from "./settings.ts";
+import { keepPolicies, retentionSettings, type RetentionSettings } from "./settings.ts";
 import { createSweeper } from "./sweeper.ts";
 
 const recordings = { keepDays: 1, keepPerModel: 20 };
@@ -24,7 +24,7 @@ function sweeperOn(
   const trimmed: Date[] = [];
   const cleared: Date[] = [];
   const metrics = createMetrics({ processMetrics: false });
-  const all = retentionSettingsWith(settings);
+  const all = retentionSettings.with(settings);
   const sweeper = createSweeper({
     store,
     policies: keepPolicies(all, recordings),

@@ -12,7 +12,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { checkService } from "../../base/domain/testing/check-service.ts";
 import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
 import { createFileService, type FileDependencies, type FileService } from "./file-service.ts";
-import { fileSettingsWith } from "./settings.ts";
+import { fileSettings } from "./settings.ts";
 
 function serviceOn(
   t: TestContext,
@@ -24,7 +24,7 @@ function serviceOn(
     store: memoryStorage()().files,
     clock: new FakeClock(),
     artifacts: dataFolderAt(dataFolder).artifacts,
-    settings: fileSettingsWith(),
+    settings: fileSettings.with(),
     onFault: (error) => assert.fail(String(error)),
     ...changes,
   });

@@ -1,9 +1,9 @@
 // What uploaded files go by: what an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
 
-export const fileSettings = {
+const schema = {
   entityBytes: {
     kind: "integer",
     default: 4096 * mebibyte,
@@ -28,9 +28,6 @@ const fixed = {
   sweepSeconds: 3600,
 };
 
-export type FileSettings = Readonly<SettingsOf<typeof fileSettings> & typeof fixed>;
+export const fileSettings = section(schema, fixed);
 
-/** What files go by, with what is given in place of the defaults. */
-export function fileSettingsWith(given: Partial<FileSettings> = {}): FileSettings {
-  return { ...defaultsOf(fileSettings), ...fixed, ...given };
-}
+export type FileSettings = SettingsIn<typeof fileSettings>;

@@ -16,7 +16,7 @@ import { embeddedProfile } from "../training/embedded/profile.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { ServerLease } from "./server-lease.ts";
-import { jobSettingsWith } from "./settings.ts";
+import { jobSettings } from "./settings.ts";
 import { searchSeeds } from "../../base/domain/testing/search.ts";
 
 const jobIds = ["a1", "b1", "a2", "a3", "b2", "a4"] as const;
@@ -101,7 +101,7 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
   const servers = isAlone ? database.servers : reachedUntil(crash.signal, database.servers);
   const base = { clock, logger: silentLogger };
   const concurrency = 1 + random.index(2);
-  const settings = jobSettingsWith({ startsMax: 1000, attemptsMax: 4, leaseMs: 8000, concurrency });
+  const settings = jobSettings.with({ startsMax: 1000, attemptsMax: 4, leaseMs: 8000, concurrency });
   const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"], artifacts: "shared" }, settings);
   const runner = unreliableRunner(world);
   const queue = new JobQueue(

@@ -22,7 +22,7 @@ import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { ServerLease } from "./server-lease.ts";
-import { type JobSettings, jobSettingsWith } from "./settings.ts";
+import { type JobSettings, jobSettings } from "./settings.ts";
 
 type Run = JobRunner["run"];
 
@@ -203,7 +203,7 @@ class Bench {
         lease,
         announcements: this.announcements,
       },
-      jobSettingsWith(settings),
+      jobSettings.with(settings),
     );
     this.#queues.push(queue);
     return queue;
@@ -260,7 +260,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
       lease: { id: "server" },
       announcements: database.announcements,
     },
-    jobSettingsWith({ concurrency: 1 }),
+    jobSettings.with({ concurrency: 1 }),
   );
   const upCount = async (): Promise<number> => {
     await clock.advance(0);
@@ -940,7 +940,7 @@ test("a second server that starts takes nothing that the first runs, and has it 
   const startServer = async (store: JobStore, leases: ServerStore, run: Run) => {
     const lease = new ServerLease(
       { servers: leases, baseModels: ["tiny"], artifacts: "shared", clock: bench.clock, logger },
-      jobSettingsWith(),
+      jobSettings.with(),
     );
     t.after(() => lease.stop());
     await lease.start();

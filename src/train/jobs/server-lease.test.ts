@@ -10,7 +10,7 @@ import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
 import { createPostgres, withoutPostgres } from "../../store/storage/testing/postgres-databases.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
-import { jobSettingsWith } from "./settings.ts";
+import { jobSettings } from "./settings.ts";
 
 /** @param reached what of the store a server reaches whose leases `newLease` makes */
 function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
@@ -18,7 +18,7 @@ function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (
   const { servers } = memoryStorage()();
   const newLease = (artifacts = "shared"): ServerLease => {
     const base = { baseModels: ["tiny"], artifacts, clock, logger: silentLogger };
-    const lease = new ServerLease({ ...base, servers: reached(servers) }, jobSettingsWith());
+    const lease = new ServerLease({ ...base, servers: reached(servers) }, jobSettings.with());
     t.after(() => lease.stop());
     return lease;
   };
@@ -115,7 +115,7 @@ test(
       t.after(() => stores.close());
       const { servers, clock } = stores;
       const base = { servers, baseModels: ["tiny"], artifacts: "shared", clock, logger };
-      const lease = new ServerLease(base, jobSettingsWith());
+      const lease = new ServerLease(base, jobSettings.with());
       await lease.start();
       t.after(() => lease.stop());
       return { own, lease, servers };

@@ -1,7 +1,7 @@
 // The settings of the job queue: the one number that an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const jobSettings = {
+const schema = {
   concurrency: {
     kind: "integer",
     default: 1,
@@ -39,12 +39,9 @@ const fixed = {
   eventPollMs: 1000,
 };
 
-export type JobSettings = Readonly<SettingsOf<typeof jobSettings> & typeof fixed>;
+export const jobSettings = section(schema, fixed);
 
-/** The settings of a queue: the defaults, but for what is given. */
-export function jobSettingsWith(given: Partial<JobSettings> = {}): JobSettings {
-  return { ...defaultsOf(jobSettings), ...fixed, ...given };
-}
+export type JobSettings = SettingsIn<typeof jobSettings>;
 
 /** After so long, in milliseconds, a server whose lease ran out is not at anything any more that it began with it. */
 export function goneMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {

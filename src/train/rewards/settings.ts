@@ -1,7 +1,7 @@
 // What training on feedback goes by: what an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-export const rewardSettings = {
+const schema = {
   lookSeconds: {
     kind: "number",
     default: 10,
@@ -32,9 +32,6 @@ const fixed = {
   failuresMax: 3,
 };
 
-export type RewardSettings = Readonly<SettingsOf<typeof rewardSettings> & typeof fixed>;
+export const rewardSettings = section(schema, fixed);
 
-/** What it goes by, with what is given in place of the defaults. */
-export function rewardSettingsWith(given: Partial<RewardSettings> = {}): RewardSettings {
-  return { ...defaultsOf(rewardSettings), ...fixed, ...given };
-}
+export type RewardSettings = SettingsIn<typeof rewardSettings>;

@@ -36,10 +36,10 @@ import { readModelWeights } from "../../inference/model/weights.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { StubServer } from "./tinker/testing/stub-server.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
-import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
+import { pinnedSettings, trainingSettings } from "./settings.ts";
 import { silentReport } from "./testing/silent-report.ts";
 
-const settings = trainingSettingsWith({ batchTokens: 80, memoryBytes: 8e9, idleMs: 30_000 });
+const settings = trainingSettings.with({ batchTokens: 80, memoryBytes: 8e9, idleMs: 30_000 });
 const baseFolder = "test/fixtures/small-model";
 
 /** Each is long enough to be folded. */

@@ -23,7 +23,7 @@ import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
 import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
-import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
+import { pinnedSettings, trainingSettings } from "./settings.ts";
 import { logprobDifference } from "./logprob-difference.ts";
 import type { TrainerProvider, TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
@@ -106,7 +106,7 @@ class Bench {
           config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
           groups: linesOf(groups),
         },
-        settings: { ...pinnedSettings(trainingSettingsWith()), ...few },
+        settings: { ...pinnedSettings(trainingSettings.with()), ...few },
         from: null,
         fromHash: null,
         base: "weights",
@@ -178,7 +178,7 @@ async function stepSizes(
   batchTokens = 0,
 ): Promise<readonly number[]> {
   const bench = new Bench(t);
-  const settings = { ...pinnedSettings(trainingSettingsWith()), batchTokens };
+  const settings = { ...pinnedSettings(trainingSettings.with()), batchTokens };
   await bench.run({ config: { ...config }, input: { settings } });
   return bench.trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data.length] : []));
 }
@@ -229,7 +229,7 @@ test("warns of steps that cannot have changed anything", async (t) => {
 test("a job that moves its policy too far says by how much and what to do, and makes no version above its limit", async (t) => {
   const run = async (config: Given["config"], klUpdateMax = 0) => {
     const bench = new Bench(t);
-    const settings = { ...pinnedSettings(trainingSettingsWith()), ...few, klUpdateMax };
+    const settings = { ...pinnedSettings(trainingSettings.with()), ...few, klUpdateMax };
     const outcome = await bench.run({ config: { ...config }, input: { settings } }).catch(String);
     const metrics = typeof outcome === "string" ? {} : outcome.metrics;
     const refusal = typeof outcome === "string" ? outcome : null;
@@ -376,7 +376,7 @@ test("where the server counts tokens, packed_sequence_length is the tokens of a 
 test("a batch knows the groups of its sequences, and its step goes by the job's own numbers", async (t) => {
   const bench = new Bench(t);
   const settings = {
-    ...pinnedSettings(trainingSettingsWith()),
+    ...pinnedSettings(trainingSettings.with()),
     ...few,
     weightDecay: 0.25,
     gradientNormMax: 7,
@@ -439,7 +439,7 @@ test("each step says how far the policy is from the one that sampled, from the b
       finalPolicyVersion: 5,
     })),
   }));
-  const settings = { ...pinnedSettings(trainingSettingsWith()), ...few, baseComparisonShare: 0.5 };
+  const settings = { ...pinnedSettings(trainingSettings.with()), ...few, baseComparisonShare: 0.5 };
   const { metrics } = await bench.run({ groups, input: { settings, startStep: 5 } });
   const compared = bench.trainers.calls.flatMap((call) =>
     call.kind === "forward of the base" ? [call.data] : [],
@@ -550,7 +550,7 @@ test("where serving computes with fewer bits, old log-probabilities are computed
   await exact.run();
   assert.match(exact.warnings.join(), /differ by up to .* is the most that rounding explains/);
   const bench = new Bench(t);
-  const settings = pinnedSettings({ ...trainingSettingsWith(), servedPrecision: "8 bits" });
+  const settings = pinnedSettings({ ...trainingSettings.with(), servedPrecision: "8 bits" });
   await bench.run({ input: { settings: { ...settings, ...few } } });
   assert.deepEqual(bench.kinds.slice(1, 5), ["forward", "forward", "forward", "forwardBackward"]);
   const [, , , , gradient] = bench.trainers.calls;
@@ -684,7 +684,7 @@ test("a loss that is not finite ends the job in its own words, and nothing is pu
 
 test("a model that its last step broke becomes no version, and the job names the learning rate", async (t) => {
   const bench = new Bench(t);
-  const settings = { ...pinnedSettings(trainingSettingsWith()), ...few, batchTokens: 1000 };
+  const settings = { ...pinnedSettings(trainingSettings.with()), ...few, batchTokens: 1000 };
   await assert.rejects(
     bench.run({ config: { learningRate: 1e200 }, input: { settings } }),
     /does not give finite log-probabilities any more.*lower the learning rate, which is 1e\+200/,
@@ -703,7 +703,7 @@ test("a version that cannot be read is not blamed on the job, and no path is sho
 });
 
 test("sequences longer than the trainer or the job takes are left out", async (t) => {
-  const settings = { ...pinnedSettings(trainingSettingsWith()), sequenceLengthMax: 7 };
+  const settings = { ...pinnedSettings(trainingSettings.with()), sequenceLengthMax: 7 };
   const { counts } = await new Bench(t).run({ input: { settings } });
   assert.equal(counts.skipped["too_long"], 1);
   const longer = { ...settings, sequenceLengthMax: 100 };
@@ -860,7 +860,7 @@ function remoteBench(t: TestContext): Bench {
   });
 }
 
-const compared = { ...pinnedSettings(trainingSettingsWith()), ...few, baseComparisonShare: 0.5 };
+const compared = { ...pinnedSettings(trainingSettings.with()), ...few, baseComparisonShare: 0.5 };
 
 test("a job trains where there is no base pass, says so, and its version goes on from a state by name", async (t) => {
   const bench = remoteBench(t);

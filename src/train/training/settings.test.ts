@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdapterWish } from "../../base/domain/model.ts";
-import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
+import { pinnedSettings, trainingSettings } from "./settings.ts";
 
-const settings = trainingSettingsWith({ loraRank: 8 });
+const settings = trainingSettings.with({ loraRank: 8 });
 
 test("a model's adapters have the rank and scale that it asks for, and the server's otherwise", () => {
   const shapeOf = (rank: number | null, alpha: number | null): readonly number[] => {

@@ -3,10 +3,10 @@
 import { basePrecisions } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 import { reinforcementLearningAdamW } from "./adamw.ts";
 
-export const trainingSettings = {
+const schema = {
   loraRank: {
     kind: "integer",
     default: 8,
@@ -79,12 +79,9 @@ const fixed = {
   idleMs: 60_000,
 };
 
-export type TrainingSettings = Readonly<SettingsOf<typeof trainingSettings> & typeof fixed>;
+export const trainingSettings = section(schema, fixed);
 
-/** What training goes by, with what is given in place of the defaults. */
-export function trainingSettingsWith(given: Partial<TrainingSettings> = {}): TrainingSettings {
-  return { ...defaultsOf(trainingSettings), ...fixed, ...given };
-}
+export type TrainingSettings = SettingsIn<typeof trainingSettings>;
 
 /** What training goes by, with what a job is pinned to and what its model asks for. */
 export type JobSettings = TrainingSettings &

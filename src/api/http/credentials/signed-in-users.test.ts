@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { startIssuer } from "../../../access/users/testing/issuer.ts";
-import { userSettingsWith, type UserSettings } from "../../../access/users/settings.ts";
+import { userSettings, type UserSettings } from "../../../access/users/settings.ts";
 import { createSignedInUsers } from "../../../access/users/signed-in-users.ts";
 import type { HttpSettings } from "../settings.ts";
 import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
 function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {}) {
   const users = createSignedInUsers({
-    settings: userSettingsWith(settings),
+    settings: userSettings.with(settings),
     defaultEntity: "local",
     clock: systemClock,
   });

@@ -21,7 +21,6 @@ import type { FeedbackQuery, FeedbackResult } from "../../../base/domain/feedbac
 import { feedbackSettings, queryLimits } from "../../../judge/feedback/settings.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../../base/domain/job.ts";
 import { type KeyLimits, noLimits } from "../../../base/domain/keys/limits.ts";
-import { defaultsOf } from "../../../base/domain/settings.ts";
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 import type { Metrics } from "../../../base/domain/trajectory.ts";
 import type { AuditEntry } from "../../../base/telemetry/audit-log.ts";
@@ -30,7 +29,7 @@ import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { RecentLog } from "../../../base/telemetry/recent-log.ts";
 import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";
-import { annotationSettingsWith } from "../../../judge/annotation/settings.ts";
+import { annotationSettings } from "../../../judge/annotation/settings.ts";
 import { type FeedbackBatch, recordsIn } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
 import { newUuid } from "../../../base/domain/ids.ts";
@@ -39,43 +38,43 @@ import type { CreatedBatch, FeedbackService } from "../../../judge/feedback/feed
 import { findSpecText } from "../../../judge/feedback/specs/annotation-specs.ts";
 import { createObjectService } from "../../../judge/traces/object-service.ts";
 import { createProjectTraces } from "../../../judge/traces/project-traces.ts";
-import { traceSettingsWith } from "../../../judge/traces/settings.ts";
+import { traceSettings } from "../../../judge/traces/settings.ts";
 import type { FeedbackStatistics } from "../../../judge/feedback/reading/feedback-statistics.ts";
 import type { RecordSelection } from "../../../judge/feedback/reading/record-pages.ts";
 import { createFileService } from "../../../train/files/file-service.ts";
-import { fileSettingsWith, type FileSettings } from "../../../train/files/settings.ts";
+import { fileSettings, type FileSettings } from "../../../train/files/settings.ts";
 import { JobQueue } from "../../../train/jobs/job-queue.ts";
 import { createKeyService } from "../../../access/keys/key-service.ts";
 import { createEntityLimits } from "../../../access/keys/limits/entity-limits.ts";
 import { createRateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
 import { createKeyUse } from "../../../access/keys/key-use.ts";
-import { jobSettingsWith, type JobSettings } from "../../../train/jobs/settings.ts";
+import { jobSettings, type JobSettings } from "../../../train/jobs/settings.ts";
 import { checkConstraint } from "../../../lib/constraints/grammar/check.ts";
 import { vocabularyOf } from "../../../lib/constraints/grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import { createModelDirectory } from "../../../inference/models/registry/model-directory.ts";
 import { createModelService } from "../../../inference/models/registry/model-service.ts";
 import { modelSettings } from "../../../inference/models/registry/settings.ts";
-import { recordingSettingsWith } from "../../../inference/chat/recordings/settings.ts";
+import { recordingSettings } from "../../../inference/chat/recordings/settings.ts";
 import { createStorageQuotas } from "../../../store/retention/quotas.ts";
 import {
   keepPolicies,
   type RetentionSettings,
-  retentionSettingsWith,
+  retentionSettings,
 } from "../../../store/retention/settings.ts";
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
-import { rewardSettingsWith } from "../../../train/rewards/settings.ts";
+import { rewardSettings } from "../../../train/rewards/settings.ts";
 import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../../../store/storage/stores.ts";
 import { embeddedProfile } from "../../../train/training/embedded/profile.ts";
 import { readAllowedPlaces } from "../../webhooks/allowed-places.ts";
-import { webhookSettingsWith } from "../../webhooks/settings.ts";
+import { webhookSettings } from "../../webhooks/settings.ts";
 import { createWebhookService } from "../../webhooks/webhook-service.ts";
 import type { ApiDocument } from "./api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
-import { httpSettingsWith, type HttpSettings } from "../settings.ts";
+import { httpSettings, type HttpSettings } from "../settings.ts";
 import { checkAnswer } from "./documented-answers.ts";
 import { FakeChat } from "./fake-chat.ts";
 
@@ -116,7 +115,7 @@ export interface FakeServerOptions {
 class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
-  readonly queryLimits = queryLimits(defaultsOf(feedbackSettings));
+  readonly queryLimits = queryLimits(feedbackSettings.with());
   readonly packForm = "columns";
   refusal: Error | null = null;
 
@@ -197,14 +196,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       announcements: database.announcements,
       lease: { id: "server" },
     },
-    jobSettingsWith(options.jobSettings),
+    jobSettings.with(options.jobSettings),
   );
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-http-"));
   const files = createFileService({
     store: database.files,
     clock,
     artifacts: dataFolderAt(dataFolder).artifacts,
-    settings: fileSettingsWith(options.fileSettings),
+    settings: fileSettings.with(options.fileSettings),
     onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
   });
   const objects = createObjectService({ store: database.objects, clock });
@@ -214,7 +213,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     clock,
     onFault: (error) => assert(false, `the use of a key is not written: ${String(error)}`),
   });
-  const policies = keepPolicies(retentionSettingsWith(), recordingSettingsWith());
+  const policies = keepPolicies(retentionSettings.with(), recordingSettings.with());
   const metrics = createMetrics({ processMetrics: false });
   const limiter = createRateLimiter({
     store: database.limits,
@@ -225,7 +224,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   });
   const room = createStorageQuotas({
     store: database.retention,
-    settings: retentionSettingsWith(options.retentionSettings),
+    settings: retentionSettings.with(options.retentionSettings),
     clock,
     metrics: createMetrics({ processMetrics: false }),
   });
@@ -305,7 +304,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       sweeper: createSweeper({
         store: database.retention,
         policies,
-        settings: retentionSettingsWith({ stepPauseMs: 0 }),
+        settings: retentionSettings.with({ stepPauseMs: 0 }),
         owner: () => "server",
         clearDead: async () => undefined,
         trimAudit: async () => undefined,
@@ -340,7 +339,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       weightsOf: () => "weights",
       artifacts: noArtifacts,
       server: () => "server",
-      settings: defaultsOf(modelSettings),
+      settings: modelSettings.with(),
     }),
     checkpointFiles: {
       export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],
@@ -379,7 +378,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       ...database,
       sequenceLengthMax: 4096,
       clock,
-      settings: rewardSettingsWith(),
+      settings: rewardSettings.with(),
     }),
     annotation: createAnnotationService({
       store: database.annotation,
@@ -388,14 +387,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       records: database.feedback,
       completions: database.completions,
       clock,
-      settings: annotationSettingsWith(),
+      settings: annotationSettings.with(),
     }),
     files,
     webhooks: createWebhookService({
       store: database.webhooks,
       clock,
       allowed: readAllowedPlaces(["127.0.0.0/8"]),
-      settings: webhookSettingsWith(),
+      settings: webhookSettings.with(),
     }),
     objects,
     traces: createProjectTraces({
@@ -403,7 +402,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       objects,
       artifacts: dataFolderAt(dataFolder).artifacts,
       clock,
-      settings: traceSettingsWith(),
+      settings: traceSettings.with(),
       onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
     }),
     isServing: true,
@@ -417,7 +416,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       fault: () => null,
     },
     clock,
-    settings: httpSettingsWith(options.settings),
+    settings: httpSettings.with(options.settings),
     auth: options.auth ?? "on",
     defaultEntity: "local",
     users: { ofHeaders: async () => null, ofToken: async () => null },

@@ -1,6 +1,6 @@
 // For tests of annotation queues: a server whose feedback and queues are the real services, and whose clock is set by hand.
 import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";
-import { annotationSettingsWith, type AnnotationSettings } from "../../../judge/annotation/settings.ts";
+import { annotationSettings, type AnnotationSettings } from "../../../judge/annotation/settings.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { present } from "../../../base/domain/assert.ts";
@@ -65,7 +65,7 @@ export async function queueServer<Time extends Clock = FakeClock>(
         records: stores.feedback,
         completions: stores.completions,
         clock,
-        settings: annotationSettingsWith(settings),
+        settings: annotationSettings.with(settings),
       });
       return { feedback, annotation };
     },

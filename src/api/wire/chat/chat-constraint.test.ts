@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Constraint, ConstraintRule } from "../../../base/domain/constraint.ts";
 import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
-import { httpSettingsWith } from "../../http/settings.ts";
+import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
 /** What of the constraint is read, and what of it is not served, in one line each. */
@@ -11,7 +11,7 @@ function check(body: object): {
   readonly unserved: readonly string[];
 } {
   const messages = [{ role: "user", content: "hi" }];
-  const { request } = readChatRequest({ messages, ...body }, httpSettingsWith());
+  const { request } = readChatRequest({ messages, ...body }, httpSettings.with());
   return { constraint: request.constraint, unserved: request.unserved.map(lineOf) };
 }
 

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { httpSettingsWith } from "../../http/settings.ts";
+import { httpSettings } from "../../http/settings.ts";
 import { readCompletion } from "../completions/read-completion.ts";
 import { readCountRequest, readMessagesRequest } from "../messages/read-messages-request.ts";
 import { readResponsesRequest } from "../responses/read-responses-request.ts";
 import { readTokenization } from "../tokenize/read-tokenization.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
-const limits = httpSettingsWith();
+const limits = httpSettings.with();
 const messages = [{ role: "user", content: "hi" }];
 const chat = (body: object) => readChatRequest({ messages, ...body }, limits);
 const schema = { type: "object", properties: { a: { const: 1 } } };

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { httpSettingsWith } from "../../http/settings.ts";
+import { httpSettings } from "../../http/settings.ts";
 import { parseExactBody } from "../../../base/validation/json-body.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import { readCountRequest, readMessagesRequest } from "./read-messages-request.ts";
 
-const limits = httpSettingsWith();
+const limits = httpSettings.with();
 const hi = { role: "user", content: "Hi" };
 const least = { messages: [hi], max_tokens: 9, request_id: "r" };
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { httpSettingsWith } from "../../http/settings.ts";
+import { httpSettings } from "../../http/settings.ts";
 import { parseExactBody } from "../../../base/validation/json-body.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import { readResponsesRequest } from "./read-responses-request.ts";
 
-const limits = httpSettingsWith();
+const limits = httpSettings.with();
 const id = { request_id: "r" };
 
 /** Both are read as the same request. */

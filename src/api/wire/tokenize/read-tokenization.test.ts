@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatPrompt } from "../../../inference/chat/testing/chat-request.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { httpSettingsWith } from "../../http/settings.ts";
+import { httpSettings } from "../../http/settings.ts";
 import { readDetokenization, readTokenization, tokenizationPlaces } from "./read-tokenization.ts";
 
-const limits = httpSettingsWith();
+const limits = httpSettings.with();
 const messages = [{ role: "user", content: "hi" }];
 
 function refuses(read: () => unknown, ...places: readonly string[]): void {

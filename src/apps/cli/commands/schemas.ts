@@ -1,7 +1,7 @@
 // `hone schemas`: whether schemas are served exactly as constraints, here on this machine, without a server.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import type { ServerLimits } from "../../server/server.ts";
+import type { SettingsOverrides } from "../../server/settings.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
@@ -31,7 +31,7 @@ written with the tokens of a vocabulary: a built one of 128,000 tokens, about as
 The status is 1 where a schema is refused, where a test does not come out as it says, and where a file cannot be read.
 With --jsonl it is 1 only where a line cannot be read: what else there is to say stands in the lines and the summary.`;
 
-export function addSchemasCommand(program: Command, limits: ServerLimits = {}): void {
+export function addSchemasCommand(program: Command, limits: SettingsOverrides = {}): void {
   const schemas = program.command("schemas").description("JSON Schemas as constraints of answers.");
   schemas
     .command("check [files...]")

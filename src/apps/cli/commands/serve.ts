@@ -11,12 +11,12 @@ import {
   type FlagValues,
   type HoneConfig,
 } from "../../server/config.ts";
-import type { ServerLimits } from "../../server/server.ts";
+import type { SettingsOverrides } from "../../server/settings.ts";
 import { errorText } from "../error-text.ts";
 import { startSummary } from "../start-summary.ts";
 import { addSettingOptions, asSpelled } from "../setting-options.ts";
 
-export function addServeCommand(program: Command, limits: ServerLimits = {}): void {
+export function addServeCommand(program: Command, limits: SettingsOverrides = {}): void {
   const command = program
     .command("serve")
     .description(
@@ -49,7 +49,7 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
 }
 
 /** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
-async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Promise<void> {
+async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides): Promise<void> {
   if (config.server.roles.includes("serve")) {
     const { startEnginesAhead } = await import("../../server/bases/engines-ahead.ts");
     startEnginesAhead(config, limits);

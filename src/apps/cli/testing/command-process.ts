@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { resolve } from "node:path";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { ServerLimits } from "../../server/server.ts";
+import type { SettingsOverrides } from "../../server/settings.ts";
 
 /** What one command line came to. */
 export interface Ended {
@@ -16,7 +16,7 @@ export interface Ended {
 export interface Surroundings {
   readonly folder?: string;
   /** In place of those of a server. */
-  readonly limits?: ServerLimits;
+  readonly limits?: SettingsOverrides;
   /** Beside what the tests' own process has. */
   readonly environment?: Readonly<Record<string, string>>;
   /** What standard input has, to its end: for one command of the process. */

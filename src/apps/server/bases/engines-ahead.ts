@@ -4,7 +4,7 @@
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { startEngineAhead } from "../../../inference/engine/embedded-engine.ts";
 import { openingOf, type ModelOpening } from "../../../inference/engine/opening/model-opening.ts";
-import { engineSettingsWith, type EngineSettings } from "../../../inference/engine/settings.ts";
+import { engineSettings, type EngineSettings } from "../../../inference/engine/settings.ts";
 import { keptGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import { computeEnvironment } from "../../../inference/runtime/environment.ts";
@@ -44,7 +44,7 @@ export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): voi
 function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): readonly (ModelOpening | null)[] {
   const { data, model: named, defaultModel, quantize: quantization } = server;
   const folder = new ServerFolder({ root: data, server: () => "" });
-  const settings = engineSettingsWith({ ...engine, ...limits.engine });
+  const settings = engineSettings.with({ ...engine, ...limits.engine });
   const added = addedBases(data);
   const untaken = new Error("This file was not taken apart yet; the server does that.");
   const folderOfFile = (file: string): string => {

@@ -43,7 +43,6 @@ import { engineMemory, type EngineMemory } from "../../../inference/engine/on-de
 import { ModelMemory, type MemoryObserver } from "../../../inference/engine/on-demand/model-memory.ts";
 import { OnDemandEngine } from "../../../inference/engine/on-demand/on-demand-engine.ts";
 import { readyAtStart } from "../../../inference/engine/on-demand/plan-room.ts";
-import type { SharedMemorySettings } from "../../../inference/engine/on-demand/settings.ts";
 import type { ListedBase } from "../../../api/http/dependencies.ts";
 import { RemoteEngine } from "../../../inference/remote/remote-engine.ts";
 import type { RemoteSettings } from "../../../inference/remote/settings.ts";
@@ -90,7 +89,6 @@ interface Options {
     readonly constraints: ConstraintSettings;
     readonly models: ModelSettings;
     readonly remote: RemoteSettings;
-    readonly memory: SharedMemorySettings;
   };
   /** Of bases in float32. */
   readonly device: DeviceChoice;
@@ -308,8 +306,7 @@ export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed"
 
 /** The memory that the bases share, as the operator set it; 0 sets no limit. */
 function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
-  const { memoryBytes, keepAliveSeconds } = settings.models;
-  const { waitMs, turnMs, pauseMs } = settings.memory;
+  const { memoryBytes, keepAliveSeconds, roomWaitMs, turnMs, pauseMs } = settings.models;
   const limits = {
     bytesMax: memoryBytes || Infinity,
     keepAliveMs: keepAliveSeconds * 1000 || Infinity,
@@ -318,7 +315,7 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
   };
   return new ModelMemory({
     limits,
-    waitMs,
+    waitMs: roomWaitMs,
     waitingCountMax: settings.engine.waitingCountMax,
     clock,
     observer,

@@ -4,7 +4,7 @@ import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary } from "../../../base/domain/vocabulary.ts";
 import { checkConstraint } from "../../../lib/constraints/grammar/check.ts";
 import {
-  constraintSettingsWith,
+  constraintSettings,
   type ConstraintSettings,
 } from "../../../inference/engine/token-masks/settings.ts";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
@@ -26,7 +26,7 @@ export async function createSchemaChecker(
   tokenizer: string | null,
   given: Partial<ConstraintSettings> = {},
 ): Promise<SchemaChecker> {
-  const limits = constraintSettingsWith({ ...readConfig({}).constraints, ...given });
+  const limits = constraintSettings.with({ ...readConfig({}).constraints, ...given });
   const vocabulary = tokenizer === null ? await largeVocabulary() : await vocabularyAt(tokenizer);
   const trie = buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
   return (schema, instances) => {

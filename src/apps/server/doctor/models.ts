@@ -6,7 +6,7 @@ import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernel
 import type { BaseModel, Quantization } from "../../../base/domain/model.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { engineMemory, type EngineMemory } from "../../../inference/engine/on-demand/memory-need.ts";
-import { engineSettingsWith } from "../../../inference/engine/settings.ts";
+import { engineSettings } from "../../../inference/engine/settings.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import type { NamedBase } from "../../../inference/models/registry/named-base.ts";
@@ -85,7 +85,7 @@ function memoryOf(
 ): EngineMemory | null {
   if (engine.kind !== "embedded") return null;
   const quantization = quantizationOf({ engine });
-  return engineMemory({ folder, quantization, kernels }, engineSettingsWith(settings));
+  return engineMemory({ folder, quantization, kernels }, engineSettings.with(settings));
 }
 
 function quantizationOf({ engine }: Pick<BaseModel, "engine">): Quantization {

@@ -13,7 +13,7 @@ import { memoryStorage } from "../../../store/storage/testing/memory-database.ts
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
-import { recordingSettingsWith, type RecordingSettings } from "./settings.ts";
+import { recordingSettings, type RecordingSettings } from "./settings.ts";
 import { valueBytes } from "./value-bytes.ts";
 
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 0 };
@@ -37,7 +37,7 @@ async function recording(
     void named.push(...(fields.requestIds ?? []));
   const recorder = createRecorder({
     store: { add: options.add ?? ((answers) => completions.add(answers)) },
-    settings: recordingSettingsWith(options.settings),
+    settings: recordingSettings.with(options.settings),
     room: options.room,
     clock,
     metrics,

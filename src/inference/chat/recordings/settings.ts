@@ -1,9 +1,9 @@
 // What recordings go by: what an operator sets, and what is the same on every server.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
 
-export const recordingSettings = {
+const schema = {
   record: {
     kind: "choice",
     default: "on",
@@ -47,9 +47,6 @@ const fixed = {
   pausesMs: [200, 1000, 5000] as readonly number[],
 };
 
-export type RecordingSettings = Readonly<SettingsOf<typeof recordingSettings> & typeof fixed>;
+export const recordingSettings = section(schema, fixed);
 
-/** What recordings go by, with what is given in place of the defaults. */
-export function recordingSettingsWith(given: Partial<RecordingSettings> = {}): RecordingSettings {
-  return { ...defaultsOf(recordingSettings), ...fixed, ...given };
-}
+export type RecordingSettings = SettingsIn<typeof recordingSettings>;

@@ -9,7 +9,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { choice } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { read } from "../contract/engine-under-test.ts";
-import { engineSettingsWith, type EngineSettings } from "../settings.ts";
+import { engineSettings, type EngineSettings } from "../settings.ts";
 import { createFakeEngine, fatalTokenId } from "../testing/fake-engine.ts";
 import { requestOf, withAdapter } from "../testing/run-loop.ts";
 import { ProcessEngine } from "./process-engine.ts";
@@ -24,7 +24,7 @@ const create = (settings: Partial<EngineSettings> = {}): ProcessEngine => {
     load: null,
     capabilities: carried.capabilities,
     gauges: carried.status().gauges(),
-    settings: engineSettingsWith(settings),
+    settings: engineSettings.with(settings),
     clock: systemClock,
     logger: silentLogger,
   });

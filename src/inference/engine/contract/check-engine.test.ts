@@ -9,7 +9,7 @@ import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import type { LoopEngine } from "../loop-engine.ts";
 import { ModelMemory } from "../on-demand/model-memory.ts";
 import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
-import { sharedMemorySettingsWith } from "../on-demand/settings.ts";
+import { modelSettings } from "../../models/registry/settings.ts";
 import {
   embeddedEngine,
   embeddedUnderTest,
@@ -48,7 +48,7 @@ const onDemand = (folder: string, waitingCountMax: number): OnDemandEngine =>
     make: () => embedded(folder, waitingCountMax),
     memory: new ModelMemory({
       limits: { bytesMax: 2, keepAliveMs: Infinity, turnMs: 0, pauseMs: 0 },
-      ...sharedMemorySettingsWith(),
+      waitMs: modelSettings.with().roomWaitMs,
       waitingCountMax,
       clock: systemClock,
     }),

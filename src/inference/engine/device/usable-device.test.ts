@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { modelFolder } from "../contract/engine-under-test.ts";
 import { loopCapabilities } from "../loop-abilities.ts";
-import { engineSettingsWith } from "../settings.ts";
+import { engineSettings } from "../settings.ts";
 import { deviceFault, differenceOf } from "./compare-devices.ts";
 import { usableDevice } from "./usable-device.ts";
 
@@ -29,6 +29,6 @@ test("scores that are off, or no numbers, are a fault; other last digits are non
 });
 
 test("an engine is exact on the processor alone", () => {
-  const isExactOn = (device: "cpu" | "webgpu") => loopCapabilities(engineSettingsWith({ device })).isExact;
+  const isExactOn = (device: "cpu" | "webgpu") => loopCapabilities(engineSettings.with({ device })).isExact;
   assert.deepEqual([isExactOn("cpu"), isExactOn("webgpu")], [true, false]);
 });

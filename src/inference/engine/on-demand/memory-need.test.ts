@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readStoredTensors } from "../../../lib/model-files/weight-files.ts";
-import { engineSettingsWith } from "../settings.ts";
+import { engineSettings } from "../settings.ts";
 import { engineMemory } from "./memory-need.ts";
 import { everyKernel } from "../../../base/domain/kernels/integer-kernels.ts";
 
@@ -12,7 +12,7 @@ const model = { layerCount: 3, kvHeadCount: 2, headSize: 32, contextLength: 256 
 
 test("the estimate grows by the weights in float32, by the keys and values of as many tokens as may run, and by what one sees", () => {
   const needOf = (given: object): number =>
-    engineMemory({ folder, quantization: "off", kernels: everyKernel }, engineSettingsWith(given)).bytes;
+    engineMemory({ folder, quantization: "off", kernels: everyKernel }, engineSettings.with(given)).bytes;
   const weightCount = [...readStoredTensors(folder).values()].reduce(
     (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
     0,
@@ -27,7 +27,7 @@ test("the estimate grows by the weights in float32, by the keys and values of as
   assert.ok(short < rest);
   assert.equal(needOf({ kvCacheBytesMax: 2 ** 40, contextLengthMax: 64 }) - short, whole / 4);
   assert.equal(needOf({ kvCacheBytesMax: 1000 }) - rest, 1000);
-  const limited = engineSettingsWith({ kvCacheBytesMax: 1000 });
+  const limited = engineSettings.with({ kvCacheBytesMax: 1000 });
   assert.equal(
     engineMemory({ folder, quantization: "off", kernels: everyKernel }, limited).keyValueBytes,
     1000,
@@ -35,7 +35,7 @@ test("the estimate grows by the weights in float32, by the keys and values of as
 });
 
 test("weights in fewer bits take less, and those of 4 bits also what prompts are computed with", () => {
-  const settings = engineSettingsWith({ kvCacheBytesMax: 0 });
+  const settings = engineSettings.with({ kvCacheBytesMax: 0 });
   const [whole, eight, four] = (["off", "8", "4"] as const).map(
     (quantization) => engineMemory({ folder, quantization, kernels: everyKernel }, settings).bytes,
   );

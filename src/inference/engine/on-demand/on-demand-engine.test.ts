@@ -9,10 +9,10 @@ import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { read } from "../contract/engine-under-test.ts";
 import { LoopEngine, type OpenModel } from "../loop-engine.ts";
-import { engineSettingsWith } from "../settings.ts";
+import { engineSettings } from "../settings.ts";
 import { FakeRunner } from "../testing/fake-runner.ts";
 import { requestOf } from "../testing/run-loop.ts";
-import { constraintSettingsWith } from "../token-masks/settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
 import { ModelMemory, type MemoryObserver } from "./model-memory.ts";
 import { OnDemandEngine } from "./on-demand-engine.ts";
 
@@ -75,8 +75,8 @@ async function serve<Name extends string>(
       new LoopEngine({
         openModel,
         vocabulary: packVocabulary([new Uint8Array([0x61])]),
-        settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26 }),
-        constraints: constraintSettingsWith(),
+        settings: engineSettings.with({ kvCacheBytesMax: 2 ** 26 }),
+        constraints: constraintSettings.with(),
         logger: silentLogger,
       });
     const { bytes = 6, isReadyAtStart = false, isKept = false } = script;

@@ -6,8 +6,8 @@ import type { EngineUnderTest } from "../contract/engine-under-test.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { openingOf } from "../opening/model-opening.ts";
 import { openModelFolder } from "../opening/open-model-folder.ts";
-import { engineSettingsWith, type EngineSettings } from "../settings.ts";
-import { constraintSettingsWith } from "../token-masks/settings.ts";
+import { engineSettings, type EngineSettings } from "../settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
 
 /** So little room that prompts are computed in parts, choices in portions, and requests wait for one another. */
 const narrow = {
@@ -35,13 +35,13 @@ export function embeddedEngine({
   waitingCountMax,
   quantization = "off",
 }: EmbeddedOptions): LoopEngine {
-  const settings = engineSettingsWith({ ...narrow, waitingCountMax });
+  const settings = engineSettings.with({ ...narrow, waitingCountMax });
   const opening = openingOf({ modelFolder: folder, cacheFolder, quantization, settings });
   return new LoopEngine({
     openModel: () => openModelFolder(opening, silentLogger),
     vocabulary,
     settings,
-    constraints: constraintSettingsWith(),
+    constraints: constraintSettings.with(),
     logger: silentLogger,
   });
 }

@@ -2,10 +2,10 @@
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import type { EngineProgress } from "../carrier/serve-engine.ts";
-import { constraintSettingsWith } from "../token-masks/settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import type { PromptPart } from "../model-runner.ts";
-import { engineSettingsWith } from "../settings.ts";
+import { engineSettings } from "../settings.ts";
 import { FakeRunner } from "./fake-runner.ts";
 
 /** A prompt with this token ends the process. */
@@ -24,8 +24,8 @@ export function createFakeEngine(progress: Partial<EngineProgress> = {}): LoopEn
   return new LoopEngine({
     openModel: () => Promise.resolve({ runner: new FragileRunner() }),
     vocabulary: packVocabulary([new Uint8Array([0x61])]),
-    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26, transferBytesMax: 2 ** 24 }),
-    constraints: constraintSettingsWith(),
+    settings: engineSettings.with({ kvCacheBytesMax: 2 ** 26, transferBytesMax: 2 ** 24 }),
+    constraints: constraintSettings.with(),
     logger: silentLogger,
     ...progress,
   });

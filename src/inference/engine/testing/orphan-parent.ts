@@ -2,16 +2,16 @@
 import { systemClock } from "../../../base/domain/clock.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createEmbeddedEngine } from "../embedded-engine.ts";
-import { constraintSettingsWith } from "../token-masks/settings.ts";
-import { engineSettingsWith } from "../settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
+import { engineSettings } from "../settings.ts";
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 
 const engine = createEmbeddedEngine({
   modelFolder: process.argv[2],
   cacheFolder: process.argv[3],
   vocabulary: async () => packVocabulary([]),
-  settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
-  constraints: constraintSettingsWith(),
+  settings: engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
+  constraints: constraintSettings.with(),
   clock: systemClock,
   logger: silentLogger,
   log: { level: "silent", format: "json" },

@@ -1,8 +1,8 @@
 // What constraints on answers go by: what an operator sets, what each may cost, and what is kept of them.
-import { defaultsOf, type SettingsOf, type SettingsSchema } from "../../../base/domain/settings.ts";
-import { defaultGrammarLimits, type GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
+import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
-export const constraintSettings = {
+const schema = {
   strictFormats: {
     kind: "flag",
     default: defaultGrammarLimits.strictFormats,
@@ -20,11 +20,6 @@ const fixed = {
   cacheBytes: 256 * 1024 ** 2,
 };
 
-export type ConstraintSettings = GrammarLimits &
-  SettingsOf<typeof constraintSettings> &
-  Readonly<typeof fixed>;
+export const constraintSettings = section(schema, fixed);
 
-/** What constraints go by, with what is given in place of the defaults. */
-export function constraintSettingsWith(given: Partial<ConstraintSettings> = {}): ConstraintSettings {
-  return { ...fixed, ...defaultsOf(constraintSettings), ...given };
-}
+export type ConstraintSettings = SettingsIn<typeof constraintSettings>;

@@ -15,7 +15,7 @@ import {
   tokens,
   trie,
 } from "./contract/check-constraint-backend.ts";
-import { constraintSettingsWith, type ConstraintSettings } from "./settings.ts";
+import { constraintSettings, type ConstraintSettings } from "./settings.ts";
 import { ThreadedConstraints, type ThreadedConstraintsOptions } from "./threaded-constraints.ts";
 
 const made: ThreadedConstraints[] = [];
@@ -32,7 +32,7 @@ function threaded(
 ): ThreadedConstraints {
   const constraints = new ThreadedConstraints({
     vocabulary: packVocabulary(tokens),
-    settings: constraintSettingsWith(settings),
+    settings: constraintSettings.with(settings),
     choiceCountMax: 4,
     onBreakdown: (error) => assert.fail(error),
     ...options,
@@ -46,7 +46,7 @@ checkConstraintBackend({
   name: "constraints of tests",
   make: (settings) => {
     let asked = 0;
-    const limits = constraintSettingsWith(settings);
+    const limits = constraintSettings.with(settings);
     return new LateConstraints({ trie, limits, lateness: () => asked++ % 3 });
   },
 });

@@ -33,7 +33,8 @@ import {
   storeModel,
 } from "../../../store/storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
-import { CheckpointFiles, type importLimits } from "./checkpoint-files.ts";
+import { CheckpointFiles } from "./checkpoint-files.ts";
+import { modelSettings, type ModelSettings } from "../registry/settings.ts";
 import { exportedType, mergeRows } from "./merge-rows.ts";
 
 const base = "test/fixtures/goldens/models/qwen3";
@@ -53,14 +54,14 @@ const version = sampleVersion("m", 1, {
 });
 
 /** Over a base that is called `tiny`, and what is stored of models. */
-function openFiles(baseFolder: string, dataFolder: string, limits: Partial<typeof importLimits> = {}) {
+function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
   const { models: store } = memoryStorage()();
   const newVersions: string[] = [];
   const prepared: string[] = [];
   const files = new CheckpointFiles({
     store,
     clock: new FakeClock(),
-    limits,
+    settings: modelSettings.with(settings),
     prepareVersion: async ({ modelId, step }, baseModel) => {
       assert.notEqual(await store.findVersion(modelId, step), null);
       prepared.push(`${modelId}:${step} over ${baseModel}`);
@@ -346,10 +347,10 @@ async function* tarOfFolder(folder: string): AsyncGenerator<Uint8Array> {
 async function importing(
   t: TestContext,
   folder: string,
-  { limits = {}, baseFolder = base }: { limits?: Partial<typeof importLimits>; baseFolder?: string } = {},
+  { settings = {}, baseFolder = base }: { settings?: Partial<ModelSettings>; baseFolder?: string } = {},
 ) {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
-  const opened = openFiles(baseFolder, dataFolder, limits);
+  const opened = openFiles(baseFolder, dataFolder, settings);
   t.after(() => opened.files.close());
   await storeModel(opened.store, "m");
   const imported = opened.files.import(model, tarOfFolder(folder), { requestId: "r" });
@@ -498,8 +499,8 @@ test("an adapter of another model, and one beyond a limit of the settings, are r
   };
   await check(/does not fit the model/, { baseFolder: "test/fixtures/goldens/models/llama" });
   await check(/rank r is 4; at most 3 is taken/, {
-    limits: { rankMax: 3 },
+    settings: { importRankMax: 3 },
   });
-  await check(/more than 5000 bytes together/, { limits: { bytesMax: 5000 } });
-  await check(/0 adapters are being imported/, { limits: { countMax: 0 } });
+  await check(/more than 5000 bytes together/, { settings: { importBytesMax: 5000 } });
+  await check(/0 adapters are being imported/, { settings: { importCountMax: 0 } });
 });

@@ -20,22 +20,13 @@ import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
+import type { ModelSettings } from "../registry/settings.ts";
 import { copyAdapter } from "./copy-adapter.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
-
-/** What bounds an import. */
-export const importLimits = {
-  /** Greatest rank of an adapter, as of one that is trained here: every row of a model computes with it. */
-  rankMax: 256,
-  /** Of an archive, and of all that is in it, which lies on the disk as it comes. Twice what such a rank takes over 1 B. */
-  bytesMax: 2 * 1024 ** 3,
-  /** Imports at the same time; more are answered 429. */
-  countMax: 4,
-};
 
 /** Which request imports, for what is logged of it. */
 export interface ImportRequest {
@@ -46,8 +37,7 @@ export interface ImportRequest {
 export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly clock: Clock;
-  /** In place of {@link importLimits}. */
-  readonly limits?: Partial<typeof importLimits>;
+  readonly settings: Pick<ModelSettings, "importRankMax" | "importBytesMax" | "importCountMax">;
   /** Has the engine of the base load a version that was imported, so that nobody waits for that; never rejects. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string, by: ImportRequest) => Promise<void>;
   /** Called when a model has a new version; never rejects. */
@@ -121,8 +111,8 @@ export class CheckpointFiles {
     archive: AsyncIterable<Uint8Array>,
     by: ImportRequest,
   ): Promise<ImportedVersion> {
-    const { store, artifacts, folder, clock, limits } = this.#options;
-    const { rankMax, bytesMax, countMax } = { ...importLimits, ...limits };
+    const { store, artifacts, folder, clock, settings } = this.#options;
+    const { importRankMax: rankMax, importBytesMax: bytesMax, importCountMax: countMax } = settings;
     const baseFolder = this.#baseFolderOf(model);
     if (this.#importCount >= countMax) throw tooManyImports(countMax);
     this.#importCount += 1;

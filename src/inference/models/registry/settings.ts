@@ -1,7 +1,7 @@
 // The settings of base models and trained ones.
-import type { SettingsOf, SettingsSchema } from "../../../base/domain/settings.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
-export const modelSettings = {
+const schema = {
   checkpointsKept: {
     kind: "integer",
     default: 0,
@@ -35,4 +35,21 @@ export const modelSettings = {
   },
 } as const satisfies SettingsSchema;
 
-export type ModelSettings = SettingsOf<typeof modelSettings>;
+const fixed = {
+  /** How long a request waits for memory for its base model. Clients often give up sooner. */
+  roomWaitMs: 120_000,
+  /** Minimum time that a busy base model stays loaded before another one may replace it: loading takes seconds. */
+  turnMs: 10_000,
+  /** A base model counts as busy during gaps shorter than this, as a client leaves between two requests. */
+  pauseMs: 250,
+  /** Greatest rank of an imported adapter, the same as for one trained here: every row of a model computes with it. */
+  importRankMax: 256,
+  /** Bytes of an imported archive, and of its unpacked files together: twice what such a rank takes for 1 B parameters. */
+  importBytesMax: 2 * 1024 ** 3,
+  /** Concurrent imports; further ones are answered 429. */
+  importCountMax: 4,
+};
+
+export const modelSettings = section(schema, fixed);
+
+export type ModelSettings = SettingsIn<typeof modelSettings>;

@@ -11,7 +11,7 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { RemoteEngine, type RemoteEngineOptions } from "../remote-engine.ts";
-import { remoteSettingsWith, type RemoteSettings } from "../settings.ts";
+import { remoteSettings, type RemoteSettings } from "../settings.ts";
 
 type Given = Omit<RemoteEngineOptions, "settings" | "clock" | "logger"> & {
   readonly settings?: Partial<RemoteSettings>;
@@ -22,7 +22,7 @@ export function remoteEngine({ settings, ...options }: Given): RemoteEngine {
   const shortWaits = { startSeconds: 5, lookSeconds: 0.1 };
   return new RemoteEngine({
     ...options,
-    settings: remoteSettingsWith({ ...shortWaits, ...settings }),
+    settings: remoteSettings.with({ ...shortWaits, ...settings }),
     clock: systemClock,
     logger: silentLogger,
   });

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, after, test } from "node:test";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import { defaultsOf } from "../../../base/domain/settings.ts";
 import { feedbackSettings, queryLimits } from "../../../judge/feedback/settings.ts";
 import { readForm } from "../../../api/wire/body.ts";
 import { feedbackQueryForm, toFeedbackQuery } from "../../../api/wire/feedback/feedback-queries.ts";
@@ -13,7 +12,7 @@ import { sampleFeedback } from "../contract/storage-under-test.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../stores.ts";
 
-const limits = queryLimits(defaultsOf(feedbackSettings));
+const limits = queryLimits(feedbackSettings.with());
 const turn = { entity: "team", timeMs: 60_000 };
 const field = (name: string): object => ({ $getField: name });
 const literal = (value: unknown): object => ({ $literal: value });

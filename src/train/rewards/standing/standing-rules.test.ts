@@ -16,7 +16,7 @@ import type { Stores } from "../../../store/storage/stores.ts";
 import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { gatherFeedback } from "../gather-feedback.ts";
-import { rewardSettingsWith } from "../settings.ts";
+import { rewardSettings } from "../settings.ts";
 import { refTo, thumb, thumbs } from "../testing/samples.ts";
 import { StandingRules } from "./standing-rules.ts";
 
@@ -84,7 +84,7 @@ class World {
       conditionOf: () => always,
       owner: () => id,
       clock,
-      settings: rewardSettingsWith(),
+      settings: rewardSettings.with(),
       logger: silentLogger,
     });
   }

@@ -15,7 +15,7 @@ import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { batchLoss } from "../losses/batch-loss.ts";
 import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettingsWith } from "../settings.ts";
+import { pinnedSettings, trainingSettings } from "../settings.ts";
 import { linesOf } from "../testing/lines-of.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { type RecordedCall, RecordingTrainers } from "../testing/recording-trainers.ts";
@@ -105,7 +105,7 @@ async function run(
         config: resolvePreferenceConfig({ isShuffled: false, learningRate: 0.01, ...config }),
         preferences: linesOf(preferences),
       },
-      settings: pinnedSettings(trainingSettingsWith()),
+      settings: pinnedSettings(trainingSettings.with()),
       from: null,
       fromKind: null,
       fromHash: null,

@@ -14,7 +14,7 @@ import {
 } from "../../../base/domain/supervised/supervised-config.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettingsWith } from "../settings.ts";
+import { pinnedSettings, trainingSettings } from "../settings.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { RecordingTrainers } from "../testing/recording-trainers.ts";
 import { linesOf } from "../testing/lines-of.ts";
@@ -94,7 +94,7 @@ async function run(
       seed: "seed",
       startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: linesOf(conversations) },
-      settings: pinnedSettings(trainingSettingsWith()),
+      settings: pinnedSettings(trainingSettings.with()),
       from: null,
       fromKind: null,
       fromHash: null,

@@ -14,7 +14,7 @@ import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import type { WorkLines } from "../plans/work.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettingsWith } from "../settings.ts";
+import { pinnedSettings, trainingSettings } from "../settings.ts";
 import { silentReport } from "./silent-report.ts";
 
 const conversations = { count: 15_000, tokens: 400 };
@@ -75,7 +75,7 @@ try {
       seed: "seed",
       startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig({ batchSize: 8 }), conversations: lines },
-      settings: pinnedSettings(trainingSettingsWith()),
+      settings: pinnedSettings(trainingSettings.with()),
       from: null,
       fromKind: null,
       fromHash: null,

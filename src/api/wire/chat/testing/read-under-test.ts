@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { chatRequest, type RequestChanges } from "../../../../inference/chat/testing/chat-request.ts";
 import { ServiceError, type Fault } from "../../../../base/domain/service-error.ts";
 import type { MessageRecord } from "../../../../base/domain/trajectory.ts";
-import { httpSettingsWith } from "../../../http/settings.ts";
+import { httpSettings } from "../../../http/settings.ts";
 import { readChatRequest } from "../read-chat-request.ts";
 
 export const messages = [{ role: "user", content: "hi" }];
 
-export const limits = httpSettingsWith();
+export const limits = httpSettings.with();
 
 export type ExpectedFault = readonly [place: string, message: string | RegExp];
 

@@ -12,7 +12,7 @@ import type { LoraAdapter } from "../../../../inference/model/lora.ts";
 import { readLoraAdapter } from "../../../../inference/model/peft-folder.ts";
 import { tinyBatch, tinyConfig } from "../../contract/tiny-model.ts";
 import { runTrainingJob, type StartVersion, type TrainingJobDependencies } from "../../run-training-job.ts";
-import { pinnedSettings, trainingSettingsWith } from "../../settings.ts";
+import { pinnedSettings, trainingSettings } from "../../settings.ts";
 import { linesOf } from "../../testing/lines-of.ts";
 import { silentReport } from "../../testing/silent-report.ts";
 import type { TrainerProvider } from "../../trainer.ts";
@@ -86,7 +86,7 @@ export async function runTinkerJob(
             config: resolveTrainingConfig({ learningRate: 0.01 }),
             groups: linesOf(groups),
           },
-          settings: { ...pinnedSettings(trainingSettingsWith()), batchTokens: 12, baseComparisonShare: 0.5 },
+          settings: { ...pinnedSettings(trainingSettings.with()), batchTokens: 12, baseComparisonShare: 0.5 },
           from,
           fromHash: null,
           base: "weights",
