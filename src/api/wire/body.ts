@@ -3,6 +3,7 @@ import type { Static, TObject } from "typebox";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../base/validation/findings.ts";
 import { checked, type Checked, type MoreChecks } from "./checked.ts";
+import type { WirePlaces } from "./places.ts";
 
 /** Which values of a field ask for nothing; null always does. */
 export type AsksNothing = (value: unknown) => boolean;
@@ -25,6 +26,18 @@ export interface BodyForm<Schema extends TObject> {
   readonly more?: MoreChecks;
   /** What within a field cannot be honoured, whatever the types of the values are. */
   readonly moreUnserved?: (body: Readonly<Record<string, unknown>>) => readonly Fault[];
+}
+
+/** A form whose checked body is read as a value of the domain. */
+export interface DomainForm<Value> extends BodyForm<TObject> {
+  /** @param body that the schema takes */
+  to(this: void, body: object): Value;
+  /** Where each of the domain's fields stands. */
+  readonly places: WirePlaces;
+}
+
+export function isDomainForm(form: BodyForm<TObject>): form is DomainForm<unknown> {
+  return "to" in form;
 }
 
 /**

@@ -1,6 +1,8 @@
 // The tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
 // which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
+import type { webhookFields } from "../../base/domain/webhooks/webhook.ts";
+import type { ColumnsOf } from "./columns/resource-columns.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
 import type { LimitColumns } from "./keys/limit-columns.ts";
 import type { TraceTables } from "./traces/trace-tables.ts";
@@ -466,17 +468,10 @@ export interface AnnotationStateTable {
   readonly updated_at: string;
 }
 
-export interface WebhookTable {
+export interface WebhookTable extends ColumnsOf<typeof webhookFields> {
   readonly id: string;
   readonly sequence: number;
   readonly entity: string;
-  readonly url: string;
-  /** As JSON. */
-  readonly events: string;
-  readonly project_id: string | null;
-  /** As JSON, since it may hold any character. */
-  readonly feedback_type: string | null;
-  readonly records_max: number;
   readonly secret: string;
   readonly created_at: string;
   readonly disabled_at: string | null;

@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
 /** What a route answers: JSON, events of a stream, a text of another kind, a file, or bytes. */
-interface AnswerSchemas {
+export interface AnswerSchemas {
   readonly json?: object;
   /** Of each event's data. */
   readonly events?: object;

@@ -1,4 +1,5 @@
 // Webhooks: where events of an entity are sent to by the server itself, and what came of each sending.
+import { type FieldValues, integer, orNull, setOf, text } from "../resources/fields.ts";
 
 export const webhookEventTypes = [
   "feedback.created",
@@ -12,17 +13,31 @@ export type FeedbackEventType = Extract<WebhookEventType, `feedback.${string}`>;
 export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
 
 /** What of a webhook may be changed. */
-export interface WebhookChoice {
-  readonly url: string;
-  /** At least one. */
-  readonly events: readonly WebhookEventType[];
-  /** Events of this project alone; null for all of the entity. */
-  readonly projectId: string | null;
-  /** Of feedback, events of records of this type alone; null for all. */
-  readonly feedbackType: string | null;
-  /** Most records of an event: those that are written together come in one up to this. */
-  readonly recordsMax: number;
-}
+export const webhookFields = {
+  url: text({
+    about: "Where events are sent by POST; one of the places that the operator allows.",
+    example: "https://hooks.example.com/hone",
+  }),
+  events: setOf(webhookEventTypes, { about: "What is sent.", example: ["feedback.created"] }),
+  projectId: orNull(text({ about: "Only events of this `<entity>/<project>`." })),
+  feedbackType: orNull(
+    text({
+      lengthMin: 1,
+      lengthMax: 256,
+      about: "Of feedback, only events of records of this type.",
+      isStoredAsJson: true,
+    }),
+  ),
+  recordsMax: integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 100,
+    about:
+      "Most records of one event: those that were written together come together, up to this and a megabyte.",
+    aboutChange: "Most records of one event.",
+  }),
+};
+export type WebhookChoice = FieldValues<typeof webhookFields>;
 
 /** What a webhook is made of. */
 export interface WebhookRequest extends WebhookChoice {

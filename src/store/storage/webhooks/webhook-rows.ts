@@ -6,20 +6,19 @@ import {
   type DeliveryState,
   type Webhook,
   type WebhookEventType,
+  webhookFields,
   type WebhookSubject,
 } from "../../../base/domain/webhooks/webhook.ts";
+import { columnsOf } from "../columns/resource-columns.ts";
 import type { Schema, WebhookDeliveryTable, WebhookTable } from "../schema.ts";
+
+export const webhookColumns = columnsOf(webhookFields);
 
 export function webhookOf(row: Selectable<WebhookTable>): Webhook {
   return {
     id: row.id,
     entity: row.entity,
-    url: row.url,
-    // The columns hold what the store wrote.
-    events: JSON.parse(row.events) as readonly WebhookEventType[],
-    projectId: row.project_id,
-    feedbackType: row.feedback_type === null ? null : String(JSON.parse(row.feedback_type)),
-    recordsMax: row.records_max,
+    ...webhookColumns.read(row),
     secret: row.secret,
     createdAt: new Date(row.created_at),
     disabled:

@@ -6,7 +6,7 @@ import { readPage } from "../paging.ts";
 import { nextSequence } from "../sequences.ts";
 import { deliveryQueries } from "./deliveries.ts";
 import type { Outbox } from "./outbox.ts";
-import { disableWebhook, findWebhook, webhookOf } from "./webhook-rows.ts";
+import { disableWebhook, findWebhook, webhookColumns, webhookOf } from "./webhook-rows.ts";
 
 /** The webhook store on a migrated database. */
 export function createWebhookStore(
@@ -32,11 +32,7 @@ export function createWebhookStore(
             id: webhook.id,
             sequence,
             entity: webhook.entity,
-            url: webhook.url,
-            events: JSON.stringify(webhook.events),
-            project_id: webhook.projectId,
-            feedback_type: webhook.feedbackType === null ? null : JSON.stringify(webhook.feedbackType),
-            records_max: webhook.recordsMax,
+            ...webhookColumns.write(webhook),
             secret: webhook.secret,
             created_at: webhook.createdAt.toISOString(),
           })
@@ -53,7 +49,7 @@ export function createWebhookStore(
         {
           rows,
           orderColumn: "sequence",
-          contentColumns: ["url", "events", "feedback_type", "disabled_reason"],
+          contentColumns: [...webhookColumns.texts, "disabled_reason"],
           orderValueOf,
           itemOf: webhookOf,
         },
@@ -61,7 +57,7 @@ export function createWebhookStore(
       );
     },
     change: async (id, choice) => {
-      const columns = columnsOf(choice);
+      const columns = webhookColumns.writeSome(choice);
       if (Object.keys(columns).length > 0)
         await database.updateTable("webhooks").set(columns).where("id", "=", id).execute();
       return findWebhook(database, id);
@@ -84,19 +80,6 @@ export function createWebhookStore(
       return numDeletedRows > 0n;
     },
     ...deliveryQueries(connection),
-  };
-}
-
-function columnsOf(choice: Parameters<WebhookStore["change"]>[1]) {
-  const { url, events, projectId, feedbackType, recordsMax } = choice;
-  return {
-    ...(url === undefined ? {} : { url }),
-    ...(events === undefined ? {} : { events: JSON.stringify(events) }),
-    ...(projectId === undefined ? {} : { project_id: projectId }),
-    ...(feedbackType === undefined
-      ? {}
-      : { feedback_type: feedbackType === null ? null : JSON.stringify(feedbackType) }),
-    ...(recordsMax === undefined ? {} : { records_max: recordsMax }),
   };
 }
 

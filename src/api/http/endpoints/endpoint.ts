@@ -1,0 +1,165 @@
+// Declares a route once: method and path, documents, query, body, answer, and where a client sent what an error names. The
+// handler gets the parameters, the query and the body checked and typed, and returns the answer. A route that streams its
+// answer sends it by `reply`; one that reads its body apart leaves `body` out.
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import type { Caller } from "../../../base/domain/access.ts";
+import { type BodyForm, type DomainForm, isDomainForm } from "../../wire/body.ts";
+import type { ObjectSchema, ValueOf } from "../../wire/checked.ts";
+import { locate, type WirePlaces } from "../../wire/places.ts";
+import { answered, type AnswerSchemas } from "../documentation/document-routes.ts";
+import { readBody } from "../input/read-body.ts";
+import { readQuery } from "../input/query.ts";
+import { type PathParameter, type PathParameterName, pathParameters } from "./path-parameters.ts";
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** What the routes of a file have in common. */
+interface EndpointGroup {
+  /** The heading of the documents. */
+  readonly tag: string;
+  readonly scheme?: "bearer" | "basic";
+  /** Where a client sent what errors name; an id of the path that names nothing is known without it. */
+  readonly places?: WirePlaces;
+  readonly options?: RouteShorthandOptions;
+}
+
+interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchemas {
+  readonly summary: string;
+  readonly description?: string;
+  /** Looks up what the path names, before query and body are read. */
+  readonly find?: (params: ParametersOf<Route>, caller: Caller) => Promise<Found>;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** What the answer is, in words. */
+  readonly answer: string;
+  readonly places?: WirePlaces;
+  readonly options?: RouteShorthandOptions;
+}
+
+interface Input<Route extends string, Query, Body, Found> {
+  readonly params: ParametersOf<Route>;
+  readonly found: Found;
+  readonly query: Query extends ObjectSchema ? ValueOf<Query> : undefined;
+  readonly body: BodyValue<Body>;
+  readonly caller: Caller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+type NamesIn<Route extends string> = Route extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | NamesIn<More>
+    : Rest
+  : never;
+
+/** The parameters that a route's path names. */
+export type ParametersOf<Route extends string> = Readonly<Record<NamesIn<Route>, string>>;
+
+type BodyValue<Body> =
+  Body extends DomainForm<infer Value>
+    ? Value
+    : Body extends BodyForm<infer Schema>
+      ? ValueOf<Schema>
+      : undefined;
+
+/** Adds one route, which is named by its method and path, such as `GET /v1/models`. */
+type AddEndpoint = <
+  const Route extends `${Method} /${string}`,
+  Query extends ObjectSchema | undefined = undefined,
+  Body extends BodyForm<ObjectSchema> | undefined = undefined,
+  Found = undefined,
+>(
+  route: NamesIn<Route> extends PathParameterName ? Route : never,
+  endpoint: Endpoint<Route, Query, Body, Found>,
+  handler: (input: Input<Route, Query, Body, Found>) => unknown,
+) => void;
+
+/** What adds routes to `app`. */
+export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoint {
+  return (route, endpoint, handler) => {
+    const [method = "", url = ""] = route.split(" ");
+    const names = [...url.matchAll(/:(\w+)/g)].map(([, name]) => name as PathParameterName);
+    const atPath: WirePlaces = names.length === 0 ? {} : { not_found: ["path", names.at(-1) ?? ""] };
+    const { find, query, body } = endpoint;
+    const places = {
+      ...atPath,
+      ...(query !== undefined && Object.hasOwn(query.properties, "after")
+        ? { after: ["query", "after"] }
+        : {}),
+      ...placesOf(body),
+      ...group.places,
+      ...endpoint.places,
+    };
+    app.route({
+      ...group.options,
+      ...endpoint.options,
+      method,
+      url,
+      schema: documentation(group, endpoint, names),
+      handler: async (request, reply) => {
+        const { caller } = request;
+        let namedBy: WirePlaces = atPath;
+        try {
+          const params = readParameters<typeof route>(request, names);
+          const found = await find?.(params, caller);
+          const sent = {
+            query: query === undefined ? undefined : readQuery(query, request, reply),
+            body: body === undefined ? undefined : bodyOf(body, request, reply),
+          };
+          namedBy = places;
+          const input = { params, found, ...sent, caller, request, reply };
+          // Each was read by what gives it its type.
+          return await handler(input as Parameters<typeof handler>[0]);
+        } catch (error) {
+          throw locate(error, namedBy);
+        }
+      },
+    });
+  };
+}
+
+function documentation(
+  { tag, scheme }: EndpointGroup,
+  endpoint: Endpoint<string, ObjectSchema | undefined, BodyForm<ObjectSchema> | undefined, unknown>,
+  names: readonly PathParameterName[],
+): object {
+  const { summary, description, query, body } = endpoint;
+  const parameters = names.map((name) => [
+    name,
+    { type: "string", description: pathParameters[name].description },
+  ]);
+  return {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(names.length === 0 ? {} : { params: { type: "object", properties: Object.fromEntries(parameters) } }),
+    ...(query === undefined ? {} : { querystring: query }),
+    ...(body === undefined ? {} : { body: body.schema }),
+    response: answered(endpoint.answer, endpoint),
+    tags: [tag],
+    ...(scheme === undefined ? {} : { security: [{ [scheme]: [] }] }),
+  };
+}
+
+function placesOf(body: BodyForm<ObjectSchema> | undefined): WirePlaces {
+  return body !== undefined && isDomainForm(body) ? body.places : {};
+}
+
+function bodyOf(form: BodyForm<ObjectSchema>, request: FastifyRequest, reply: FastifyReply): unknown {
+  const value = readBody(form, request, reply);
+  return isDomainForm(form) ? form.to(value) : value;
+}
+
+function readParameters<Route extends string>(
+  { params }: FastifyRequest,
+  names: readonly PathParameterName[],
+): ParametersOf<Route> {
+  // The router gives each parameter that the path names as a text.
+  const texts = params as Readonly<Record<string, string>>;
+  const read = names.map((name) => {
+    const parameter: PathParameter = pathParameters[name];
+    const text = texts[name] ?? "";
+    return [name, parameter.read?.(text) ?? text] as const;
+  });
+  // The names are those of the route.
+  return Object.fromEntries(read) as ParametersOf<Route>;
+}

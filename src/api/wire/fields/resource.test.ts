@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Type } from "typebox";
+import { flag, integer, orNull, setOf, text, texts, time } from "../../../base/domain/resources/fields.ts";
+import { columnsOf } from "../../../store/storage/columns/resource-columns.ts";
+import { readForm } from "../body.ts";
+import { alteration, answerOf, asked, changed, creation, shown } from "./resource.ts";
+
+const fields = {
+  name: text({ lengthMax: 9, about: "Its name." }),
+  countMax: integer({ minimum: 1, default: 3, about: "Most.", aboutChange: "Most of them." }),
+  startsAt: orNull(time({ about: "When." })),
+  isOpen: flag({ default: false, about: "Open." }),
+  kinds: setOf(["a", "b"], { about: "Kinds." }),
+  tags: texts({ countMax: 2, default: [], about: "Tags." }),
+  remark: orNull(text({ about: "Any character.", isStoredAsJson: true })),
+};
+const full = {
+  name: "n",
+  countMax: 5,
+  startsAt: new Date(1000),
+  isOpen: true,
+  kinds: ["b", "a"],
+  tags: ["x"],
+  remark: "a\0b",
+} as const;
+
+test("a body that makes a resource has defaults for what it leaves out, and places by the domain's names", () => {
+  const form = creation("Thing", { ...asked(fields), entity: Type.Optional(Type.String()) });
+  const { value } = readForm(form, { name: "n", kinds: ["a", "b", "a"].slice(0, 2), count_max: null });
+  assert.deepEqual(form.to(value), {
+    name: "n",
+    countMax: 3,
+    startsAt: null,
+    isOpen: false,
+    kinds: ["a", "b"],
+    tags: [],
+    remark: null,
+    entity: null,
+  });
+  assert.deepEqual(form.to({ name: "n", kinds: ["a", "a"], starts_at: "1970-01-01T00:00:01Z" }), {
+    ...form.to(value),
+    kinds: ["a"],
+    startsAt: full.startsAt,
+  });
+  assert.deepEqual(form.places["countMax"], ["body", "count_max"]);
+  assert.throws(() => readForm(form, { kinds: [] }), /name/);
+});
+
+test("a body that changes a resource has what it names, and null where the field may be null", () => {
+  const values = alteration("Thing", changed(fields, "values"), "values");
+  assert.deepEqual(values.to({ starts_at: null, count_max: 4 }), { countMax: 4, startsAt: null });
+  assert.throws(() => readForm(values, { count_max: null }), /count_max|integer/);
+  const kept = alteration("Thing", changed(fields, "no change"), "no change");
+  assert.deepEqual(kept.to(readForm(kept, { starts_at: null, count_max: null, name: "m" }).value), {
+    name: "m",
+  });
+});
+
+test("an answer has a field for each row, by its name in the API", () => {
+  const answer = answerOf<typeof full & { readonly hidden: number }>()("Thing", {
+    ...shown(fields),
+    twice: [Type.Integer(), ({ countMax }) => 2 * countMax],
+  });
+  assert.deepEqual(answer.body({ ...full, hidden: 1 }), {
+    name: "n",
+    count_max: 5,
+    starts_at: "1970-01-01T00:00:01.000Z",
+    is_open: true,
+    kinds: ["b", "a"],
+    tags: ["x"],
+    remark: "a\0b",
+    twice: 10,
+  });
+  assert.deepEqual(Object.keys(answer.schema.properties), Object.keys(answer.body({ ...full, hidden: 1 })));
+});
+
+test("columns give back what was written to them", () => {
+  const columns = columnsOf(fields);
+  const row = columns.write(full);
+  assert.deepEqual(row, {
+    name: "n",
+    count_max: 5,
+    starts_at: "1970-01-01T00:00:01.000Z",
+    is_open: 1,
+    kinds: '["b","a"]',
+    tags: '["x"]',
+    remark: String.raw`"a\u0000b"`,
+  });
+  assert.deepEqual(columns.read(row), full);
+  assert.deepEqual(columns.writeSome({ remark: null, isOpen: false }), { remark: null, is_open: 0 });
+  assert.deepEqual(columns.texts, ["name", "kinds", "tags", "remark"]);
+});
