@@ -99,7 +99,7 @@ async function rowsIn(tables: DatabaseTables): Promise<ReadonlyMap<string, reado
   const snapshot = await tables.snapshot();
   try {
     const all = new Map<string, readonly Row[]>();
-    for (const of of tables.tables) {
+    for (const of of await tables.tables()) {
       const rows: Row[] = [];
       for await (const page of snapshot.rows(of))
         for (const cells of page)

@@ -72,10 +72,11 @@ export async function holdMoment(sources: MomentSources, signal: AbortSignal): P
 
 /** What the rows of a snapshot name, each key once. */
 export async function referencesIn(
-  { tables }: Pick<DatabaseTables, "tables">,
+  database: Pick<DatabaseTables, "tables">,
   snapshot: TableSnapshot,
 ): Promise<readonly Reference[]> {
   const found = new Map<string, Reference>();
+  const tables = await database.tables();
   for (const of of tables.filter(({ table }) => referringTables.includes(table)))
     for await (const page of snapshot.rows(of))
       for (const row of page) {

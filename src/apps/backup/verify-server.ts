@@ -37,10 +37,11 @@ export async function* verifyServer(server: VerifiedServer, reading: Reading): A
 
 /** So that each was read once. */
 async function readRows(
-  { tables }: DatabaseTables,
+  database: DatabaseTables,
   snapshot: TableSnapshot,
   { report, signal }: Reading,
 ): Promise<void> {
+  const tables = await database.tables();
   for (const [index, of] of tables.entries()) {
     report({ kind: "table", table: of.table, index, count: tables.length });
     let rows = 0;

@@ -14,11 +14,12 @@ export interface TableWriting {
 /** @throws what `signal` was aborted with; as {@link TableSnapshot.rows} */
 export async function writeTables(
   writer: ArchiveWriter,
-  { tables }: Pick<DatabaseTables, "tables">,
+  database: Pick<DatabaseTables, "tables">,
   snapshot: TableSnapshot,
   { report, signal }: TableWriting,
 ): Promise<readonly ArchivedTable[]> {
   const written: ArchivedTable[] = [];
+  const tables = await database.tables();
   for (const [index, of] of tables.entries()) {
     report({ kind: "table", table: of.table, index, count: tables.length });
     let rows = 0;

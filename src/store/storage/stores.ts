@@ -36,6 +36,7 @@ import { keepFoundKeys } from "./keys/found-keys.ts";
 import { createKeyStore } from "./keys/key-store.ts";
 import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
+import { baselineVersion } from "./migrations/baseline.ts";
 import {
   type DatabaseVersion,
   migrate,
@@ -93,9 +94,8 @@ export interface Stores {
  * store has acknowledged is on disk.
  *
  * @param own the clock of this machine
- * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` when a newer program brought it
- *   where this one cannot work on it,
- *   `unavailable` when the disk is full, `internal` when it cannot be opened
+ * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` if its version is one that this
+ *   program does not work on, `unavailable` when the disk is full, `internal` when it cannot be opened
  */
 export async function openStores(connection: Connection, own: Clock = systemClock): Promise<Stores> {
   const { queries, readTime } = connection;
@@ -174,7 +174,7 @@ export async function readDatabaseVersions(connection: Connection): Promise<Data
     return {
       version: found?.version ?? null,
       newest,
-      isServable: found === null || found.servesFrom <= newest,
+      isServable: found === null || (found.version >= baselineVersion && found.servesFrom <= newest),
       servesFrom: isNewer ? found.servesFrom : servesFrom(newest),
     };
   } catch (cause) {

@@ -13,13 +13,16 @@ export class MemoryDatabase implements DatabaseTables {
   readonly name = "memory";
   readonly kind = "memory";
   readonly newestVersion = 1;
-  readonly tables = tables;
   /** By table. */
   content: Content = {};
   /** Called behind each snapshot. */
   afterSnapshot: () => void = () => undefined;
   openSnapshots = 0;
   faults: readonly string[] = [];
+
+  async tables(): Promise<readonly TableColumns[]> {
+    return tables;
+  }
 
   async version(): Promise<number> {
     return 1;

@@ -32,7 +32,7 @@ import {
   sampleModel,
   sampleVersion,
 } from "../../../store/storage/contract/storage-under-test.ts";
-import { firstTablesVersion } from "../../../store/storage/migrations/first-tables.ts";
+import { baselineVersion } from "../../../store/storage/migrations/baseline.ts";
 import { migrate, newestDatabaseVersion } from "../../../store/storage/migrations/migrations.ts";
 import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
 import type { Stores } from "../../../store/storage/stores.ts";
@@ -52,8 +52,8 @@ import {
 import { clearStaging } from "./staging.ts";
 
 const watching = { report: () => undefined, signal: new AbortController().signal };
-/** The newest data folder that is recorded. */
-const recorded = `test/fixtures/data-folders/version-${newestDatabaseVersion}`;
+/** Rows and adapters that a server left behind at the baseline version of the database. */
+const recorded = "test/fixtures/data-folder";
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-archives-"));
@@ -79,6 +79,7 @@ async function recordedFolder(t: TestContext): Promise<string> {
       if (line !== "") await sql.raw(line).execute(transaction);
   });
   await queries.destroy();
+  await migrateDatabase({ data }, false);
   return data;
 }
 
@@ -98,7 +99,7 @@ async function contentOf(flags: PlaceFlags): Promise<Readonly<Record<string, rea
 async function rowsOf(tables: DatabaseTables): Promise<Readonly<Record<string, readonly string[]>>> {
   const snapshot = await tables.snapshot();
   const content: Record<string, readonly string[]> = {};
-  for (const of of tables.tables) {
+  for (const of of await tables.tables()) {
     const rows: (readonly Cell[])[] = [];
     for await (const page of snapshot.rows(of)) rows.push(...page);
     content[of.table] = rows.map((row) => JSON.stringify(row)).sort();
@@ -207,7 +208,7 @@ test("a server whose adapters are in a bucket is copied into a bucket, and resto
   assert.deepEqual(await faultsOf(third, {}), []);
 });
 
-/** Archives that versions of the database left behind, each of the data folder of its number. */
+/** Archives by the version of their database, each written by a program of that version. */
 const archives = "test/fixtures/archives";
 
 for (const name of readdirSync(archives))
@@ -367,12 +368,11 @@ test("a manifest that was changed and sealed anew is compared with the tables of
       }),
       /the column model_versions\.adapter_folder is missing, the column model_versions\.folder is unknown/,
     ],
-    [({ tables }) => ({ tables: tables.slice(0, 5) }), /the table model_versions is missing, the table jobs/],
+    [({ tables }) => ({ tables: tables.slice(0, 5) }), /the table jobs is missing, the table job_groups/],
     [
       ({ tables }) => ({ tables: [...tables, { table: "servers", columns: ["id"], rows: 0 }] }),
       /the table servers is unknown/,
     ],
-    [() => ({ version: firstTablesVersion }), /is unknown/],
     [() => ({ tables: "all" }), /it has other fields than a manifest has/],
   ];
   for (const [index, [change, expected]] of changes.entries()) {
@@ -443,9 +443,18 @@ test("a database is brought to the newest version without a start, and said to b
   const file = join(data, "hone.db");
   const connection = openSqlite({ file, isShared: true });
   await migrate(connection);
-  await connection.queries.destroy();
   assert.deepEqual(await migrateDatabase({ data }, true), {
     from: newestDatabaseVersion,
     to: newestDatabaseVersion,
   });
+  for (const version of [baselineVersion - 1, newestDatabaseVersion + 1]) {
+    await sql`update database_version set version = ${version}, serves_from = ${version}`.execute(
+      connection.queries,
+    );
+    const refusal = { code: "unsupported", message: new RegExp(`^The database has version ${version},`) };
+    for (const isChecked of [true, false])
+      await assert.rejects(migrateDatabase({ data }, isChecked), refusal);
+    await assert.rejects(backup(join(data, "../none"), { data }, watching), { code: "unsupported" });
+  }
+  await connection.queries.destroy();
 });

@@ -151,14 +151,14 @@ export interface Migration {
  * Brings a database to the newest version without a start.
  *
  * @param isChecked only says what would be done
- * @throws ServiceError `conflict` where a server runs, `unsupported` where a newer program wrote it
+ * @throws ServiceError `conflict` where a server runs, `unsupported` if this program does not work on its version
  */
 export async function migrateDatabase(flags: PlaceFlags, isChecked: boolean): Promise<Migration> {
   const { place } = existingPlace(flags);
   const { version, newest, isServable } = await place.readVersions();
   if (version === null) throw nothingThere(place);
   if (version > newest && isServable) return { from: version, to: version };
-  if (!isChecked && version !== newest) {
+  if (!isServable || (!isChecked && version !== newest)) {
     keepNewFilesPrivate();
     const stores = await place.open({ isShared: false });
     await stores.close();

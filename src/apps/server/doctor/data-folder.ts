@@ -9,6 +9,7 @@ import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { type BucketPlace, bucketUrl } from "../../../store/artifacts/s3/bucket-place.ts";
 import { storeEnvironment } from "../../../store/artifacts/s3/bucket-client.ts";
 import { checkBucket } from "../../../store/artifacts/s3/check-bucket.ts";
+import { baselineVersion } from "../../../store/storage/migrations/baseline.ts";
 import { artifactPlaceOf } from "../artifact-place.ts";
 import { createDiskCheck } from "../checks/disk-check.ts";
 import { addToChildEnvironment, type HoneConfig } from "../config.ts";
@@ -120,6 +121,12 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
         "database",
         `${place.name} has version ${version}, and this program knows up to ${newest}`,
         "A newer program wrote it: upgrade this one, or use another data folder.",
+      );
+    if (!isServable)
+      return fault(
+        "database",
+        `${place.name} has version ${version}, and this program needs version ${baselineVersion} or newer`,
+        "An unreleased build wrote it: export what you need with that build, and use an empty data folder or database.",
       );
     if (version < newest)
       return warning(

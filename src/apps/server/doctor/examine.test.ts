@@ -90,7 +90,7 @@ test("a model that is not there, or does not fit, is a fault", (t) => {
   assert.deepEqual([small?.state, small?.message.endsWith("of 1 MB in all")], ["fault", true]);
 });
 
-test("a database is told with its version, stays what it is, and one of a newer program is a fault", async (t) => {
+test("a database is told with its version, stays what it is, and one of a newer program or an unreleased build is a fault", async (t) => {
   const data = newFolder(t);
   const file = join(data, "hone.db");
   await (await openStores(openSqlite({ file, isShared: true }))).close();
@@ -102,8 +102,12 @@ test("a database is told with its version, stays what it is, and one of a newer 
     await queries.destroy();
   };
   await set(2);
-  for (let times = 0; times < 2; times++)
-    assert.match((await checkData(data)).get("database")?.message ?? "", /has version 2; the next start/);
+  for (let times = 0; times < 2; times++) {
+    const old = (await checkData(data)).get("database");
+    assert.equal(old?.state, "fault");
+    assert.match(old.message, /has version 2, and this program needs version \d+ or newer/);
+    assert.match(old.cure ?? "", /export what you need with that build/);
+  }
   await set(1000);
   assert.deepEqual((await checkData(data)).get("database")?.state, "fault");
   await set(1000, 2);

@@ -45,8 +45,8 @@ export interface DatabaseTables {
   readonly kind: string;
   /** The version that this program works with. */
   readonly newestVersion: number;
-  /** Those that copies have, parents before their children; leases of servers are none of them. */
-  readonly tables: readonly TableColumns[];
+  /** Returns the tables that copies have, parents before their children. Leases of servers are not among them. */
+  tables(): Promise<readonly TableColumns[]>;
   /** Null where nothing of this program is in it. */
   version(): Promise<number | null>;
   /** @throws ServiceError `unsupported` where its version is not the newest */

@@ -4,12 +4,18 @@ import type { Cell, DatabaseTables, TableFiller } from "../../../base/domain/bac
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { insertRows } from "../insert-rows.ts";
-import { makeTables, migrate, newestDatabaseVersion, readDatabaseVersion } from "../migrations/migrations.ts";
+import { baselineVersion } from "../migrations/baseline.ts";
+import {
+  makeTables,
+  migrate,
+  newestDatabaseVersion,
+  readDatabaseVersion,
+  schemaTooOldError,
+} from "../migrations/migrations.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
-import { keptTables } from "./kept-tables.ts";
 import { charactersOf } from "./page-of-rows.ts";
-import { requireKnownVersion, requireTablesOf } from "./tables-of-version.ts";
+import { requireKnownVersion, requireTablesOf, tablesOfVersion } from "./tables-of-version.ts";
 
 /** A statement takes four thousand parameters. */
 const parametersMax = 4000;
@@ -23,7 +29,7 @@ export function databaseTables(connection: Connection): DatabaseTables {
     name,
     kind,
     newestVersion: newestDatabaseVersion,
-    tables: keptTables,
+    tables: () => tablesOfVersion(newestDatabaseVersion),
     version,
     snapshot: async () => {
       const found = await version();
@@ -56,7 +62,7 @@ async function emptyVersion(
   if (found === null) return null;
   if (found !== copied)
     throw notEmpty(name, `its tables are those of version ${found}, and the copy's of ${copied}`);
-  for (const { table } of keptTables) {
+  for (const { table } of await tablesOfVersion(found)) {
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(queries);
     if (rows.length > 0) throw notEmpty(name, `there are rows in its table ${table}`);
   }
@@ -95,6 +101,7 @@ function otherVersion(name: string, found: number | null): ServiceError {
       code: "not_found",
       message: `There is nothing of Hone in the database ${name}.`,
     });
+  if (found < baselineVersion) return schemaTooOldError(found);
   const cure =
     found < newestDatabaseVersion
       ? "Copy it with the version of Hone that ran on it last, or bring it up to date with `hone migrate` first."

@@ -72,7 +72,7 @@ async function fillAndDie(
 async function countOf(tables: DatabaseTables): Promise<Readonly<Record<string, number>>> {
   const snapshot = await tables.snapshot();
   const counts: Record<string, number> = {};
-  for (const of of tables.tables) {
+  for (const of of await tables.tables()) {
     counts[of.table] = 0;
     for await (const page of snapshot.rows(of)) counts[of.table] += page.length;
   }

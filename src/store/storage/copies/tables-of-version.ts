@@ -1,11 +1,24 @@
-// Which tables and columns a copy has to have, by the version of its database: a copy that lacks some loads without an error and
-// loses what was in them, and one that names others fails in the middle with words of the database.
+// Tables and columns of a copy, by the version of its database, read from the catalog of an empty SQLite database of that
+// version. A copy without one of them would load without an error and lose its rows; one that names others would fail in the
+// middle, with the database's own message.
+import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { firstTablesVersion } from "../migrations/first-tables.ts";
+import type { Connection } from "../dialect.ts";
+import { baselineVersion } from "../migrations/baseline.ts";
 import { makeTables, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
-import { keptTables, notKept } from "./kept-tables.ts";
+
+/** Tables that copies leave out: state of running servers, and counts of the last minutes. */
+const notKept: ReadonlySet<string> = new Set([
+  "database_version",
+  "servers",
+  "server_bases",
+  "server_versions",
+  "sweepers",
+  "limit_running",
+  "limit_slots",
+]);
 
 /** Most names in one message. */
 const namedMax = 10;
@@ -24,27 +37,39 @@ export async function requireTablesOf(version: number, found: readonly TableColu
 
 /** @throws ServiceError `unsupported` for a version that no copy has */
 export function requireKnownVersion(version: number): void {
-  if (version >= firstTablesVersion && version <= newestDatabaseVersion) return;
+  if (version >= baselineVersion && version <= newestDatabaseVersion) return;
   const message =
     version > newestDatabaseVersion
       ? `The copy is of a database of version ${version}, but this program knows only up to ${newestDatabaseVersion}: use the version of Hone that made it, or a newer one.`
-      : `The copy is of a database of version ${version}; there are none of versions before ${firstTablesVersion}.`;
+      : `The copy is of a database of version ${version}; there are none of versions before ${baselineVersion}.`;
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** The tables that a copy of a version has, as the steps to that version make them. */
-async function tablesOfVersion(version: number): Promise<readonly TableColumns[]> {
-  if (version === newestDatabaseVersion) return keptTables;
-  const { queries, form } = openSqlite({ file: ":memory:", isShared: true });
+/** Returns the tables of a copy of a version, parents before their children. */
+export async function tablesOfVersion(version: number): Promise<readonly TableColumns[]> {
+  const connection = openSqlite({ file: ":memory:", isShared: true });
+  const { queries, form } = connection;
   try {
     await queries.transaction().execute((transaction) => makeTables(transaction, form, version));
-    const tables = await queries.introspection.getTables();
-    return tables
-      .filter(({ name }) => !notKept.includes(name))
-      .map(({ name, columns }) => ({ table: name, columns: columns.map((column) => column.name) }));
+    return await keptTablesOf(connection);
   } finally {
     await queries.destroy();
   }
+}
+
+/** Returns the tables of a SQLite database that a copy of it has, in the order in which they were made. */
+export async function keptTablesOf({
+  queries,
+}: Pick<Connection, "queries">): Promise<readonly TableColumns[]> {
+  const { rows } = await sql<{ readonly table: string; readonly columns: string }>`
+    select name as "table", (select json_group_array(name) from pragma_table_info(sqlite_master.name)) as columns
+    from sqlite_master where type = 'table' order by rowid`.execute(queries);
+  return (
+    rows
+      .filter(({ table }) => !notKept.has(table))
+      // Safe cast: the names of columns.
+      .map(({ table, columns }) => ({ table, columns: JSON.parse(columns) as string[] }))
+  );
 }
 
 function* differences(

@@ -12,7 +12,8 @@ import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { createPostgres, withoutPostgres } from "../testing/postgres-databases.ts";
 import { sampleRows, type SampleTable } from "../testing/sample-rows.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion, servesFrom } from "./migrations.ts";
-import { type Step, steps } from "./steps/steps.ts";
+import { baselineVersion } from "./baseline.ts";
+import { type Step, steps } from "./steps.ts";
 
 type Open = () => Connection;
 
@@ -50,28 +51,18 @@ const places: readonly (readonly [string, (t: TestContext) => Promise<Open>, str
 
 /** Rows for every table, as a program that knows this version writes them. */
 async function rowsOf(version: number): Promise<readonly SampleTable[]> {
-  const [today, then] = [steps, steps.slice(0, version - 1)].map((known) => ({
-    known,
-    connection: openSqlite({ file: ":memory:", isShared: true }),
-  }));
+  const connection = openSqlite({ file: ":memory:", isShared: true });
   try {
-    for (const { connection, known } of [today, then]) await migrate(connection, known);
-    const found: SampleTable[] = [];
-    for (const { of, rows } of await sampleRows(today.connection, 2)) {
-      const { rows: columns } = await sql<{
-        readonly name: string;
-      }>`select name from pragma_table_info(${of.table})`.execute(then.connection.queries);
-      const places = of.columns.flatMap((column, place) =>
-        columns.some(({ name }) => name === column) ? [place] : [],
-      );
-      const chosen = <Value>(values: readonly Value[]): readonly Value[] => places.map((at) => values[at]);
-      if (places.length > 0)
-        found.push({ of: { table: of.table, columns: chosen(of.columns) }, rows: rows.map(chosen) });
-    }
-    return found;
+    await migrate(connection, knownAt(version));
+    return await sampleRows(connection, 2);
   } finally {
-    for (const { connection } of [today, then]) await connection.queries.destroy();
+    await connection.queries.destroy();
   }
+}
+
+/** Steps that a program of a version knows. */
+function knownAt(version: number): readonly Step[] {
+  return steps.slice(0, version - baselineVersion);
 }
 
 /** Those that programs may know which work beside this one, the newest last. */
@@ -98,8 +89,8 @@ const breaking: Step = ["alter table models add column later_name text not null 
 test("which programs work on a database follows from its last step that did more than add", () => {
   const known: readonly Step[] = [[], () => Promise.resolve(), { adds: [] }, [], { adds: () => [] }];
   assert.deepEqual(
-    [1, 2, 3, 4, 5, 6].map((version) => servesFrom(version, known)),
-    [1, 2, 3, 3, 5, 5],
+    [0, 1, 2, 3, 4, 5].map((taken) => servesFrom(baselineVersion + taken, known) - baselineVersion),
+    [0, 1, 2, 2, 4, 4],
   );
 });
 
@@ -115,7 +106,7 @@ for (const [name, place, skip] of places)
         const found = { version: next, servesFrom: servesFrom(newestDatabaseVersion) };
         assert.deepEqual(await readDatabaseVersion(newer.queries), found);
         const older = open();
-        await migrate(older, steps.slice(0, version - 1));
+        await migrate(older, knownAt(version));
         assert.deepEqual(await readDatabaseVersion(older.queries), found, "it stays as it is");
         await older.queries.transaction().execute(async (transaction) => {
           for (const { of, rows } of samples)
@@ -132,6 +123,44 @@ for (const [name, place, skip] of places)
         const { rows: left } = await sql`select * from later_marks`.execute(newer.queries);
         assert.deepEqual(left, []);
       });
+
+    test("a database of an older version takes the steps after its own, and keeps its rows", async (t) => {
+      const open = await place(t);
+      const older = open();
+      await migrate(older);
+      await sql`insert into sequences values ('models', 4)`.execute(older.queries);
+      const double: Step = async (transaction) =>
+        void (await sql`update sequences set sequence = sequence * later_factor`.execute(transaction));
+      const widened: Step = ["alter table sequences add column later_factor integer not null default 2"];
+      const newest = [...steps, widened, double];
+      await migrate(open(), [...steps, widened]);
+      for (let times = 0; times < 2; times++) await migrate(open(), newest);
+      const { rows } = await sql`select sequence, later_factor from sequences`.execute(older.queries);
+      assert.deepEqual(rows, [{ sequence: 8, later_factor: 2 }]);
+      assert.deepEqual(await readDatabaseVersion(older.queries), { version: next + 1, servesFrom: next + 1 });
+    });
+
+    test("a new database takes every step on top of the baseline", async (t) => {
+      const { queries, ...connection } = (await place(t))();
+      await migrate({ queries, ...connection }, [...steps, breaking]);
+      const { rows } = await sql`select later_name from models`.execute(queries);
+      assert.deepEqual(rows, []);
+      assert.deepEqual(await readDatabaseVersion(queries), { version: next, servesFrom: next });
+    });
+
+    test("a database from before the baseline is refused with what to do, and stays as it is", async (t) => {
+      const open = await place(t);
+      const { queries } = open();
+      await sql`create table database_version (version integer not null)`.execute(queries);
+      await sql`insert into database_version values (${baselineVersion - 1})`.execute(queries);
+      const message = new RegExp(
+        `has version ${baselineVersion - 1}, .* needs version ${baselineVersion} .* Export .* empty data folder`,
+      );
+      for (let times = 0; times < 2; times++)
+        await assert.rejects(migrate(open()), { code: "unsupported", message });
+      const { rows } = await sql`select * from database_version`.execute(queries);
+      assert.deepEqual(rows, [{ version: baselineVersion - 1 }]);
+    });
 
     test("a step that does more is refused to an older program, whatever was added later", async (t) => {
       const open = await place(t);

@@ -1,6 +1,6 @@
-// The versions of a database, and bringing it to the newest. A new database is made as version 26 at once, and takes every step
-// from there on; an older one takes those from its own on. A newer one is worked on as it is where its steps allow that: a
-// deployment is upgraded one server at a time, and back.
+// Versions of a database, and bringing one to the newest. A new database gets the tables of the baseline and takes every step
+// from there; one of an older version takes the steps after its own. A newer database stays as it is, and this program works on
+// it if the newer steps only add: that lets a deployment upgrade one server at a time, and go back.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,8 +8,8 @@ import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 import { refusedAddition } from "./additions.ts";
-import { firstTables, firstTablesVersion } from "./first-tables.ts";
-import { type Step, steps } from "./steps/steps.ts";
+import { baselineTables, baselineVersion } from "./baseline.ts";
+import { type Step, steps } from "./steps.ts";
 
 export const newestDatabaseVersion = newestOf(steps);
 
@@ -24,7 +24,8 @@ export interface DatabaseVersion {
  * Brings the database to the newest version, in one transaction, whichever processes do so at once. A newer one stays as it is.
  *
  * @param known the steps of this program
- * @throws ServiceError `unsupported` when a newer program brought the database where this one cannot work on it
+ * @throws ServiceError `unsupported` if the database is older than the baseline, or a newer program changed it so that this
+ *   one cannot work on it
  */
 export async function migrate(
   { queries, form, lockForMigration }: Pick<Connection, "queries" | "form" | "lockForMigration">,
@@ -35,25 +36,27 @@ export async function migrate(
     await lockForMigration(transaction);
     await sql.raw(versionTable).execute(transaction);
     const found = await readPresentVersion(transaction);
-    if (found !== null && found.servesFrom > newest) throw newerProgram(found, newest);
-    const from = found?.version ?? 0;
-    if (from < newest) await takeSteps(transaction, { form, known }, { from, to: newest });
+    if (found !== null && found.servesFrom > newest) throw schemaTooNewError(found, newest);
+    if (found !== null && found.version < baselineVersion) throw schemaTooOldError(found.version);
+    const from = found?.version ?? null;
+    if (from === null || from < newest) await takeSteps(transaction, { form, known }, { from, to: newest });
   });
 }
 
 function newestOf(known: readonly Step[]): number {
-  return known.length + 1;
+  return baselineVersion + known.length;
 }
 
 /** Of a database at a version: the oldest version that a program may know which works on it. */
 export function servesFrom(version: number, known: readonly Step[] = steps): number {
-  return known.slice(0, version - 1).findLastIndex((step) => !("adds" in step)) + 2;
+  const taken = known.slice(0, version - baselineVersion);
+  return baselineVersion + taken.findLastIndex((step) => !("adds" in step)) + 1;
 }
 
 /**
  * Makes the tables of a version in a database that has nothing of this program.
  *
- * @param version {@link firstTablesVersion} at least, and the newest at most
+ * @param version {@link baselineVersion} at least, and the newest at most
  */
 export async function makeTables(
   transaction: Transaction<Schema>,
@@ -61,26 +64,26 @@ export async function makeTables(
   version: number,
 ): Promise<void> {
   await sql.raw(versionTable).execute(transaction);
-  await takeSteps(transaction, { form, known: steps }, { from: 0, to: version });
+  await takeSteps(transaction, { form, known: steps }, { from: null, to: version });
 }
 
-const versionTable = "create table if not exists database_version (version integer not null)";
-
-/** From here on the version has beside it which programs may go on. */
-const servesFromVersion = 34;
+const versionTable =
+  "create table if not exists database_version (version integer not null, serves_from integer)";
 
 async function takeSteps(
   transaction: Transaction<Schema>,
   { form, known }: { readonly form: SqlForm; readonly known: readonly Step[] },
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: { readonly from: number | null; readonly to: number },
 ): Promise<void> {
-  if (from === 0) for (const statement of firstTables(form)) await sql.raw(statement).execute(transaction);
-  const begun = from === 0 ? firstTablesVersion : from;
-  for (const step of known.slice(begun - 1, to - 1)) await takeStep(transaction, form, step);
+  if (from === null)
+    for (const statement of baselineTables(form)) await sql.raw(statement).execute(transaction);
+  const begun = from ?? baselineVersion;
+  for (const step of known.slice(begun - baselineVersion, to - baselineVersion))
+    await takeStep(transaction, form, step);
   await sql`delete from database_version`.execute(transaction);
-  await sql`insert into database_version (version) values (${to})`.execute(transaction);
-  if (to >= servesFromVersion)
-    await sql`update database_version set serves_from = ${servesFrom(to, known)}`.execute(transaction);
+  await sql`insert into database_version (version, serves_from) values (${to}, ${servesFrom(to, known)})`.execute(
+    transaction,
+  );
 }
 
 async function takeStep(transaction: Transaction<Schema>, form: SqlForm, step: Step): Promise<void> {
@@ -104,7 +107,7 @@ export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<Data
 
 /** The same of a database that has tables of this program. */
 export async function readPresentVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
-  // Older ones have no more than the version.
+  // A database older than the baseline may lack the second column.
   const { rows } = await sql<{
     readonly version: number;
     readonly serves_from?: number | null;
@@ -114,12 +117,22 @@ export async function readPresentVersion(queries: Kysely<Schema>): Promise<Datab
   return { version, servesFrom: from ?? version };
 }
 
-function newerProgram({ version, servesFrom: oldest }: DatabaseVersion, newest: number): ServiceError {
+function schemaTooNewError({ version, servesFrom: oldest }: DatabaseVersion, newest: number): ServiceError {
   const from = oldest === version ? "" : `, which programs work on that know ${oldest}`;
   return new ServiceError({
     code: "unsupported",
     message:
       `The database has version ${version}${from}, but this program knows only up to ${newest}. ` +
       "It was written by a newer program: upgrade this one, or use another data folder.",
+  });
+}
+
+/** The error of a database that is older than the baseline: it has no way up. */
+export function schemaTooOldError(version: number): ServiceError {
+  return new ServiceError({
+    code: "unsupported",
+    message:
+      `The database has version ${version}, but this program needs version ${baselineVersion} or newer, and cannot upgrade it: ` +
+      "it was written by an unreleased build. Export what you need with that build, and start with an empty data folder or database.",
   });
 }

@@ -139,7 +139,7 @@ test("groups that a killed process left without their owner are in no copy, no f
   const tables = databaseTables(connection);
   const snapshot = await tables.snapshot();
   assert.deepEqual(await snapshot.faults(), []);
-  for (const table of tables.tables.filter((each) => each.table.endsWith("_groups"))) {
+  for (const table of (await tables.tables()).filter((each) => each.table.endsWith("_groups"))) {
     const rows: unknown[] = [];
     for await (const page of snapshot.rows(table)) rows.push(...page);
     assert.equal(rows.length, owned.length, table.table);

@@ -287,7 +287,7 @@ test("a page that is damaged is told as such, and neither passed over nor taken 
   const snapshot = await tables.snapshot();
   assert.match((await snapshot.faults()).join("\n"), /page|malformed|btree/i);
   const copied = async () => {
-    for (const of of tables.tables) for await (const _ of snapshot.rows(of));
+    for (const of of await tables.tables()) for await (const _ of snapshot.rows(of));
   };
   await assert.rejects(copied(), isDamaged);
   await snapshot.close();

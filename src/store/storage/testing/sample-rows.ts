@@ -1,7 +1,7 @@
 // For tests: rows for every table that copies have, with what texts, numbers and references could lose on the way.
 import { sql } from "kysely";
 import type { Cell, TableColumns } from "../../../base/domain/backup/tables.ts";
-import { keptTables } from "../copies/kept-tables.ts";
+import { keptTablesOf } from "../copies/tables-of-version.ts";
 import type { Connection } from "../dialect.ts";
 
 export interface SampleTable {
@@ -19,11 +19,14 @@ interface Column {
 /**
  * So many rows for each table, which refer to each other; every other one has null wherever it may.
  *
- * @param connection to a SQLite database of the newest version
+ * @param connection to a SQLite database
  */
-export async function sampleRows({ queries }: Connection, count: number): Promise<readonly SampleTable[]> {
+export async function sampleRows(
+  { queries }: Pick<Connection, "queries">,
+  count: number,
+): Promise<readonly SampleTable[]> {
   const samples: SampleTable[] = [];
-  for (const of of keptTables) {
+  for (const of of await keptTablesOf({ queries })) {
     const columns = await sql<Column>`select name, type, "notnull", pk from pragma_table_info(${of.table})`
       .execute(queries)
       .then(({ rows }) => new Map(rows.map((column) => [column.name, column])));
