@@ -1,6 +1,7 @@
 // The tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
 // which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
+import type { queueFields } from "../../base/domain/annotation/queue.ts";
 import type { webhookFields } from "../../base/domain/webhooks/webhook.ts";
 import type { ColumnsOf } from "./columns/resource-columns.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
@@ -423,17 +424,12 @@ export interface CompletionPieceTable {
   readonly content: string;
 }
 
-export interface AnnotationQueueTable {
+export interface AnnotationQueueTable extends ColumnsOf<typeof queueFields> {
   readonly id: string;
   readonly sequence: number;
   readonly project_id: string;
-  readonly name: string;
   /** In lower case. */
   readonly folded_name: string;
-  readonly description: string;
-  readonly scorer_refs: string;
-  readonly questions: string;
-  readonly annotators_per_item: number;
   readonly created_at: string;
   readonly created_by: string;
   readonly updated_at: string;

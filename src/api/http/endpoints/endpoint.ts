@@ -83,9 +83,7 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
     const { find, query, body } = endpoint;
     const places = {
       ...atPath,
-      ...(query !== undefined && Object.hasOwn(query.properties, "after")
-        ? { after: ["query", "after"] }
-        : {}),
+      ...Object.fromEntries(Object.keys(query?.properties ?? {}).map((name) => [name, ["query", name]])),
       ...placesOf(body),
       ...group.places,
       ...endpoint.places,

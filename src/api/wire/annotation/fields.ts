@@ -1,16 +1,16 @@
-// What several requests about annotation queues have in common, and where in them a field of the domain was sent.
+// What several requests about annotation queues have in common.
 import { Type } from "typebox";
 import { nullable } from "../nullable.ts";
-import { locate, type WirePlaces } from "../places.ts";
+import { unread } from "../fields/resource.ts";
 
 export const projectId = Type.String({ description: "`<entity>/<project>`." });
 
 /** What every body has. */
-export const commonFields = {
+export const commonRows = {
   project_id: projectId,
   // Who asks is known by its key.
-  vendor_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
-  wb_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+  vendor_user_id: unread(Type.Optional(Type.Null({ description: "The server fills it." }))),
+  wb_user_id: unread(Type.Optional(Type.Null({ description: "The server fills it." }))),
 };
 
 export const annotatorField = nullable(Type.String({ minLength: 1, maxLength: 128 }), {
@@ -50,38 +50,16 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
 /** The same as the domain has it. */
 export function sliceOf<Field extends string, Name extends string>(
   body: {
-    readonly limit?: number | null;
-    readonly offset?: number | null;
-    readonly sort_by?: readonly { readonly field: Field; readonly direction: "asc" | "desc" }[] | null;
+    readonly limit: number | null;
+    readonly offset: number | null;
+    readonly sortBy: readonly { readonly field: Field; readonly direction: "asc" | "desc" }[] | null;
   },
   names: Readonly<Record<Field, Name>>,
 ) {
-  const [order] = body.sort_by ?? [];
+  const [order] = body.sortBy ?? [];
   return {
     limit: body.limit ?? 100,
     offset: body.offset ?? 0,
     order: order === undefined ? null : { by: names[order.field], isDescending: order.direction === "desc" },
   };
 }
-
-const bodyPlaces: WirePlaces = {
-  project_id: ["body", "project_id"],
-  name: ["body", "name"],
-  description: ["body", "description"],
-  scorerRefs: ["body", "scorer_refs"],
-  questions: ["body", "questions"],
-  callIds: ["body", "call_ids"],
-  annotator: ["body", "annotator"],
-  annotationState: ["body", "annotation_state"],
-  answers: ["body", "answers"],
-};
-
-/** Throws a service's error where the client sent what it is about. */
-export function inRequest(queue: WirePlaces, project: "body" | "query" = "body"): (error: unknown) => never {
-  return (error) => {
-    throw locate(error, { ...bodyPlaces, ...queue, project_id: [project, "project_id"] });
-  };
-}
-
-/** For routes whose path names the queue, and maybe an item, as the last part. */
-export const ofQueue: WirePlaces = { not_found: ["path", "queue_id"] };

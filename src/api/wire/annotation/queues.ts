@@ -1,14 +1,14 @@
 // Annotation queues on the wire, as clients of Weave know them, with questions of their own beside the specs.
 import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
-import type { QueueContent } from "../../../base/domain/annotation/queue.ts";
+import { queueFields } from "../../../base/domain/annotation/queue.ts";
 import type { QueueStats } from "../../../base/domain/annotation/annotation-store.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { AskedQuestion } from "../../../judge/annotation/asked-questions.ts";
 import type { ShownQueue } from "../../../judge/annotation/reach-queue.ts";
-import type { BodyForm } from "../body.ts";
+import { alteration, answerOf, asked, changed, creation, readBy, shown } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
-import { commonFields, projectId, sliceFields } from "./fields.ts";
+import { commonRows, projectId, sliceFields } from "./fields.ts";
 
 const ownQuestion = Type.Object(
   {
@@ -31,209 +31,127 @@ const ownQuestion = Type.Object(
   { title: "AnnotationQuestion" },
 );
 
-const contentFields = {
-  description: nullable(Type.String(), { default: "", description: "What the queue is for." }),
-  scorer_refs: nullable(Type.Array(Type.String(), { maxItems: 50 }), {
-    default: [],
-    description: "References of annotation specs, each of which is a question.",
-  }),
-  questions: nullable(Type.Array(ownQuestion, { maxItems: 50 }), {
-    default: [],
-    description: "Questions of the queue's own, for which nothing has to be published.",
-  }),
-  annotators_per_item: nullable(Type.Integer({ minimum: 1, maximum: 20 }), {
-    default: 1,
-    description: "How many people are to answer each item.",
-  }),
-};
+const questionsSchema = nullable(Type.Array(ownQuestion, { maxItems: 50 }), {
+  default: [],
+  description: queueFields.questions.about,
+});
 
-const createSchema = Type.Object(
-  { ...commonFields, name: Type.String({ description: "What people call it." }), ...contentFields },
-  { title: "AnnotationQueueCreateReq" },
-);
-const updateSchema = Type.Object(
-  {
-    ...commonFields,
-    name: nullable(Type.String(), { description: "What people call it." }),
-    ...contentFields,
-  },
-  { title: "AnnotationQueueUpdateReq" },
-);
-const querySchema = Type.Object(
-  {
-    ...commonFields,
-    name: nullable(Type.String({ maxLength: 256 }), {
-      description: "A part of the name, whatever its case.",
-    }),
-    ...sliceFields(["name", "created_at", "updated_at"], 1000),
-  },
-  { title: "AnnotationQueueQueryReq" },
-);
-const statsSchema = Type.Object(
-  {
-    ...commonFields,
-    queue_ids: Type.Array(Type.String(), {
-      maxItems: 100,
-      description: "Of the queues that are asked about.",
-    }),
-  },
-  { title: "AnnotationQueueStatsReq" },
-);
+function toQuestion({ name, text, schema, optional }: Static<typeof ownQuestion>): Question {
+  // Safe cast: parsed from JSON.
+  return { name, text: text ?? name, schema: schema as JsonObject, isOptional: optional ?? false };
+}
 
-export const queueCreateForm: BodyForm<typeof createSchema> = { schema: createSchema };
-export const queueUpdateForm: BodyForm<typeof updateSchema> = { schema: updateSchema };
-export const queueQueryForm: BodyForm<typeof querySchema> = { schema: querySchema };
-export const queueStatsForm: BodyForm<typeof statsSchema> = { schema: statsSchema };
+const questions = readBy(questionsSchema, (sent) => sent.map(toQuestion), []);
+
+export const queueCreateForm = creation("AnnotationQueueCreateReq", {
+  ...commonRows,
+  ...asked(queueFields),
+  questions,
+});
+export const queueUpdateForm = alteration(
+  "AnnotationQueueUpdateReq",
+  { ...commonRows, ...changed(queueFields, "no change"), questions },
+  "no change",
+);
+export const queueQueryForm = creation("AnnotationQueueQueryReq", {
+  ...commonRows,
+  name: nullable(Type.String({ maxLength: 256 }), {
+    description: "A part of the name, whatever its case.",
+  }),
+  ...sliceFields(["name", "created_at", "updated_at"], 1000),
+});
+export const queueStatsForm = creation("AnnotationQueueStatsReq", {
+  ...commonRows,
+  queue_ids: Type.Array(Type.String(), {
+    maxItems: 100,
+    description: "Of the queues that are asked about.",
+  }),
+});
 export const queueProjectSchema = Type.Object({ project_id: projectId });
 /** Of a deletion, whose project may stand in its body instead. */
 export const queueDeletionSchema = Type.Partial(queueProjectSchema);
 
 export const orderNames = { name: "name", created_at: "createdAt", updated_at: "updatedAt" } as const;
 
-export function toQueueContent(body: Static<typeof createSchema>): QueueContent {
-  return {
-    name: body.name,
-    description: body.description ?? "",
-    scorerRefs: body.scorer_refs ?? [],
-    questions: (body.questions ?? []).map(toQuestion),
-    annotatorsPerItem: body.annotators_per_item ?? 1,
-  };
-}
-
-/** What is absent stays as it is. */
-export function toQueueChange(body: Static<typeof updateSchema>): Partial<QueueContent> {
-  const {
-    name,
-    description,
-    scorer_refs: scorerRefs,
-    questions,
-    annotators_per_item: annotatorsPerItem,
-  } = body;
-  return {
-    ...((name ?? null) === null ? {} : { name: name ?? "" }),
-    ...((description ?? null) === null ? {} : { description: description ?? "" }),
-    ...((scorerRefs ?? null) === null ? {} : { scorerRefs: scorerRefs ?? [] }),
-    ...((questions ?? null) === null ? {} : { questions: (questions ?? []).map(toQuestion) }),
-    ...((annotatorsPerItem ?? null) === null ? {} : { annotatorsPerItem: annotatorsPerItem ?? 1 }),
-  };
-}
-
-function toQuestion({ name, text, schema, optional }: Static<typeof ownQuestion>): Question {
-  // It came out of JSON.
-  return { name, text: text ?? name, schema: schema as JsonObject, isOptional: optional ?? false };
-}
-
 const anyObject = Type.Object({}, { additionalProperties: true });
-const askedSchema = Type.Object(
-  {
-    name: Type.String(),
-    text: Type.String(),
-    optional: Type.Boolean(),
-    spec_ref: orNull(Type.String(), { description: "The spec that asks it." }),
-    schema: orNull(anyObject, {
-      description: "Null where the spec is not stored here: any answer is taken.",
-    }),
-    kind: Type.Enum(["choice", "boolean", "integer", "number", "text", "json"], {
+const askedAnswer = answerOf<AskedQuestion>()("AskedQuestion", {
+  name: Type.String(),
+  text: Type.String(),
+  optional: [Type.Boolean(), ({ isOptional }) => isOptional],
+  spec_ref: orNull(Type.String(), { description: "The spec that asks it." }),
+  schema: orNull(anyObject, {
+    description: "Null where the spec is not stored here: any answer is taken.",
+  }),
+  kind: [
+    Type.Enum(["choice", "boolean", "integer", "number", "text", "json"], {
       description: "What an answer is; `json` where the schema is of no other kind.",
     }),
-    choices: orNull(Type.Array(Type.Unknown()), { description: "Of a choice." }),
-    minimum: orNull(Type.Number()),
-    maximum: orNull(Type.Number()),
-    max_length: orNull(Type.Integer(), { description: "Characters of a text." }),
-  },
-  { title: "AskedQuestion" },
-);
+    ({ form }) => form?.kind ?? "json",
+  ],
+  choices: [
+    orNull(Type.Array(Type.Unknown()), { description: "Of a choice." }),
+    ({ form }) => (form?.kind === "choice" ? form.choices : null),
+  ],
+  minimum: [orNull(Type.Number()), (question) => rangeOf(question)?.minimum ?? null],
+  maximum: [orNull(Type.Number()), (question) => rangeOf(question)?.maximum ?? null],
+  max_length: [
+    orNull(Type.Integer(), { description: "Characters of a text." }),
+    ({ form }) => (form?.kind === "text" ? form.lengthMax : null),
+  ],
+});
 
-export const queueSchema = Type.Object(
-  {
-    id: Type.String(),
-    project_id: Type.String(),
-    name: Type.String(),
-    description: Type.String(),
-    scorer_refs: Type.Array(Type.String()),
-    questions: Type.Array(
+function rangeOf({ form }: AskedQuestion) {
+  return form?.kind === "integer" || form?.kind === "number" ? form : null;
+}
+
+// The questions that are asked come before the number of people who answer them.
+const { annotators_per_item: annotatorsPerItem, ...firstRows } = shown(queueFields);
+export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
+  id: Type.String(),
+  project_id: Type.String(),
+  ...firstRows,
+  questions: [
+    Type.Array(
       Type.Object({ name: Type.String(), text: Type.String(), schema: anyObject, optional: Type.Boolean() }),
       { description: "The queue's own." },
     ),
-    asked: Type.Array(askedSchema, { description: "All questions, those of the specs first." }),
-    annotators_per_item: Type.Integer(),
-    created_at: Type.String({ format: "date-time" }),
-    created_by: Type.String({ description: "The owner of the key that made it." }),
-    updated_at: Type.String({ format: "date-time" }),
-    deleted_at: orNull(Type.String({ format: "date-time" })),
-  },
-  { title: "AnnotationQueue" },
-);
+    ({ questions: own }) => own.map(({ isOptional: optional, ...question }) => ({ ...question, optional })),
+  ],
+  asked: [
+    Type.Array(askedAnswer.schema, { description: "All questions, those of the specs first." }),
+    (queue) => queue.asked.map(askedAnswer.body),
+  ],
+  annotators_per_item: annotatorsPerItem,
+  created_at: Type.String({ format: "date-time" }),
+  created_by: Type.String({ description: "The owner of the key that made it." }),
+  updated_at: Type.String({ format: "date-time" }),
+  deleted_at: orNull(Type.String({ format: "date-time" })),
+});
 export const createdQueueSchema = Type.Object({ id: Type.String() });
-export const queueAnswerSchema = Type.Object({ queue: queueSchema });
-
-export function queueBody(queue: ShownQueue): object {
-  return {
-    id: queue.id,
-    project_id: queue.projectId,
-    name: queue.name,
-    description: queue.description,
-    scorer_refs: queue.scorerRefs,
-    questions: queue.questions.map(({ isOptional: optional, ...question }) => ({ ...question, optional })),
-    asked: queue.asked.map(askedBody),
-    annotators_per_item: queue.annotatorsPerItem,
-    created_at: queue.createdAt.toISOString(),
-    created_by: queue.createdBy,
-    updated_at: queue.updatedAt.toISOString(),
-    deleted_at: queue.deletedAt?.toISOString() ?? null,
-  };
-}
-
-function askedBody({ name, text, schema, form, isOptional, specRef }: AskedQuestion): object {
-  const isRange = form?.kind === "integer" || form?.kind === "number";
-  return {
-    name,
-    text,
-    optional: isOptional,
-    spec_ref: specRef,
-    schema,
-    kind: form?.kind ?? "json",
-    choices: form?.kind === "choice" ? form.choices : null,
-    minimum: isRange ? form.minimum : null,
-    maximum: isRange ? form.maximum : null,
-    max_length: form?.kind === "text" ? form.lengthMax : null,
-  };
-}
+export const queueAnswerSchema = Type.Object({ queue: queueAnswer.schema });
 
 const countSchema = Type.Integer({ minimum: 0 });
-export const queueStatsSchema = Type.Object({
-  stats: Type.Array(
-    Type.Object(
-      {
-        queue_id: Type.String(),
-        total_items: countSchema,
-        completed_items: Type.Integer({
-          minimum: 0,
-          description: "Those that as many have completed as the queue asks for.",
-        }),
-        annotators: Type.Array(
-          Type.Object({
-            annotator: Type.String(),
-            completed: countSchema,
-            skipped: countSchema,
-            in_progress: countSchema,
-          }),
-          { description: "Everybody who has begun." },
-        ),
-      },
-      { title: "AnnotationQueueStats" },
-    ),
-    { description: "Of those that there are, in their order." },
-  ),
+const annotatorCounts = answerOf<QueueStats["annotators"][number]>()(null, {
+  annotator: Type.String(),
+  completed: countSchema,
+  skipped: countSchema,
+  in_progress: countSchema,
 });
-
-export function queueStatsBody(stats: readonly QueueStats[]): object {
-  return {
-    stats: stats.map(({ queueId, totalItems, completedItems, annotators }) => ({
-      queue_id: queueId,
-      total_items: totalItems,
-      completed_items: completedItems,
-      annotators: annotators.map(({ inProgress, ...counts }) => ({ ...counts, in_progress: inProgress })),
-    })),
-  };
-}
+const statsAnswer = answerOf<QueueStats>()("AnnotationQueueStats", {
+  queue_id: Type.String(),
+  total_items: countSchema,
+  completed_items: Type.Integer({
+    minimum: 0,
+    description: "Those that as many have completed as the queue asks for.",
+  }),
+  annotators: [
+    Type.Array(annotatorCounts.schema, { description: "Everybody who has begun." }),
+    ({ annotators }) => annotators.map(annotatorCounts.body),
+  ],
+});
+export const queueStatsAnswer = answerOf<{ readonly stats: readonly QueueStats[] }>()(null, {
+  stats: [
+    Type.Array(statsAnswer.schema, { description: "Of those that there are, in their order." }),
+    ({ stats }) => stats.map(statsAnswer.body),
+  ],
+});

@@ -6,8 +6,7 @@ import type { Field, FieldForm, Fields } from "../../../base/domain/resources/fi
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Json } from "../../../base/domain/text/json.ts";
-import type { DomainForm } from "../body.ts";
-import type { MoreChecks } from "../checked.ts";
+import type { BodyForm, DomainForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
 /** A field of a request, and the domain's value of it. */
@@ -19,7 +18,13 @@ interface ReadRow<Value> {
   readonly absent: Value | undefined;
 }
 
-type ReadRows = Readonly<Record<string, TSchema | ReadRow<unknown>>>;
+/** A field that a request may have, and nothing reads. */
+interface UnreadRow {
+  readonly schema: TSchema;
+  readonly isUnread: true;
+}
+
+type ReadRows = Readonly<Record<string, TSchema | ReadRow<unknown> | UnreadRow>>;
 
 type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
 
@@ -37,8 +42,25 @@ type SentValue<Schema extends TSchema> =
 
 /** The domain's values of the rows, by its names. */
 export type ReadValues<Rows extends ReadRows> = {
-  readonly [Name in keyof Rows & string as CamelCase<Name>]: RowValue<Rows[Name]>;
+  readonly [Name in keyof Rows & string as Rows[Name] extends UnreadRow ? never : CamelCase<Name>]: RowValue<
+    Rows[Name]
+  >;
 };
+
+/** The same of a request that changes something: those are there that its schema wants. */
+type AlteredValues<Rows extends ReadRows> = Partial<ReadValues<Rows>> & {
+  readonly [
+    Name in keyof Rows & string as Rows[Name] extends ReadRow<unknown> | UnreadRow
+      ? never
+      : null extends RowValue<Rows[Name]>
+        ? never
+        : CamelCase<Name>
+  ]: RowValue<Rows[Name]>;
+};
+
+export function unread(schema: TSchema): UnreadRow {
+  return { schema, isUnread: true };
+}
 
 /** A row that is read by hand. */
 export function readBy<Schema extends TSchema, Value>(
@@ -105,9 +127,9 @@ function domainValue({ kind }: FieldForm, sent: unknown): unknown {
 export function creation<Rows extends ReadRows>(
   title: string,
   rows: Rows,
-  more?: MoreChecks,
+  checks: FormChecks = {},
 ): DomainForm<ReadValues<Rows>> {
-  return formOf(title, rows, more, ({ absent }) => absent ?? null);
+  return formOf(title, rows, checks, ({ absent }) => absent ?? null);
 }
 
 /** The body of a request that changes something: an absent field stays as it is. */
@@ -115,16 +137,17 @@ export function alteration<Rows extends ReadRows>(
   title: string,
   rows: Rows,
   nulls: "values" | "no change",
-): DomainForm<Partial<ReadValues<Rows>>> {
-  return formOf(title, rows, undefined, (_, sent) =>
-    nulls === "values" && sent === null ? null : undefined,
-  );
+): DomainForm<AlteredValues<Rows>> {
+  return formOf(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
+
+/** What the schema of a body cannot say. */
+type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
 function formOf<Value>(
   title: string,
   rows: ReadRows,
-  more: MoreChecks | undefined,
+  checks: FormChecks,
   without: (row: ReadRow<unknown>, sent: null | undefined) => unknown,
 ): DomainForm<Value> {
   const reading = Object.entries(rows).map(([name, row]) => ({
@@ -133,11 +156,14 @@ function formOf<Value>(
   }));
   return {
     schema: Type.Object(Object.fromEntries(reading.map(({ name, row }) => [name, row.schema])), { title }),
-    ...(more === undefined ? {} : { more }),
-    places: Object.fromEntries(reading.map(({ name }) => [camelCase(name), ["body", name]])),
+    ...checks,
+    places: Object.fromEntries(
+      reading.flatMap(({ name }) => [camelCase(name), name].map((spelling) => [spelling, ["body", name]])),
+    ),
     to: (body) => {
       const sent = new Map<string, unknown>(Object.entries(body));
       const values = reading.flatMap(({ name, row }) => {
+        if ("isUnread" in row) return [];
         const given = sent.get(name);
         const value = given === undefined || given === null ? without(row, given) : row.read(given);
         return value === undefined ? [] : [[camelCase(name), value] as const];
@@ -148,8 +174,8 @@ function formOf<Value>(
   };
 }
 
-function isReadRow(row: TSchema | ReadRow<unknown>): row is ReadRow<unknown> {
-  return "read" in row;
+function isReadRow(row: TSchema | ReadRow<unknown> | UnreadRow): row is ReadRow<unknown> | UnreadRow {
+  return "read" in row || "isUnread" in row;
 }
 
 function asSent(schema: TSchema): ReadRow<unknown> {
@@ -264,7 +290,7 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
     case "list":
       return Type.Array(Type.String(), { maxItems: form.countMax, ...words });
     case "json":
-      throw new Error("a field of this form has a schema of its own");
+      return Type.Unknown(words);
     default:
       return unreachable(form);
   }

@@ -37,10 +37,11 @@ const replayRows = {
   ),
 };
 
-export const webhookReplayForm = creation("WebhookReplay", replayRows, (body, findings) => {
-  const { delivery_id: id = null, failed_since: since = null } = body;
-  if ((id === null) === (since === null))
-    report(findings, "value_error", "Value error, give either delivery_id or failed_since", "delivery_id");
+export const webhookReplayForm = creation("WebhookReplay", replayRows, {
+  more: ({ delivery_id: id = null, failed_since: since = null }, findings) => {
+    if ((id === null) === (since === null))
+      report(findings, "value_error", "Value error, give either delivery_id or failed_since", "delivery_id");
+  },
 });
 
 /** The deliveries that a checked request names, in one of its two ways. */

@@ -1,20 +1,32 @@
 // Annotation queues: lists of calls that people are to judge, by the same questions. Also what an item is, and how far each
 // annotator is with it.
+import { type FieldValues, integer, json, text, texts } from "../resources/fields.ts";
 import type { Json } from "../text/json.ts";
 import type { Question } from "./question.ts";
 
 /** What of a queue its owners may change. */
-export interface QueueContent {
+export const queueFields = {
   /** 1 to 256 characters. */
-  readonly name: string;
-  readonly description: string;
-  /** References of annotation specs, each of which is a question. */
-  readonly scorerRefs: readonly string[];
-  /** Questions that the queue has itself. */
-  readonly questions: readonly Question[];
-  /** How many are to answer each item; the queue gives an item to no more at a time. */
-  readonly annotatorsPerItem: number;
-}
+  name: text({ about: "What people call it." }),
+  description: text({ default: "", about: "What the queue is for.", isStoredAsJson: true }),
+  scorerRefs: texts({
+    countMax: 50,
+    default: [],
+    about: "References of annotation specs, each of which is a question.",
+  }),
+  questions: json<readonly Question[]>({
+    default: [],
+    about: "Questions of the queue's own, for which nothing has to be published.",
+  }),
+  /** The queue gives an item to no more people at a time. */
+  annotatorsPerItem: integer({
+    minimum: 1,
+    maximum: 20,
+    default: 1,
+    about: "How many people are to answer each item.",
+  }),
+};
+export type QueueContent = FieldValues<typeof queueFields>;
 
 export interface AnnotationQueue extends QueueContent {
   readonly id: string;

@@ -10,7 +10,7 @@ import { claimItem, moveAnnotator } from "./claims.ts";
 import { findItem, listItems } from "./items.ts";
 import { inOrder, sliceOf } from "./list-slices.ts";
 import { lockQueue } from "./lock-queue.ts";
-import { contentColumns, foldedName, queueOf } from "./queue-rows.ts";
+import { changedColumns, contentColumns, foldedName, queueOf } from "./queue-rows.ts";
 import { remainingOf, statsOf } from "./stats.ts";
 
 /** Items that are looked for, or written, by one statement. */
@@ -58,7 +58,7 @@ export function createAnnotationStore(database: Kysely<Schema>): AnnotationStore
       const row = await database
         .updateTable("annotation_queues")
         .set({
-          ...contentColumns(content),
+          ...changedColumns(content),
           updated_at: updatedAt.toISOString(),
           ...(deletedAt === undefined ? {} : { deleted_at: deletedAt.toISOString() }),
         })
@@ -86,12 +86,7 @@ async function insertQueue(transaction: Transaction<Schema>, queue: AnnotationQu
   await transaction
     .insertInto("annotation_queues")
     .values({
-      name: queue.name,
-      folded_name: foldedName(queue.name),
-      description: JSON.stringify(queue.description),
-      scorer_refs: JSON.stringify(queue.scorerRefs),
-      questions: JSON.stringify(queue.questions),
-      annotators_per_item: queue.annotatorsPerItem,
+      ...contentColumns(queue),
       id: queue.id,
       sequence: await nextSequence(transaction, "annotation queues"),
       project_id: queue.projectId,

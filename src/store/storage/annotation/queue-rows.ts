@@ -1,25 +1,27 @@
 // Annotation queues and items as rows. Lists of fields are JSON; so are texts of people, which may hold any character.
 import type { Selectable } from "kysely";
-import type {
-  AnnotationItem,
-  AnnotationQueue,
-  DisplayField,
-  ItemAnnotation,
-  QueueContent,
+import {
+  type AnnotationItem,
+  type AnnotationQueue,
+  type DisplayField,
+  type ItemAnnotation,
+  type QueueContent,
+  queueFields,
 } from "../../../base/domain/annotation/queue.ts";
-import type { Question } from "../../../base/domain/annotation/question.ts";
+import { columnsOf } from "../columns/resource-columns.ts";
 import type { AnnotationItemTable, AnnotationQueueTable, AnnotationStateTable } from "../schema.ts";
 
-/** The columns of what a queue's owners may change; of a change, those alone that it names. */
-export function contentColumns(content: Partial<QueueContent>) {
-  const { name, description, scorerRefs, questions, annotatorsPerItem } = content;
-  return {
-    ...(name === undefined ? {} : { name, folded_name: foldedName(name) }),
-    ...(description === undefined ? {} : { description: JSON.stringify(description) }),
-    ...(scorerRefs === undefined ? {} : { scorer_refs: JSON.stringify(scorerRefs) }),
-    ...(questions === undefined ? {} : { questions: JSON.stringify(questions) }),
-    ...(annotatorsPerItem === undefined ? {} : { annotators_per_item: annotatorsPerItem }),
-  };
+const columns = columnsOf(queueFields);
+
+/** The columns of a queue's content, and the name as it is looked for. */
+export function contentColumns(content: QueueContent) {
+  return { ...columns.write(content), folded_name: foldedName(content.name) };
+}
+
+/** The columns of a change, only those that it names. */
+export function changedColumns(content: Partial<QueueContent>) {
+  const { name } = content;
+  return { ...columns.writeSome(content), ...(name === undefined ? {} : { folded_name: foldedName(name) }) };
 }
 
 /** What names are looked for by: databases fold case each in their own way, if at all. */
@@ -31,12 +33,7 @@ export function queueOf(row: Selectable<AnnotationQueueTable>): AnnotationQueue 
   return {
     id: row.id,
     projectId: row.project_id,
-    name: row.name,
-    description: String(JSON.parse(row.description)),
-    // The columns hold what `contentColumns` wrote.
-    scorerRefs: JSON.parse(row.scorer_refs) as readonly string[],
-    questions: JSON.parse(row.questions) as readonly Question[],
-    annotatorsPerItem: row.annotators_per_item,
+    ...columns.read(row),
     createdAt: new Date(row.created_at),
     createdBy: row.created_by,
     updatedAt: new Date(row.updated_at),

@@ -1,176 +1,114 @@
 // Annotation queues: making, finding, changing and deleting them, and how much of them is done.
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { ObjectSchema } from "../../../wire/checked.ts";
-import { agreementBody, agreementSchema } from "../../../wire/annotation/agreement.ts";
-import { inRequest, ofQueue, sliceOf } from "../../../wire/annotation/fields.ts";
+import type { FastifyInstance } from "fastify";
+import { agreementAnswer } from "../../../wire/annotation/agreement.ts";
+import { sliceOf } from "../../../wire/annotation/fields.ts";
 import {
   createdQueueSchema,
   orderNames,
+  queueAnswer,
   queueAnswerSchema,
-  queueBody,
   queueCreateForm,
   queueDeletionSchema,
   queueProjectSchema,
   queueQueryForm,
-  queueStatsBody,
+  queueStatsAnswer,
   queueStatsForm,
-  queueStatsSchema,
   queueUpdateForm,
-  toQueueChange,
-  toQueueContent,
 } from "../../../wire/annotation/queues.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { readBody } from "../../input/read-body.ts";
 import { readQuery } from "../../input/query.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
 
-const path = "/annotation_queues";
-
-/** A route's schema, under the heading and with the credentials of all of them. */
-export function documented<Schema extends object>(schema: Schema) {
-  return { ...schema, tags: ["annotation"], security: [{ basic: [] }] };
-}
-
-export interface QueuePath {
-  Params: { queue_id: string };
-}
-
-export const queueParameters = {
-  type: "object",
-  properties: { queue_id: { type: "string", description: "The queue's id." } },
-} as const;
-
-const body = ({ schema }: { readonly schema: ObjectSchema }) => ({ body: schema });
-
 export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependencies): void {
-  app.post(
-    path,
+  const on = endpoints(app, { tag: "annotation", scheme: "basic" });
+  const one = { answer: "The queue.", json: queueAnswerSchema };
+  on(
+    "POST /annotation_queues",
     {
-      schema: documented({
-        summary: "Make an annotation queue",
-        ...body(queueCreateForm),
-        response: answered("Its id.", { json: createdQueueSchema }),
-      }),
+      summary: "Make an annotation queue",
+      body: queueCreateForm,
+      answer: "Its id.",
+      json: createdQueueSchema,
     },
-    async (request, reply) => {
-      const created = readBody(queueCreateForm, request, reply);
-      const queue = annotation.create(created.project_id, toQueueContent(created), request.caller);
-      return { id: (await queue.catch(inRequest({}))).id };
-    },
+    async ({ body: { projectId, ...content }, caller }) => ({
+      id: (await annotation.create(projectId, content, caller)).id,
+    }),
   );
-  app.post(
-    `${path}/query`,
+  on(
+    "POST /annotation_queues/query",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "List annotation queues",
-        ...body(queueQueryForm),
-        response: answered("A queue a line, as JSON.", { lines: { type: "string" } }),
-      }),
+      summary: "List annotation queues",
+      body: queueQueryForm,
+      answer: "A queue a line, as JSON.",
+      lines: { type: "string" },
+      options: readsPage,
     },
-    async (request, reply) => {
-      const query = readBody(queueQueryForm, request, reply);
-      const filter = { name: query.name ?? null };
-      const slice = sliceOf(query, orderNames);
-      const queues = await annotation
-        .list(query.project_id, filter, slice, request.caller)
-        .catch(inRequest({}));
+    async ({ body: { projectId, name, ...slice }, caller, reply }) => {
+      const queues = await annotation.list(projectId, { name }, sliceOf(slice, orderNames), caller);
       reply.type("application/jsonl; charset=utf-8");
-      return queues.map((queue) => `${JSON.stringify(queueBody(queue))}\n`).join("");
+      return queues.map((queue) => `${JSON.stringify(queueAnswer.body(queue))}\n`).join("");
     },
   );
-  app.post(
-    `${path}/stats`,
+  on(
+    "POST /annotation_queues/stats",
     {
-      schema: documented({
-        summary: "How much of annotation queues is done",
-        ...body(queueStatsForm),
-        response: answered("Of each queue that there is.", { json: queueStatsSchema }),
-      }),
+      summary: "How much of annotation queues is done",
+      body: queueStatsForm,
+      answer: "Of each queue that there is.",
+      json: queueStatsAnswer.schema,
     },
-    async (request, reply) => {
-      const { project_id: projectId, queue_ids: ids } = readBody(queueStatsForm, request, reply);
-      return queueStatsBody(await annotation.stats(projectId, ids, request.caller).catch(inRequest({})));
-    },
+    async ({ body: { projectId, queueIds }, caller }) =>
+      queueStatsAnswer.body({ stats: await annotation.stats(projectId, queueIds, caller) }),
   );
-  app.get<QueuePath>(
-    `${path}/:queue_id`,
+  on(
+    "GET /annotation_queues/:queue_id",
+    { summary: "Read an annotation queue", query: queueProjectSchema, ...one },
+    async ({ params: { queue_id: queueId }, query: { project_id: projectId }, caller }) => ({
+      queue: queueAnswer.body(await annotation.find({ projectId, queueId }, caller)),
+    }),
+  );
+  on(
+    "GET /annotation_queues/:queue_id/agreement",
     {
-      schema: documented({
-        summary: "Read an annotation queue",
-        params: queueParameters,
-        querystring: queueProjectSchema,
-        response: answered("The queue.", { json: queueAnswerSchema }),
-      }),
+      summary: "How far the annotators of a queue agree",
+      description: "From all feedback that names the queue, by question.",
+      query: queueProjectSchema,
+      answer: "Percent agreement, and Cohen's or Fleiss' kappa.",
+      json: agreementAnswer.schema,
+      options: readsPage,
     },
-    async (request, reply) => {
-      const { project_id: projectId } = readQuery(queueProjectSchema, request, reply);
-      const name = { projectId, queueId: request.params.queue_id };
-      const queue = annotation.find(name, request.caller).catch(inRequest(ofQueue, "query"));
-      return { queue: queueBody(await queue) };
-    },
+    async ({ params: { queue_id: queueId }, query: { project_id: projectId }, caller }) =>
+      agreementAnswer.body({ agreement: await annotation.agreement({ projectId, queueId }, caller) }),
   );
-  app.get<QueuePath>(
-    `${path}/:queue_id/agreement`,
+  on(
+    "PUT /annotation_queues/:queue_id",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "How far the annotators of a queue agree",
-        description: "From all feedback that names the queue, by question.",
-        params: queueParameters,
-        querystring: queueProjectSchema,
-        response: answered("Percent agreement, and Cohen's or Fleiss' kappa.", { json: agreementSchema }),
-      }),
+      summary: "Change an annotation queue",
+      description: "What is absent stays. Answers to questions that it does not ask any more stay too.",
+      body: queueUpdateForm,
+      ...one,
     },
-    async (request, reply) => {
-      const { project_id: projectId } = readQuery(queueProjectSchema, request, reply);
-      const name = { projectId, queueId: request.params.queue_id };
-      const agreement = annotation.agreement(name, request.caller).catch(inRequest(ofQueue, "query"));
-      return agreementBody(await agreement);
-    },
+    async ({ params: { queue_id: queueId }, body: { projectId, ...change }, caller }) => ({
+      queue: queueAnswer.body(await annotation.update({ projectId, queueId }, change, caller)),
+    }),
   );
-  app.put<QueuePath>(
-    `${path}/:queue_id`,
+  on(
+    "DELETE /annotation_queues/:queue_id",
     {
-      schema: documented({
-        summary: "Change an annotation queue",
-        description: "What is absent stays. Answers to questions that it does not ask any more stay too.",
-        params: queueParameters,
-        ...body(queueUpdateForm),
-        response: answered("The queue.", { json: queueAnswerSchema }),
-      }),
+      summary: "Delete an annotation queue",
+      description: "Feedback that was given in it stays.",
+      query: queueDeletionSchema,
+      ...one,
     },
-    async (request, reply) => {
-      const change = readBody(queueUpdateForm, request, reply);
-      const name = { projectId: change.project_id, queueId: request.params.queue_id };
-      const queue = annotation.update(name, toQueueChange(change), request.caller);
-      return { queue: queueBody(await queue.catch(inRequest(ofQueue))) };
-    },
-  );
-  app.delete<QueuePath>(
-    `${path}/:queue_id`,
-    {
-      schema: documented({
-        summary: "Delete an annotation queue",
-        description: "Feedback that was given in it stays.",
-        params: queueParameters,
-        querystring: queueDeletionSchema,
-        response: answered("The queue.", { json: queueAnswerSchema }),
-      }),
-    },
-    async (request, reply) => {
-      const name = { projectId: projectOf(request, reply), queueId: request.params.queue_id };
-      const queue = annotation.delete(name, request.caller).catch(inRequest(ofQueue, "query"));
-      return { queue: queueBody(await queue) };
+    async ({ params: { queue_id: queueId }, caller, request, reply }) => {
+      // The project may stand in a body instead.
+      const hasBody = typeof request.body === "object" && request.body !== null;
+      const { project_id: projectId } = hasBody
+        ? readBody({ schema: queueProjectSchema }, request, reply)
+        : readQuery(queueProjectSchema, request, reply);
+      return { queue: queueAnswer.body(await annotation.delete({ projectId, queueId }, caller)) };
     },
   );
-}
-
-/** Of a deletion, whose project may stand in its body. */
-function projectOf(request: FastifyRequest<QueuePath>, reply: Parameters<typeof readBody>[2]): string {
-  const hasBody = typeof request.body === "object" && request.body !== null;
-  return hasBody
-    ? readBody({ schema: queueProjectSchema }, request, reply).project_id
-    : readQuery(queueProjectSchema, request, reply).project_id;
 }
