@@ -93,10 +93,10 @@ test("a server with one in its settings or its data folder ends with its name", 
   check(serve("--data", newData(), ...model, "--engine-logits-processors", `own=${pipe}`), "secret");
   check(serve("--data", newData(), ...model), "secret", {
     HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",
-    HONE_TRAINER_KEY_FILE: pipe,
+    HONE_TRAINER_KEY: `file:${pipe}`,
   });
   check(serve("--data", newData(), "--model", `tiny=vllm+http://127.0.0.1:1?files=${base}`), "secret", {
-    HONE_REMOTE_API_KEY_FILE: pipe,
+    HONE_REMOTE_API_KEY: `file:${pipe}`,
   });
   check(serve("--data", newData(), ...model), "secret", {
     OTEL_EXPORTER_OTLP_ENDPOINT: "https://127.0.0.1:1",

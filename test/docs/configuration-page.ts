@@ -21,7 +21,7 @@ Each setting has three spellings. A flag wins over an environment variable, that
 { "server": { "port": 9000 }, "engine": { "threads": 4 } }
 \`\`\`
 
-\`hone serve --print-config\` shows what is in force, \`hone serve --help\` the settings marked ★, \`hone serve --help-all\` every one. A setting that may be given several times takes a comma-separated list too.
+\`hone serve --print-config\` shows what is in force, \`hone serve --help\` the settings marked ★, \`hone serve --help-all\` every one. A setting that may be given several times takes a comma-separated list too. A secret may be given as \`file:<path>\` of a file with it. What is the same on every server, or follows from these and from the machine, is no setting; a setting of earlier builds is refused with what holds in its place.
 
 This page is written by \`npm run docs\`; what it says stands beside the code that reads it.
 `;

@@ -168,7 +168,7 @@ export async function startServer(
       onFault: (error) => logger.warn({ err: error }, "files"),
     });
     const metrics = createMetrics({ processMetrics: false });
-    const recordings = recordingSettings.with({ keepDays: 0, keepPerModel: 0 });
+    const recordings = recordingSettings.with();
     const recorder = createRecorder({
       store: stores.completions,
       settings: recordings,
@@ -176,10 +176,10 @@ export async function startServer(
       metrics,
       logger,
     });
-    const retention = retentionSettings.with({ sweepSeconds: 10, leaseSeconds: 20 });
+    const retention = retentionSettings.with({ recordings: [], sweepSeconds: 10, leaseSeconds: 20 });
     const sweeper = createSweeper({
       store: stores.retention,
-      policies: keepPolicies(retention, recordings),
+      policies: keepPolicies(retention),
       settings: retention,
       owner: server,
       clearDead: sweepOfDeadServers({

@@ -1,37 +1,14 @@
 // What keys go by: limits of entities that have none of their own.
+import { limitMaxima, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
-import { limitMaxima, type KeyLimits } from "../../base/domain/keys/limits.ts";
 
 const schema = {
-  entityRequestsPerMinute: {
-    kind: "integer",
-    default: 0,
-    min: 0,
-    max: limitMaxima.requestsPerMinute,
+  entityLimits: {
+    kind: "list",
+    default: [],
     about:
-      "Requests to models that all keys of an entity may send together in a minute, unless it has a limit of its own; 0 is no limit.",
-  },
-  entityTokensPerMinute: {
-    kind: "integer",
-    default: 0,
-    min: 0,
-    max: limitMaxima.tokensPerMinute,
-    about: "The same for tokens of prompts and answers.",
-  },
-  entityConcurrentRequests: {
-    kind: "integer",
-    default: 0,
-    min: 0,
-    max: limitMaxima.concurrentRequests,
-    about: "The same for requests to models that are being answered at once.",
-  },
-  entityQueuePercent: {
-    kind: "integer",
-    default: 0,
-    min: 0,
-    max: limitMaxima.queuePercent,
-    about:
-      "The same for its part of the requests that may wait for a model on a server (`engine.waitingCountMax`), in percent.",
+      "What all keys of an entity may ask of models together, unless it has limits of its own: `requests=600` and `tokens=100000` in a minute, `concurrent=8` answered at once, `queue=50` percent of those that may wait on a server (`engine.waitingCountMax`). No limits unless given.",
   },
 } as const satisfies SettingsSchema;
 
@@ -39,14 +16,32 @@ export const keySettings = section(schema);
 
 export type KeySettings = SettingsIn<typeof keySettings>;
 
-/** Limits of entities that have none of their own; those of jobs are the queue's. */
-export function entityLimitsOf(settings: KeySettings): KeyLimits {
-  const orNone = (limit: number): number | null => (limit === 0 ? null : limit);
-  return {
-    requestsPerMinute: orNone(settings.entityRequestsPerMinute),
-    tokensPerMinute: orNone(settings.entityTokensPerMinute),
-    concurrentRequests: orNone(settings.entityConcurrentRequests),
-    queuePercent: orNone(settings.entityQueuePercent),
-    queuedJobs: null,
-  };
+const limitNames: Readonly<Record<string, keyof KeyLimits>> = {
+  requests: "requestsPerMinute",
+  tokens: "tokensPerMinute",
+  concurrent: "concurrentRequests",
+  queue: "queuePercent",
+};
+
+/**
+ * Limits of entities that have none of their own; those of jobs are the queue's.
+ *
+ * @throws ServiceError `invalid` naming the item that cannot be read
+ */
+export function entityLimitsOf({ entityLimits }: KeySettings): KeyLimits {
+  const limits = { ...noLimits };
+  for (const item of entityLimits) {
+    const [, name = "", digits = ""] = /^(\w+)=(\d{1,10})$/.exec(item) ?? [];
+    const limit = Object.hasOwn(limitNames, name) ? limitNames[name] : null;
+    const value = Number(digits);
+    if (limit === null || value < 1 || value > limitMaxima[limit]) throw invalidLimit(item);
+    limits[limit] = value;
+  }
+  return limits;
+}
+
+function invalidLimit(item: string): ServiceError {
+  const ranges = Object.entries(limitNames).map(([name, limit]) => `${name}=1 to ${limitMaxima[limit]}`);
+  const message = `keys.entityLimits has ${JSON.stringify(item)}; it takes ${ranges.join(", ")}.`;
+  return new ServiceError({ code: "invalid", message });
 }

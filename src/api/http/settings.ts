@@ -21,52 +21,6 @@ const schema = {
     about:
       "Largest body of a training job or a log, and largest file, in bytes; feedback may have an eighth of it, a chat request a sixteenth.",
   },
-  bodyBytesInFlight: {
-    kind: "integer",
-    default: 1024 * mebibyte,
-    min: mebibyte,
-    max: 1024 * 1024 * mebibyte,
-    about:
-      "Bytes that all bodies of 64 KiB or more being read or answered, and all answers of more than 1 MiB that are gathered, may have together, and a quarter as many of what is read from the database for answers. They count as they arrive. One entity has at most half of what the others leave; more is answered 429.",
-  },
-  chatMessages: {
-    kind: "integer",
-    default: 4096,
-    min: 4,
-    max: 1_000_000,
-    about:
-      "Most messages of a chat request, and most characters of a stop string; of parts of a message, tools and stop strings a quarter as many each.",
-  },
-  jsonDepth: { kind: "integer", default: 64, min: 8, max: 1000, about: "How deep JSON may be nested." },
-  requestSeconds: {
-    kind: "number",
-    default: 300,
-    min: 1,
-    max: 86_400,
-    about: "A request must be complete, body included, within this long.",
-  },
-  idleStreamSeconds: {
-    kind: "number",
-    default: 60,
-    min: 1,
-    max: 3600,
-    about: "A stream whose client reads nothing for this long is ended.",
-  },
-  connections: {
-    kind: "integer",
-    default: 4096,
-    min: 1,
-    max: 1_000_000,
-    about:
-      "Most connections at once, fewer where the process may open few files. One entity, and all clients without a key together, have at most half of what the others leave: one more closes their oldest idle one, or its request is answered 429.",
-  },
-  requestsPerKey: {
-    kind: "integer",
-    default: 512,
-    min: 1,
-    max: 1_000_000,
-    about: "Requests of one key that may be in flight; more are answered 429.",
-  },
   operatorRoutes: {
     kind: "choice",
     default: "auto",
@@ -82,22 +36,28 @@ const schema = {
   },
 } as const satisfies SettingsSchema;
 
-/** What follows from what an operator sets. */
-function following({ bodyBytes, bodyBytesInFlight, chatMessages }: SettingsOf<typeof schema>) {
-  return {
-    trajectoryBodyBytes: bodyBytes,
-    feedbackBodyBytes: Math.floor(bodyBytes / 8),
-    chatBodyBytes: Math.floor(bodyBytes / 16),
-    /** Of what is stored, that all answers may hold together; those of one key half of it. What needs more is read alone. */
-    readBytesInFlight: Math.floor(bodyBytesInFlight / 4),
-    chatParts: Math.floor(chatMessages / 4),
-    chatTools: Math.floor(chatMessages / 4),
-    chatStopStrings: Math.floor(chatMessages / 4),
-    chatStopCharacters: chatMessages,
-  };
-}
-
 const fixed = {
+  /** Requests of one key that may be in flight; more are answered 429. A key may have a lower limit of its own. */
+  requestsPerKey: 512,
+  /** Most messages of a chat request: far more than a context holds. */
+  chatMessages: 4096,
+  /** How deep JSON may be nested: no client nests deeper than a dozen. */
+  jsonDepth: 64,
+  /** A stream whose client reads nothing for this long is ended. */
+  idleStreamSeconds: 60,
+  /** A request must be complete, body included, within this time: a large body over a slow line takes minutes. */
+  requestSeconds: 300,
+  /**
+   * Most connections at once, fewer where the process may open few files (`connections/`). One entity, and all clients without a
+   * key together, have at most half of what the others leave: one more closes their oldest idle one, or its request is
+   * answered 429.
+   */
+  connections: 4096,
+  /**
+   * Bytes that all bodies of 64 KiB or more being read or answered, and all answers of more than 1 MiB that are gathered, may
+   * have together; they count as they arrive. A server with little memory allows less (apps/server/settings).
+   */
+  bodyBytesInFlight: 1024 * mebibyte,
   /** Of every other request; none of them carries content. */
   otherBodyBytes: mebibyte,
   /** Most JSON values in a body, or in each record or group of one: about a second of checking. */
@@ -127,6 +87,21 @@ const fixed = {
   /** After so long in silence a stream sends a comment: proxies end one that is silent for 30 to 60 s. */
   keepAliveSeconds: 10,
 };
+
+/** What follows from what an operator sets. */
+function following({ bodyBytes, bodyBytesInFlight, chatMessages }: SettingsOf<typeof schema> & typeof fixed) {
+  return {
+    trajectoryBodyBytes: bodyBytes,
+    feedbackBodyBytes: Math.floor(bodyBytes / 8),
+    chatBodyBytes: Math.floor(bodyBytes / 16),
+    /** Of what is stored, that all answers may hold together; those of one key half of it. What needs more is read alone. */
+    readBytesInFlight: Math.floor(bodyBytesInFlight / 4),
+    chatParts: Math.floor(chatMessages / 4),
+    chatTools: Math.floor(chatMessages / 4),
+    chatStopStrings: Math.floor(chatMessages / 4),
+    chatStopCharacters: chatMessages,
+  };
+}
 
 export const httpSettings = section(schema, fixed, following);
 

@@ -8,37 +8,17 @@ const schema = {
     about:
       "Where webhooks may send: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: nowhere. A network admits addresses, not names that lead there. A name reaches this machine, link-local addresses and those where clouds keep credentials only where these are listed as well.",
   },
-  retryHours: {
-    kind: "number",
-    default: 72,
-    min: 0,
-    max: 8760,
-    about: "How long an event is tried again that a receiver did not take; then its delivery has failed.",
-  },
-  disableHours: {
-    kind: "number",
-    default: 120,
-    min: 0.001,
-    max: 87_600,
-    about: "A webhook whose receiver took nothing for so long is disabled.",
-  },
-  keepDays: {
-    kind: "number",
-    default: 30,
-    min: 0,
-    max: 36_500,
-    about: "How long deliveries that are over can be read and replayed.",
-  },
-  timeoutSeconds: {
-    kind: "number",
-    default: 15,
-    min: 0.1,
-    max: 300,
-    about: "How long a receiver may take to answer, from its name to the end of its answer.",
-  },
 } as const satisfies SettingsSchema;
 
 const fixed = {
+  /** How long an event is tried again that a receiver did not take: over a weekend. Then its delivery has failed. */
+  retryHours: 72,
+  /** A webhook whose receiver took nothing for so long is disabled. */
+  disableHours: 120,
+  /** How long deliveries that are over can be read and replayed. */
+  keepDays: 30,
+  /** How long a receiver may take to answer, from its name to the end of its answer. */
+  timeoutSeconds: 15,
   webhooksPerEntity: 100,
   /** URLs of new and changed webhooks whose names are looked up at once. */
   checksPerEntity: 4,

@@ -53,7 +53,7 @@ export type AnnotationClaimReq = {
   readonly wb_user_id?: null;
   /** Who annotates, for several people behind one key. Default: the owner of the key. */
   readonly annotator?: string | null;
-  /** Seconds for which the item is held; then others are given it. Default: annotation.holdSeconds. */
+  /** Seconds for which the item is held; then others are given it. Default: 600. */
   readonly hold_seconds?: number | null;
 };
 
@@ -182,7 +182,7 @@ export type AnnotationProgressReq = {
   readonly annotator?: string | null;
   /** One of in_progress, completed and skipped; what was completed or skipped stays so. */
   readonly annotation_state: "unstarted" | "in_progress" | "completed" | "skipped";
-  /** Seconds for which the item is held; then others are given it. Default: annotation.holdSeconds. */
+  /** Seconds for which the item is held; then others are given it. Default: 600. */
   readonly hold_seconds?: number | null;
 };
 
@@ -1953,8 +1953,7 @@ export type ExperimentalTrainingConfig = {
   readonly allow_training_without_logprobs?: boolean | null;
   /**
    * Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job
-   * tells how far its log-probabilities are from those over float32. Default: left to the server
-   * (training.basePrecision).
+   * tells how far its log-probabilities are from those over float32. Default: float32.
    */
   readonly base_precision?: "float32" | "int8" | null;
   /**
@@ -1992,8 +1991,7 @@ export type ExperimentalTrainingConfig = {
   readonly max_grad_norm?: number | null;
   /**
    * Fails the job, which then makes no version, if it moves the policy by more than this from the one before
-   * it, in nats a token (the version's loss/kl_update); 0 is off. Default: left to the server
-   * (training.klUpdateMax).
+   * it, in nats a token (the version's loss/kl_update); 0 is off. Default: 0.
    */
   readonly max_kl_update?: number | null;
   /** Caps every ratio; 0 is off. Default: `0`. */
@@ -3330,8 +3328,7 @@ export type PreferenceConfig = {
   readonly reference?: "start" | "base" | null;
   /**
    * Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job
-   * tells how far its log-probabilities are from those over float32. Default: left to the server
-   * (training.basePrecision).
+   * tells how far its log-probabilities are from those over float32. Default: float32.
    */
   readonly base_precision?: "float32" | "int8" | null;
   /** Pairs of one step, with kto answers; auto is 8. Default: `8`. */
@@ -4536,8 +4533,7 @@ export type SupervisedConfig = {
   readonly batch_size?: number | "auto" | null;
   /**
    * Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job
-   * tells how far its log-probabilities are from those over float32. Default: left to the server
-   * (training.basePrecision).
+   * tells how far its log-probabilities are from those over float32. Default: float32.
    */
   readonly base_precision?: "float32" | "int8" | null;
   /** Of AdamW: one for all steps, or a list with one for each batch. Default: `0.00005`. */

@@ -1,5 +1,6 @@
 // Where artifacts are kept, as flags and the environment name it.
 import assert from "node:assert/strict";
+import { statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { artifactPlaceOf } from "./artifact-place.ts";
@@ -11,7 +12,10 @@ test("artifacts are in the data folder, in another one, or in a bucket of a stor
   const data = resolve("data");
   assert.deepEqual(placeOf({}), { kind: "folder", root: data });
   assert.deepEqual(placeOf({ blobs: "/mnt/hone" }), { kind: "folder", root: resolve("/mnt/hone") });
-  const cache = { folder: join(data, "cache", "blobs"), bytesMax: 20e9 };
+  const { bsize, blocks } = statfsSync(".");
+  // A fifth of the disk, and no more than 20 GB.
+  const cachedBytes = Math.min(20e9, Math.floor((blocks * bsize) / 5));
+  const cache = { folder: join(data, "cache", "blobs"), bytesMax: cachedBytes };
   const bucket = { bucket: "models", prefix: "a/b/", endpoint: null, isPathStyle: false };
   assert.deepEqual(placeOf({ blobs: "s3://models/a//b/" }), { kind: "bucket", bucket, cache });
   const endpoint = "http://store.example:9000";
@@ -21,11 +25,11 @@ test("artifacts are in the data folder, in another one, or in a bucket of a stor
     bucket: { ...bucket, endpoint, isPathStyle: true },
     cache,
   });
-  const hosted = { blobs: "s3://models", "blobs-path-style": "off", "blobs-cache-bytes": "500000000" };
+  const hosted = { blobs: "s3://models?path-style=off" };
   const of = placeOf(hosted, { AWS_ENDPOINT_URL: "http://other", AWS_ENDPOINT_URL_S3: endpoint });
   assert.deepEqual(of, {
     kind: "bucket",
     bucket: { bucket: "models", prefix: "", endpoint, isPathStyle: false },
-    cache: { ...cache, bytesMax: 500_000_000 },
+    cache,
   });
 });

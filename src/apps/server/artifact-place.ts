@@ -1,5 +1,6 @@
 // Where a configuration has artifacts kept: in the data folder, in a folder that servers share, or in a bucket.
-import { join } from "node:path";
+import { existsSync, statfsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { ArtifactPlace } from "../../store/artifacts/artifact-place.ts";
 import { type BucketPlace, isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-place.ts";
 import { type HoneConfig, readStoreEndpoint } from "./config.ts";
@@ -8,24 +9,27 @@ export function artifactPlaceOf(
   { server }: Pick<HoneConfig, "server">,
   environment?: NodeJS.ProcessEnv,
 ): ArtifactPlace {
-  const { data, blobs, blobsPathStyle: pathStyle, blobsCacheBytes: bytesMax } = server;
+  const { data, blobs } = server;
   if (blobs === null || !isBucketUrl(blobs)) return { kind: "folder", root: blobs ?? data };
   return {
     kind: "bucket",
-    bucket: bucketPlaceOf(blobs, "HONE_BLOBS", pathStyle, environment),
-    cache: { folder: join(data, "cache", "blobs"), bytesMax },
+    bucket: bucketPlaceOf(blobs, "HONE_BLOBS", environment),
+    cache: { folder: join(data, "cache", "blobs"), bytesMax: cacheBytes(data) },
   };
 }
 
+/** Bytes of a bucket that a machine keeps: a fifth of its disk, and no more than some dozens of large models take. */
+function cacheBytes(folder: string): number {
+  let existing = folder;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const { blocks, bsize } = statfsSync(existing);
+  return Math.min(20e9, Math.floor((blocks * bsize) / 5));
+}
+
 /** @param url `s3://…` @param name by which messages call it */
-export function bucketPlaceOf(
-  url: string,
-  name: string,
-  pathStyle: HoneConfig["server"]["blobsPathStyle"],
-  environment?: NodeJS.ProcessEnv,
-): BucketPlace {
+export function bucketPlaceOf(url: string, name: string, environment?: NodeJS.ProcessEnv): BucketPlace {
   const endpoint = readStoreEndpoint(environment);
+  const { isPathStyle, ...place } = readBucketUrl(url, name);
   // AWS has a host for each bucket; of other stores few have.
-  const isPathStyle = pathStyle === "auto" ? endpoint !== null : pathStyle === "on";
-  return { ...readBucketUrl(url, name), endpoint, isPathStyle };
+  return { ...place, endpoint, isPathStyle: isPathStyle ?? endpoint !== null };
 }

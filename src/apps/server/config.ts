@@ -1,27 +1,20 @@
 // The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
 // passed down. The only place that reads the environment. Each folder describes its own settings.
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-place.ts";
 import { isLoopback } from "../../base/domain/loopback.ts";
 import { checkUserSettings } from "../../access/users/signed-in-users.ts";
 import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import {
-  defaultsOf,
-  readSetting,
-  type Machine,
-  type Setting,
-  type SettingsSchema,
-} from "../../base/domain/settings.ts";
+import { defaultsOf, readSetting, type Setting, type SettingsSchema } from "../../base/domain/settings.ts";
 import { isPostgresUrl, shownUrl } from "../../store/storage/postgres/postgres-url.ts";
 import {
   readOpenTelemetry,
   type OpenTelemetrySettings,
 } from "../../base/telemetry/open-telemetry/environment.ts";
 import { goneSettings } from "./gone-settings.ts";
-import { sections, settingGroups, type OperatorSettings, type SectionName } from "./settings.ts";
+import { sections, settingGroups, thisMachine, type OperatorSettings, type SectionName } from "./settings.ts";
 import { trainerElsewhere } from "./trainer-elsewhere.ts";
 
 export type HoneConfig = OperatorSettings & {
@@ -96,7 +89,9 @@ export function readConfig(
       [`hone.json: ${section}.${name}`, file[section]?.[name]],
     ];
     const first = given.find(([, value]) => value !== undefined);
-    if (first !== undefined) values[section][name] = readSetting(first[0], setting, first[1]);
+    if (first === undefined) continue;
+    const value = readSetting(first[0], setting, first[1]);
+    values[section][name] = setting.isSecret && typeof value === "string" ? secretIn(first[0], value) : value;
   }
   // Read as a whole number of at least 0.
   const modelBytes = (values.models["memoryBytes"] as number) || Infinity;
@@ -125,14 +120,6 @@ function blobsPlace(given: string): string {
     code: "invalid",
     message: `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>), which all servers on the database reach.`,
   });
-}
-
-/** What of this machine is this process's to use. */
-export function thisMachine(): Machine {
-  // 0 or more than the machine has where no control group constrains the process.
-  const constrained = process.constrainedMemory();
-  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return { coreCount: availableParallelism(), memoryBytes };
 }
 
 /** A variable's value; an empty one, as Compose files pass on what nobody set, counts as not set. */
@@ -253,22 +240,42 @@ function refuseUnsafe(config: HoneConfig): void {
   }
 }
 
+/** A secret, or what is in its file. @throws ServiceError `invalid` for a file that cannot be read; only its name is told */
+function secretIn(name: string, given: string): string {
+  if (!given.startsWith("file:")) return given;
+  const path = given.slice("file:".length);
+  let reason = "it is empty";
+  try {
+    requirePlainFile(path, statSync(path));
+    const secret = readFileSync(path, "utf8").trim();
+    if (secret !== "") return secret;
+  } catch (cause) {
+    reason = cause instanceof Error ? cause.message : String(cause);
+  }
+  throw new ServiceError({
+    code: "invalid",
+    message: `${name} names ${path}, which has no secret: ${reason}.`,
+  });
+}
+
 /** The configuration for people, without secrets. */
 export function shownConfig(config: HoneConfig): object {
-  // What is no setting of ours, and holds keys of collectors, is not shown.
-  const { openTelemetry: _, ...settings } = config;
-  const { server, transfer, remote } = settings;
-  return {
-    ...settings,
-    server: {
-      ...server,
-      apiKey: server.apiKey && "(set)",
-      databaseUrl: server.databaseUrl && shownUrl(server.databaseUrl),
-      trainerKey: server.trainerKey && "(set)",
-    },
-    transfer: { ...transfer, secret: transfer.secret && "(set)" },
-    remote: { ...remote, apiKey: remote.apiKey && "(set)" },
-  };
+  const shown = allSettings().map(({ section, name, setting }) => {
+    const value = (config[section] as Readonly<Record<string, unknown>>)[name];
+    return { section, name, value: setting.isSecret && value !== null ? "(set)" : value };
+  });
+  const { databaseUrl } = config.server;
+  return Object.fromEntries(
+    (Object.keys(sections) as SectionName[]).map((section) => [
+      section,
+      {
+        ...Object.fromEntries(
+          shown.filter((each) => each.section === section).map((each) => [each.name, each.value]),
+        ),
+        ...(section === "server" && databaseUrl !== null ? { databaseUrl: shownUrl(databaseUrl) } : {}),
+      },
+    ]),
+  );
 }
 
 /** What a command that talks to a server reads from the environment. */
@@ -319,13 +326,7 @@ export function addToChildEnvironment(
 
 /** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
-  const secrets = [
-    "HONE_API_KEY",
-    "HONE_DATABASE_URL",
-    "HONE_TRAINER_KEY",
-    "HONE_TRANSFER_SECRET",
-    "HONE_REMOTE_API_KEY",
-    "HF_TOKEN",
-  ];
+  const secrets = allSettings().flatMap(({ setting, variable }) => (setting.isSecret ? [variable] : []));
+  secrets.push("HONE_DATABASE_URL", "HF_TOKEN");
   for (const name of secrets) delete environment[name];
 }

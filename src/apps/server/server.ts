@@ -559,7 +559,7 @@ async function construct(
   const adaptersInUse = (): Iterable<string> =>
     [chat, embeddings, checkpointFiles].flatMap((user) => [...user.adaptersInUse()]);
   const sweptStores = { models: database.models, jobs: database.jobs, servers: database.servers };
-  const policies = keepPolicies(settings.retention, settings.recordings);
+  const policies = keepPolicies(settings.retention);
   const sweeper = createSweeper({
     store: database.retention,
     policies,

@@ -1,5 +1,7 @@
 // Every section of the configuration: the server's own settings here, the others beside what they set.
+import { availableParallelism, totalmem } from "node:os";
 import {
+  type Machine,
   section,
   type Section,
   type SettingsIn,
@@ -41,22 +43,7 @@ const serverSettings = {
     kind: "text",
     default: null,
     about:
-      "Where adapters and files are, which servers on one PostgreSQL share: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`; address and credentials by the usual `AWS_*` variables). Default: the data folder, which is one server's.",
-  },
-  blobsPathStyle: {
-    kind: "choice",
-    default: "auto",
-    choices: ["auto", "on", "off"],
-    about:
-      "Whether requests name the bucket in their path (`host/bucket`) or in their host (`bucket.host`); `auto` is the path where `AWS_ENDPOINT_URL` names a store.",
-  },
-  blobsCacheBytes: {
-    kind: "integer",
-    default: 20_000_000_000,
-    min: 100_000_000,
-    max: 1e15,
-    about:
-      "Bytes of a bucket's adapters and files that this machine keeps in the data folder; what was used in the last ten minutes stays beyond it.",
+      "Where adapters and files are, which servers on one PostgreSQL share: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`; address and credentials by the usual `AWS_*` variables; `?path-style=on` names the bucket in the path of requests, as it is where `AWS_ENDPOINT_URL` names a store, `off` in their host). Default: the data folder, which is one server's.",
   },
   databaseUrl: {
     kind: "text",
@@ -88,11 +75,7 @@ const serverSettings = {
     kind: "text",
     default: null,
     about: "What the trainer lets this server in with.",
-  },
-  trainerKeyFile: {
-    kind: "text",
-    default: null,
-    about: "A file with that key in it.",
+    isSecret: true,
   },
   model: {
     kind: "list",
@@ -139,6 +122,7 @@ const serverSettings = {
     default: null,
     about: "Sets the first (admin) key; without it the first start makes one.",
     isEssential: true,
+    isSecret: true,
   },
   entity: {
     kind: "text",
@@ -212,14 +196,28 @@ export type SettingsOverrides = {
   readonly [Name in SectionName]?: Partial<WholeSettings[Name]>;
 };
 
+/** What of this machine is this process's to use. */
+export function thisMachine(): Machine {
+  // 0 or more than the machine has where no control group constrains the process.
+  const constrained = process.constrainedMemory();
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return { coreCount: availableParallelism(), memoryBytes };
+}
+
 /** Completes what an operator set with the constants of each section. */
 export function wholeSettings(set: OperatorSettings, overrides: SettingsOverrides = {}): WholeSettings {
   const http = httpSettings.with({ ...set.http, ...overrides.http });
-  const { threads } = engineSettings.with({ ...set.engine, ...overrides.engine });
-  // Uploaded files may be as large as other bodies, and training has the engine's threads.
+  const memoryShare = Math.floor(thisMachine().memoryBytes / 8);
+  const { threads, scheduling } = engineSettings.with({ ...set.engine, ...overrides.engine });
+  const { entityBytes } = fileSettings.with({ ...set.files, ...overrides.files });
+  // Uploaded files may be as large as other bodies, and what other engines and training share is said once.
   const derived: SettingsOverrides = {
     files: { fileBytes: http.trajectoryBodyBytes },
+    // Two of the largest bodies, on the smallest machine too: an entity has half of it.
+    http: { bodyBytesInFlight: Math.max(2 * http.bodyBytes, Math.min(http.bodyBytesInFlight, memoryShare)) },
     training: { threads },
+    remote: { scheduling },
+    traces: { entityBytes },
   };
   // Seen as records: a union of all sections is too much for the compiler.
   const given: readonly Readonly<Record<string, object | undefined>>[] = [set, derived, overrides];
@@ -243,8 +241,6 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.port",
     "server.data",
     "server.blobs",
-    "server.blobsPathStyle",
-    "server.blobsCacheBytes",
     "server.databaseUrl",
     "server.databaseConnections",
     "server.roles",
@@ -255,11 +251,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.entity",
     "http.corsOrigins",
     "http.operatorRoutes",
-    "http.requestsPerKey",
-    "keys.entityRequestsPerMinute",
-    "keys.entityTokensPerMinute",
-    "keys.entityConcurrentRequests",
-    "keys.entityQueuePercent",
+    "keys.entityLimits",
   ],
   "Users who are signed in elsewhere": [
     "users.header",
@@ -290,94 +282,43 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "engine.contextLengthMax",
     "engine.kvCacheBytesMax",
     "engine.prefixCachePercent",
-    "engine.draftTokensMax",
     "models.memoryBytes",
     "models.keepAliveSeconds",
-    "models.keepDefaultModel",
     "training.memoryBytes",
-    "http.bodyBytesInFlight",
   ],
-  Requests: [
-    "http.bodyBytes",
-    "http.chatMessages",
-    "http.jsonDepth",
-    "http.requestSeconds",
-    "http.idleStreamSeconds",
-    "http.connections",
-    "engine.waitingCountMax",
-    "feedback.queryDepth",
-    "feedback.queryOperands",
-    "feedback.queryLiteralBytes",
-    "feedback.querySeconds",
-    "server.drainSeconds",
-  ],
-  "Annotation queues": ["annotation.queueItems", "annotation.holdSeconds"],
+  Requests: ["http.bodyBytes", "engine.waitingCountMax", "server.drainSeconds"],
   "Prompts that one server computes and another answers": [
     "transfer.secret",
     "transfer.peers",
     "transfer.address",
-    "transfer.holdSeconds",
-    "transfer.fetchSeconds",
     "transfer.onFailure",
-    "engine.transferBytesMax",
   ],
   "Models that vLLM servers compute": [
     "remote.apiKey",
-    "remote.apiKeyFile",
-    "remote.scheduling",
     "remote.sequencesMax",
-    "remote.turnSeconds",
     "remote.adaptersMax",
     "remote.adapterFolder",
-    "remote.adapterFolderThere",
-    "remote.startSeconds",
-    "remote.lookSeconds",
-    "remote.connectSeconds",
-    "remote.answerSeconds",
-    "remote.adapterSeconds",
-    "remote.firstTokenSeconds",
-    "remote.nextTokenSeconds",
   ],
   Training: [
     "jobs.concurrency",
     "server.trainer",
     "server.trainerKey",
-    "server.trainerKeyFile",
     "training.loraRank",
     "training.batchTokens",
-    "training.basePrecision",
     "training.sequenceLengthMax",
-    "training.klUpdateMax",
-    "rewards.lookSeconds",
-    "rewards.rulesPerProject",
-    "rewards.feedbackPerJob",
   ],
-  "Events that are sent to receivers": [
-    "webhooks.allowed",
-    "webhooks.retryHours",
-    "webhooks.disableHours",
-    "webhooks.timeoutSeconds",
-    "webhooks.keepDays",
-  ],
+  "Events that are sent to receivers": ["webhooks.allowed"],
   "What is kept, and what is logged": [
     "models.checkpointsKept",
     "recordings.record",
-    "recordings.keepDays",
-    "recordings.keepPerModel",
-    "recordings.bytesMax",
+    "retention.recordings",
+    "retention.trajectories",
+    "retention.jobs",
+    "retention.revisions",
     "retention.entityBytes",
-    "retention.entityQuotas",
-    "retention.trajectoryDays",
-    "retention.trajectoryBytes",
-    "retention.jobDays",
-    "retention.jobBytes",
-    "retention.recordingBytes",
-    "retention.revisionDays",
-    "retention.revisionBytes",
     "retention.auditDays",
     "files.unusedDays",
     "files.entityBytes",
-    "traces.entityBytes",
     "server.logLevel",
     "server.logFormat",
   ],

@@ -6,24 +6,25 @@ import { test } from "node:test";
 import { hideSecretsFromChildren, readConfig, shownConfig } from "./config.ts";
 import { trainerElsewhere } from "./trainer-elsewhere.ts";
 
-const none = { trainer: null, trainerKey: null, trainerKeyFile: null };
+const none = { trainer: null, trainerKey: null };
 const tuft = "tinker+http://there:8000?kind=tuft";
 
 test("a key comes from the environment or a file, and is asked for where the server asks for it", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "key");
+  const data = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
+  t.after(() => rmSync(data, { recursive: true }));
+  const file = join(data, "key");
   writeFileSync(file, "from-file\n");
   assert.equal(trainerElsewhere(none), null);
-  const keyOf = (given: object): string | undefined =>
-    trainerElsewhere({ ...none, trainer: tuft, ...given })?.apiKey;
-  assert.equal(keyOf({ trainerKey: "given" }), "given");
-  assert.equal(keyOf({ trainerKeyFile: file }), "from-file");
-  assert.throws(() => keyOf({}), /kind tuft ask for a key: set HONE_TRAINER_KEY/);
-  assert.throws(() => keyOf({ trainerKeyFile: join(folder, "none") }), /HONE_TRAINER_KEY_FILE is .*ENOENT/);
+  const keyOf = (key: string): string | undefined =>
+    trainerElsewhere(readConfig({ data, trainer: tuft }, { HONE_TRAINER_KEY: key }).server)?.apiKey;
+  assert.equal(keyOf("given"), "given");
+  assert.equal(keyOf(`file:${file}`), "from-file");
+  assert.throws(() => keyOf(""), /kind tuft ask for a key: set HONE_TRAINER_KEY/);
+  assert.throws(() => keyOf(`file:${join(data, "none")}`), /HONE_TRAINER_KEY names .*ENOENT/);
   writeFileSync(file, "\n");
-  assert.throws(() => keyOf({ trainerKeyFile: file }), /it is empty/);
-  assert.ok((keyOf({ trainer: "tinker+http://there?kind=skyrl-jax" }) ?? "").length > 0);
+  assert.throws(() => keyOf(`file:${file}`), /HONE_TRAINER_KEY names .*it is empty/);
+  const free = trainerElsewhere({ ...none, trainer: "tinker+http://there?kind=skyrl-jax" });
+  assert.ok((free?.apiKey ?? "").length > 0);
 });
 
 test("a start refuses a trainer that is none, shows no key, and keeps it from the processes that it starts", (t) => {

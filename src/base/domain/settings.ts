@@ -18,6 +18,8 @@ export type Setting = SettingValue & {
   readonly about: string;
   /** Set for the few that most people need, which are shown first. */
   readonly isEssential?: true;
+  /** Set for a text that nobody is shown, and that may be given as `file:<path>` of a file with it. */
+  readonly isSecret?: true;
 };
 
 /** `flag` values are true or false; `list` is a list of texts. */
@@ -77,7 +79,7 @@ export type SettingsIn<S extends Section<SettingsSchema, object>> = ReturnType<S
  * Makes a section.
  *
  * @param fixed constants, which only embedders and tests replace
- * @param following returns settings that follow from those an operator sets
+ * @param following returns settings that follow from those
  */
 export function section<
   Schema extends SettingsSchema,
@@ -87,14 +89,14 @@ export function section<
   schema: Schema,
   // Nothing is a value of any type without members, which the defaults of the type parameters are.
   fixed: Fixed = {} as Fixed,
-  following: (set: SettingsOf<Schema>) => Following = () => ({}) as Following,
+  following: (set: SettingsOf<Schema> & Fixed) => Following = () => ({}) as Following,
 ): Section<Schema, Fixed & Following> {
   const defaults = defaultsOf(schema);
   return {
     schema,
     with: (given) => {
-      const set = { ...defaults, ...given };
-      return { ...fixed, ...following(set), ...set };
+      const set = { ...fixed, ...defaults, ...given };
+      return { ...following(set), ...set };
     },
   };
 }

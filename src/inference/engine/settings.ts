@@ -1,6 +1,11 @@
 // What the embedded engine goes by: what an operator sets, and what is the same on every server.
 import type { Device } from "../../base/domain/model.ts";
-import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
+import {
+  section,
+  type SettingsIn,
+  type SettingsOf,
+  type SettingsSchema,
+} from "../../base/domain/settings.ts";
 
 const schema = {
   threads: {
@@ -37,29 +42,12 @@ const schema = {
     about:
       "Percent of that memory that may keep what was computed of prompts, for later ones that begin alike; running requests take it back where they need it. 0 keeps nothing.",
   },
-  transferBytesMax: {
-    kind: "integer",
-    default: 0,
-    min: 0,
-    max: 2 ** 50,
-    about:
-      "Memory for prompts on their way between servers, in bytes for each base model; 0 takes a sixteenth of the machine's memory, and of `models.memoryBytes` where that is less.",
-    byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 16),
-  },
-  draftTokensMax: {
-    kind: "integer",
-    default: 7,
-    min: 0,
-    max: 31,
-    about:
-      "Most tokens that are drafted for a row and step where one or two rows decode, by what followed the latest tokens earlier in the prompt or the answer; answers stay the same, and come faster where they copy. 0 drafts nothing.",
-  },
   scheduling: {
     kind: "choice",
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "In which order requests start: as they came, or the lowest priority first, which then also takes room from requests of higher ones; these wait for as long as better ones come, and go on where they were. Among requests of one priority entities share: who holds least is next, and may take room from one who then still holds as much.",
+      "In which order requests start, at vLLM servers as these were started (`--scheduling-policy`): as they came, or the lowest priority first, which then also takes room from requests of higher ones; these wait for as long as better ones come, and go on where they were. Among requests of one priority entities share: who holds least is next, and may take room from one who then still holds as much.",
   },
   waitingCountMax: {
     kind: "integer",
@@ -77,6 +65,8 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
+  /** Most tokens that are drafted for a row and step where one or two rows decode; more are seldom right. 0 drafts nothing. */
+  draftTokensMax: 7,
   /** What computes; the server says where that is to be another (`device/usable-device.ts`). */
   device: "cpu" as Device,
   /** Whether what only some requests need is prepared in the first quiet moments; without, at its first use. */
@@ -104,6 +94,11 @@ const fixed = {
   restartCountMax: 5,
 };
 
-export const engineSettings = section(schema, fixed);
+/** Memory for prompts on their way between servers, of each base model: a quarter of that for keys and values. */
+const following = ({ kvCacheBytesMax }: Pick<SettingsOf<typeof schema>, "kvCacheBytesMax">) => ({
+  transferBytesMax: Math.floor(kvCacheBytesMax / 4),
+});
+
+export const engineSettings = section(schema, fixed, following);
 
 export type EngineSettings = SettingsIn<typeof engineSettings>;

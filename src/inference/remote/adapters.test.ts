@@ -133,7 +133,7 @@ test("files that changed since they were stored are refused, and vLLM never hear
 
 test("adapters are copied where vLLM sees them, and go with their version", async (t) => {
   const adapterFolder = newFolder(t);
-  const { stub, engine } = await setUp(t, { adapterFolder, adapterFolderThere: "/mnt/adapters" });
+  const { stub, engine } = await setUp(t, { adapterFolder: `${adapterFolder}=/mnt/adapters` });
   const source = newFolder(t);
   cpSync(folder, source, { recursive: true });
   await engine.prepareAdapter({ id: "m:1", folder: source, hash });

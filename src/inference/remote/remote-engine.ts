@@ -21,7 +21,7 @@ import { answerRequest } from "./answer-request.ts";
 import { Replica } from "./replicas/replica.ts";
 import { replicaGauges } from "./replicas/replica-gauges.ts";
 import { ReplicaSet } from "./replicas/replica-set.ts";
-import { copiesOf, readKey, waitsOf, type RemoteSettings } from "./settings.ts";
+import { copiesOf, waitsOf, type RemoteSettings } from "./settings.ts";
 import { refuseUnserved } from "./vllm/refuse-unserved.ts";
 import { VllmServer } from "./vllm/vllm-server.ts";
 import { vllmFeatures } from "./vllm/vllm-versions.ts";
@@ -225,7 +225,7 @@ export class RemoteEngine implements Engine {
   #replica(url: string): Replica {
     const { settings, vocabularySize, logger } = this.#options;
     return new Replica({
-      server: new VllmServer({ url: new URL(url), key: readKey(settings), waits: waitsOf(settings) }),
+      server: new VllmServer({ url: new URL(url), key: settings.apiKey, waits: waitsOf(settings) }),
       place: this.#place,
       adaptersMax: settings.adaptersMax,
       vocabularySize,

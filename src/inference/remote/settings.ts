@@ -1,31 +1,14 @@
 // What vLLM servers are asked by, and how long they may take.
-import { readFileSync, statSync } from "node:fs";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 import type { CopiesPlace } from "./adapters/adapter-place.ts";
 import type { VllmWaits } from "./vllm/vllm-server.ts";
-
-const seconds = (value: number, about: string) =>
-  ({ kind: "number", default: value, min: 0.1, max: 86_400, about }) as const;
 
 const schema = {
   apiKey: {
     kind: "text",
     default: null,
     about: "The key that vLLM servers ask for (their `--api-key`).",
-  },
-  apiKeyFile: {
-    kind: "text",
-    default: null,
-    about: "A file with that key, in place of it.",
-  },
-  scheduling: {
-    kind: "choice",
-    default: "fcfs",
-    choices: ["fcfs", "priority"],
-    about:
-      "As the vLLM servers were started (`--scheduling-policy`): with `priority` requests may have one, which vLLM else ignores.",
+    isSecret: true,
   },
   sequencesMax: {
     kind: "integer",
@@ -47,30 +30,32 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "A folder that vLLM servers see too, where adapters are copied for them. Default: they see the folder where adapters are, under the same path.",
+      "A folder that vLLM servers see too, where adapters are copied for them; `folder=path` where it has another path there. Default: they see the folder where adapters are, under the same path.",
   },
-  adapterFolderThere: {
-    kind: "text",
-    default: null,
-    about: "The path of that folder on the machines of the vLLM servers. Default: the same.",
-  },
-  startSeconds: seconds(
-    60,
-    "How long a start waits for the first vLLM server that answers; the server then starts without, and goes on asking.",
-  ),
-  lookSeconds: seconds(5, "How often each vLLM server is asked whether it is well."),
-  connectSeconds: seconds(5, "How long connecting to a vLLM server may take."),
-  answerSeconds: seconds(30, "How long a vLLM server may take to answer what computes nothing."),
-  adapterSeconds: seconds(120, "How long a vLLM server may take to load an adapter."),
-  turnSeconds: seconds(600, "How long a request may wait here until a vLLM server has room for it."),
-  firstTokenSeconds: seconds(
-    600,
-    "How long a request may wait at a vLLM server for its first token, its turn there and its prompt included.",
-  ),
-  nextTokenSeconds: seconds(120, "How long a vLLM server may take from one token to the next."),
 } as const satisfies SettingsSchema;
 
-export const remoteSettings = section(schema);
+const fixed = {
+  /** As the vLLM servers were started; the server has it from `engine.scheduling`. */
+  scheduling: "fcfs" as "fcfs" | "priority",
+  /** How long a start waits for the first vLLM server that answers; it then starts without, and goes on asking. */
+  startSeconds: 60,
+  /** How often each vLLM server is asked whether it is well. */
+  lookSeconds: 5,
+  /** How long connecting to a vLLM server may take. */
+  connectSeconds: 5,
+  /** How long a vLLM server may take to answer what computes nothing. */
+  answerSeconds: 30,
+  /** How long a vLLM server may take to load an adapter. */
+  adapterSeconds: 120,
+  /** How long a request may wait here until a vLLM server has room for it: as long as clients of OpenAI wait. */
+  turnSeconds: 600,
+  /** How long a request may wait at a vLLM server for its first token, its turn there and its prompt included. */
+  firstTokenSeconds: 600,
+  /** How long a vLLM server may take from one token to the next. */
+  nextTokenSeconds: 120,
+};
+
+export const remoteSettings = section(schema, fixed);
 
 export type RemoteSettings = SettingsIn<typeof remoteSettings>;
 
@@ -86,20 +71,8 @@ export function waitsOf(settings: RemoteSettings): VllmWaits {
 }
 
 /** Where adapters are copied for servers; null where these see them. */
-export function copiesOf({ adapterFolder, adapterFolderThere }: RemoteSettings): CopiesPlace | null {
+export function copiesOf({ adapterFolder }: RemoteSettings): CopiesPlace | null {
   if (adapterFolder === null) return null;
-  return { folder: adapterFolder, folderThere: adapterFolderThere ?? adapterFolder };
-}
-
-/** @throws ServiceError `invalid` for a file that cannot be read; its name alone is told */
-export function readKey({ apiKey, apiKeyFile }: RemoteSettings): string | null {
-  if (apiKeyFile === null) return apiKey;
-  try {
-    requirePlainFile(apiKeyFile, statSync(apiKeyFile));
-    return readFileSync(apiKeyFile, "utf8").trim();
-  } catch (cause) {
-    if (cause instanceof ServiceError) throw cause;
-    const message = `HONE_REMOTE_API_KEY_FILE is ${JSON.stringify(apiKeyFile)}, which cannot be read.`;
-    throw new ServiceError({ code: "invalid", message, cause });
-  }
+  const [folder = "", folderThere = folder] = adapterFolder.split("=");
+  return { folder, folderThere };
 }

@@ -7,6 +7,7 @@ const schema = {
     default: null,
     about:
       "What servers share that compute prompts for one another, at least 16 characters; without it `kv_transfer_params` is refused.",
+    isSecret: true,
   },
   peers: {
     kind: "list",
@@ -19,20 +20,6 @@ const schema = {
     default: null,
     about: "Where other servers reach this one, as `host:port`. Default: where it listens.",
   },
-  holdSeconds: {
-    kind: "number",
-    default: 60,
-    min: 1,
-    max: 86_400,
-    about: "How long a computed prompt is held for the server that is to fetch it.",
-  },
-  fetchSeconds: {
-    kind: "number",
-    default: 30,
-    min: 0.1,
-    max: 3600,
-    about: "How long fetching a prompt may take.",
-  },
   onFailure: {
     kind: "choice",
     default: "recompute",
@@ -42,6 +29,13 @@ const schema = {
   },
 } as const satisfies SettingsSchema;
 
-export const transferSettings = section(schema);
+const fixed = {
+  /** How long a computed prompt is held for the server that is to fetch it. */
+  holdSeconds: 60,
+  /** How long fetching a prompt may take; computing it again is mostly faster. */
+  fetchSeconds: 30,
+};
+
+export const transferSettings = section(schema, fixed);
 
 export type TransferSettings = SettingsIn<typeof transferSettings>;

@@ -58,6 +58,6 @@ export async function recordedItems(
 }
 
 function tooMany(itemsMax: number): ServiceError {
-  const message = `The query finds more than ${itemsMax} items (annotation.queueItems); ask for a part of them, such as those since a time.`;
+  const message = `The query finds more than ${itemsMax} items; ask for a part of them, such as those since a time.`;
   return new ServiceError({ code: "too_large", message });
 }

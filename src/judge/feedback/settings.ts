@@ -2,38 +2,20 @@
 import type { QueryLimits } from "../../base/domain/feedback-query/query-limits.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
-const schema = {
-  queryDepth: {
-    kind: "integer",
-    default: 32,
-    min: 2,
-    max: 64,
-    about: "How deep the operations of a query for feedback may be nested.",
-  },
-  queryOperands: {
-    kind: "integer",
-    default: 500,
-    min: 10,
-    max: 900,
-    about: "Operations and operands that a query for feedback may have together.",
-  },
-  queryLiteralBytes: {
-    kind: "integer",
-    default: 65_536,
-    min: 1024,
-    max: 1_048_576,
-    about: "Bytes that the literals of a query for feedback may have together, as JSON.",
-  },
-  querySeconds: {
-    kind: "number",
-    default: 10,
-    min: 0.1,
-    max: 600,
-    about: "How long a query for feedback may take; one that takes longer is answered 408.",
-  },
-} as const satisfies SettingsSchema;
+const schema = {} as const satisfies SettingsSchema;
 
-export const feedbackSettings = section(schema);
+const fixed = {
+  /** How deep the operations of a query may be nested: the page and the clients nest to five. */
+  queryDepth: 32,
+  /** Operations and operands that a query may have together: SQLite takes a thousand terms. */
+  queryOperands: 500,
+  /** Bytes that the literals of a query may have together, as JSON. */
+  queryLiteralBytes: 65_536,
+  /** How long a query may take; one that takes longer is answered 408. */
+  querySeconds: 10,
+};
+
+export const feedbackSettings = section(schema, fixed);
 
 export type FeedbackSettings = SettingsIn<typeof feedbackSettings>;
 

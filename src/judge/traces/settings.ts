@@ -3,18 +3,11 @@ import { section, type SettingsIn, type SettingsSchema } from "../../base/domain
 
 const mebibyte = 1024 * 1024;
 
-const schema = {
-  entityBytes: {
-    kind: "integer",
-    default: 4096 * mebibyte,
-    min: 1024,
-    max: Number.MAX_SAFE_INTEGER,
-    about:
-      "Bytes that the traced files of one entity may have together; more are refused until traces of a project are deleted.",
-  },
-} as const satisfies SettingsSchema;
+const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
+  /** Bytes that the traced files of one entity may have together. A server takes `files.entityBytes`. */
+  entityBytes: 4096 * mebibyte,
   /** Of one file: code of an op, an image, a recording. */
   fileBytes: 64 * mebibyte,
   /** Between two looks for files that nobody knows. */

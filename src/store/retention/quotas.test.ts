@@ -23,7 +23,7 @@ function quotas(settings: Partial<RetentionSettings>) {
 }
 
 test("who has as much as may be is refused with what there is, and with the cure", async () => {
-  const { room, state, clock, metrics } = quotas({ entityBytes: 1000 });
+  const { room, state, clock, metrics } = quotas({ entityBytes: ["1000"] });
   state.used = 999;
   await room.require("acme");
   state.used = 1234;
@@ -41,7 +41,7 @@ test("who has as much as may be is refused with what there is, and with the cure
 });
 
 test("single entities have quotas of their own, and none without a limit is looked up", async () => {
-  const { room, state } = quotas({ entityBytes: 10, entityQuotas: ["acme=2kB", "free=0", "b c=3"] });
+  const { room, state } = quotas({ entityBytes: ["10", "acme=2kB", "free=0", "b c=3"] });
   assert.deepEqual(
     ["acme", "free", "b c", "other"].map((entity) => room.quotaOf(entity)),
     [2000, null, 3, 10],
@@ -56,7 +56,7 @@ test("single entities have quotas of their own, and none without a limit is look
 });
 
 test("those who ask at once share a look, and one that failed is made anew", async () => {
-  const { room, state } = quotas({ entityBytes: 10 });
+  const { room, state } = quotas({ entityBytes: ["10"] });
   await Promise.all([room.require("acme"), room.require("acme")]);
   assert.equal(state.looks, 1);
   state.isAway = true;
@@ -67,5 +67,5 @@ test("those who ask at once share a look, and one that failed is made anew", asy
 
 for (const wrong of ["acme", "=5", "acme=", "acme=5 GB", "acme=5GiB", "acme=-1", "acme=999999999999999TB"])
   test(`${wrong} is no quota`, () => {
-    assert.throws(() => quotas({ entityQuotas: [wrong] }), { code: "invalid", message: /such as acme=20GB/ });
+    assert.throws(() => quotas({ entityBytes: [wrong] }), { code: "invalid", message: /such as acme=20GB/ });
   });

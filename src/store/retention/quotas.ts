@@ -5,11 +5,11 @@ import { fullError, type StorageRoom } from "../../base/domain/retention/storage
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
-import type { RetentionSettings } from "./settings.ts";
+import { readBytes, type RetentionSettings } from "./settings.ts";
 
 export interface QuotaDependencies {
   readonly store: Pick<RetentionStore, "stored">;
-  readonly settings: Pick<RetentionSettings, "entityBytes" | "entityQuotas" | "usedSeconds">;
+  readonly settings: Pick<RetentionSettings, "entityBytes" | "usedSeconds">;
   readonly clock: Clock;
   readonly metrics: Metrics;
 }
@@ -29,7 +29,7 @@ const looksMax = 10_000;
 
 /** @throws ServiceError `invalid` for a quota that is none */
 export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDependencies): StorageQuotas {
-  const quotas = readQuotas(settings.entityQuotas);
+  const quotas = readQuotas(settings.entityBytes);
   const looks = new Map<string, Look>();
   const refusals = metrics.counter({
     name: "hone_storage_refusals_total",
@@ -37,7 +37,7 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
   });
 
   const quotaOf = (entity: string): number | null => {
-    const bytes = quotas.get(entity) ?? settings.entityBytes;
+    const bytes = quotas.byEntity.get(entity) ?? quotas.others;
     return bytes === 0 ? null : bytes;
   };
   const usedBytes = (entity: string): Promise<number> => {
@@ -68,19 +68,27 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
   };
 }
 
-/** Bytes by entity. @throws ServiceError `invalid` */
-function readQuotas(given: readonly string[]): ReadonlyMap<string, number> {
-  return new Map(
-    given.map((text) => {
-      const [, entity = "", amount = "", unit = ""] = /^([^=]+)=(\d{1,15})(|kB|MB|GB|TB)$/.exec(text) ?? [];
-      const bytes = Number(amount) * 1000 ** ["", "kB", "MB", "GB", "TB"].indexOf(unit);
-      if (entity === "" || !Number.isSafeInteger(bytes)) throw invalidQuota(text);
-      return [entity, bytes];
-    }),
-  );
+interface QuotaTable {
+  readonly byEntity: ReadonlyMap<string, number>;
+  /** Of entities that are not named; 0 is no limit. */
+  readonly others: number;
+}
+
+/** @throws ServiceError `invalid` */
+function readQuotas(given: readonly string[]): QuotaTable {
+  const byEntity = new Map<string, number>();
+  let others = 0;
+  for (const text of given) {
+    const split = text.indexOf("=");
+    const bytes = readBytes(text.slice(split + 1));
+    if (split === 0 || bytes === null) throw invalidQuota(text);
+    if (split < 0) others = bytes;
+    else byEntity.set(text.slice(0, split), bytes);
+  }
+  return { byEntity, others };
 }
 
 function invalidQuota(text: string): ServiceError {
-  const message = `retention.entityQuotas has ${JSON.stringify(text)}; each must be an entity and its bytes, such as acme=20GB, acme=5000000 or acme=0 for no limit.`;
+  const message = `retention.entityBytes has ${JSON.stringify(text)}; it takes bytes for all entities, such as 50GB, and for single ones, such as acme=20GB, acme=5000000 or acme=0 for no limit.`;
   return new ServiceError({ code: "invalid", message });
 }

@@ -1,46 +1,47 @@
 // How long what is stored stays: what an operator sets, and what is the same on every server. Without any of it all stays but
-// recorded completions, which have limits of their own (inference/chat/recordings/settings).
+// recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
-import { section, type Setting, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
-
-const days = (about: string) =>
-  ({ kind: "number", default: 0, min: 0, max: 36_500, about }) as const satisfies Setting;
-
-const bytes = (about: string) =>
-  ({ kind: "integer", default: 0, min: 0, max: Number.MAX_SAFE_INTEGER, about }) as const satisfies Setting;
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
-  entityBytes: bytes(
-    "Bytes that all that is stored of an entity may have together; more is refused with 429 until some is deleted. 0 is no limit.",
-  ),
-  entityQuotas: {
+  entityBytes: {
     kind: "list",
     default: [],
     about:
-      "What stands in its place for single entities, such as `acme=20GB`; `acme=0` is no limit. kB, MB, GB and TB, or bytes.",
+      "Bytes that all that is stored of an entity may have together, such as `20GB`, and for single entities `acme=5GB`, or `acme=0` for no limit; more is refused with 429 until some is deleted. kB, MB, GB and TB, or bytes. No limit unless given.",
   },
-  trajectoryDays: days(
-    "Logged trajectories are removed after so many days, but for a model's newest log; their metrics stay. 0 keeps them.",
-  ),
-  trajectoryBytes: bytes(
-    "Of an entity's logged trajectories the newest so many bytes are kept; 0 keeps all.",
-  ),
-  jobDays: days(
-    "What a training job trained on, and its events but the last, are removed so many days after its end; the job and its version stay. 0 keeps them.",
-  ),
-  jobBytes: bytes(
-    "Of the data of an entity's jobs that have ended the newest so many bytes are kept; 0 keeps all.",
-  ),
-  recordingBytes: bytes(
-    "Of an entity's recorded completions the newest so many bytes are kept; 0 keeps all. `recordings.keepDays` and `recordings.keepPerModel` limit them too.",
-  ),
-  revisionDays: days("What feedback was before it was replaced is removed after so many days; 0 keeps it."),
-  revisionBytes: bytes(
-    "Of what an entity's feedback was before it was replaced the newest so many bytes are kept; 0 keeps all.",
-  ),
-  auditDays: days(
-    "Lines of the audit log are removed after so many days, at the latest after twice as many; 0 keeps them as long as there is room.",
-  ),
+  trajectories: {
+    kind: "list",
+    default: [],
+    about:
+      "How long logged trajectories are kept (`90d`), and how many bytes of an entity's newest (`20GB`), but for a model's newest log; their metrics stay. All are kept unless given.",
+  },
+  jobs: {
+    kind: "list",
+    default: [],
+    about:
+      "The same of what a training job trained on, and of its events but the last, from its end on; the job and its version stay.",
+  },
+  recordings: {
+    kind: "list",
+    default: ["30d", "100000/model"],
+    about:
+      "The same of recorded completions, and how many of each model's newest (`100000/model`); empty keeps all.",
+  },
+  revisions: {
+    kind: "list",
+    default: [],
+    about: "The same of what feedback was before it was replaced.",
+  },
+  auditDays: {
+    kind: "number",
+    default: 0,
+    min: 0,
+    max: 36_500,
+    about:
+      "Lines of the audit log are removed after so many days, at the latest after twice as many; 0 keeps them as long as there is room.",
+  },
 } as const satisfies SettingsSchema;
 
 const fixed = {
@@ -67,22 +68,41 @@ export interface KeepPolicy {
   readonly modelCount: number;
 }
 
-export function keepPolicies(
-  settings: RetentionSettings,
-  recordings: { readonly keepDays: number; readonly keepPerModel: number },
-): Readonly<Record<KeptKind, KeepPolicy>> {
-  const { trajectoryDays, trajectoryBytes, jobDays, jobBytes } = settings;
-  const { recordingBytes, revisionDays, revisionBytes } = settings;
+/** @throws ServiceError `invalid` naming the setting and the item that cannot be read */
+export function keepPolicies(settings: RetentionSettings): Readonly<Record<KeptKind, KeepPolicy>> {
   return {
-    trajectories: { days: trajectoryDays, entityBytes: trajectoryBytes, modelCount: 0 },
-    jobs: { days: jobDays, entityBytes: jobBytes, modelCount: 0 },
-    recordings: {
-      days: recordings.keepDays,
-      entityBytes: recordingBytes,
-      modelCount: recordings.keepPerModel,
-    },
-    revisions: { days: revisionDays, entityBytes: revisionBytes, modelCount: 0 },
+    trajectories: readPolicy("trajectories", settings.trajectories),
+    jobs: readPolicy("jobs", settings.jobs),
+    recordings: readPolicy("recordings", settings.recordings),
+    revisions: readPolicy("revisions", settings.revisions),
   };
+}
+
+function readPolicy(kind: KeptKind, items: readonly string[]): KeepPolicy {
+  let policy: KeepPolicy = { days: 0, entityBytes: 0, modelCount: 0 };
+  for (const item of items) {
+    const bytes = readBytes(item);
+    const days = /^(\d{1,5}(?:\.\d+)?)d$/.exec(item);
+    const count = kind === "recordings" ? /^(\d{1,9})\/model$/.exec(item) : null;
+    if (days !== null) policy = { ...policy, days: Number(days[1]) };
+    else if (count !== null) policy = { ...policy, modelCount: Number(count[1]) };
+    else if (bytes !== null) policy = { ...policy, entityBytes: bytes };
+    else throw invalidItem(kind, item);
+  }
+  return policy;
+}
+
+function invalidItem(kind: KeptKind, item: string): ServiceError {
+  const forms = `days such as 90d and bytes such as 20GB${kind === "recordings" ? ", and a number of each model such as 1000/model" : ""}`;
+  const message = `retention.${kind} has ${JSON.stringify(item)}; it takes ${forms}.`;
+  return new ServiceError({ code: "invalid", message });
+}
+
+/** Bytes of a text such as `20GB` or `5000000`; null for others. */
+export function readBytes(text: string): number | null {
+  const [, amount = "", unit = ""] = /^(\d{1,15})(|kB|MB|GB|TB)$/.exec(text) ?? [];
+  const bytes = Number(amount) * 1000 ** ["", "kB", "MB", "GB", "TB"].indexOf(unit);
+  return amount === "" || !Number.isSafeInteger(bytes) ? null : bytes;
 }
 
 const dayMs = 86_400_000;

@@ -13,8 +13,6 @@ import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { keepPolicies, retentionSettings, type RetentionSettings } from "./settings.ts";
 import { createSweeper } from "./sweeper.ts";
 
-const recordings = { keepDays: 1, keepPerModel: 20 };
-
 function sweeperOn(
   store: RetentionStore,
   { clock, settings = {} }: { readonly clock: FakeClock; readonly settings?: Partial<RetentionSettings> },
@@ -24,10 +22,10 @@ function sweeperOn(
   const trimmed: Date[] = [];
   const cleared: Date[] = [];
   const metrics = createMetrics({ processMetrics: false });
-  const all = retentionSettings.with(settings);
+  const all = retentionSettings.with({ recordings: ["1d", "20/model"], ...settings });
   const sweeper = createSweeper({
     store,
-    policies: keepPolicies(all, recordings),
+    policies: keepPolicies(all),
     settings: all,
     owner: () => "server",
     clearDead: async () => void cleared.push(clock.now()),

@@ -10,7 +10,7 @@ const schema = {
     min: 1024,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Bytes that the uploaded files of one entity may have together; more are refused until some are deleted.",
+      "Bytes that the uploaded files of one entity may have together, and as many its traced files; more are refused until some are deleted.",
   },
   unusedDays: {
     kind: "number",

@@ -1,6 +1,6 @@
 // What training goes by: what an operator sets, what is the same on every server, and what a job is pinned to of both. What
 // a job may set is base/domain/training-config.ts.
-import { basePrecisions } from "../../base/domain/trainer/base-precision.ts";
+import type { BasePrecision } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
@@ -22,27 +22,12 @@ const schema = {
     about:
       "Tokens of one optimizer step of a job that says neither steps nor batch_size, those that sequences begin with alike counted once; 0 takes a step for every sequence, as ART does.",
   },
-  basePrecision: {
-    kind: "choice",
-    default: "float32",
-    choices: basePrecisions,
-    about:
-      "Of the products with the base model's weights in jobs that say no base_precision: int8 takes steps faster over rounded weights, and each job tells how far its log-probabilities are from those over float32.",
-  },
   sequenceLengthMax: {
     kind: "integer",
     default: 4096,
     min: 2,
     max: 1_048_576,
     about: "A longer sequence is left out, as is one longer than the model's context.",
-  },
-  klUpdateMax: {
-    kind: "number",
-    default: 0,
-    min: 0,
-    max: 1000,
-    about:
-      "Nats a token by which a reinforcement learning job may move its policy (loss/kl_update): one that moves it further fails, and makes no version; 0 publishes all, with a warning above 1. A job's max_kl_update wins.",
   },
   memoryBytes: {
     kind: "integer",
@@ -59,6 +44,13 @@ const schema = {
 const alphaOfRank = 2;
 
 const fixed = {
+  /** Of the products with the base model's weights in jobs that say no base_precision. */
+  basePrecision: "float32" as BasePrecision,
+  /**
+   * Nats a token by which a job may move its policy, where it does not say so (max_kl_update); 0 publishes all, with a warning
+   * above 1.
+   */
+  klUpdateMax: 0,
   weightDecay: reinforcementLearningAdamW.weightDecay,
   /** Gradients are scaled down to this global norm. */
   gradientNormMax: reinforcementLearningAdamW.gradientNormMax,

@@ -106,7 +106,7 @@ export class HeldBytes {
   #refusal(wanted: number): ServiceError {
     const used = this.#shares.usedBy(this.tenant);
     const room = this.#shares.roomFor(this.tenant);
-    const message = `The large bodies and long answers of this entity's requests in flight have ${used} bytes, and this one needs ${wanted} more; ${room} are left to it (half of what others leave of the ${this.#shares.max} of http.bodyBytesInFlight). Try again in 5 s, or send less at a time.`;
+    const message = `The large bodies and long answers of this entity's requests in flight have ${used} bytes, and this one needs ${wanted} more; ${room} are left to it (half of what others leave of ${this.#shares.max}). Try again in 5 s, or send less at a time.`;
     return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
   }
 }

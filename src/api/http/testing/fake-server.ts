@@ -55,7 +55,6 @@ import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import { createModelDirectory } from "../../../inference/models/registry/model-directory.ts";
 import { createModelService } from "../../../inference/models/registry/model-service.ts";
 import { modelSettings } from "../../../inference/models/registry/settings.ts";
-import { recordingSettings } from "../../../inference/chat/recordings/settings.ts";
 import { createStorageQuotas } from "../../../store/retention/quotas.ts";
 import {
   keepPolicies,
@@ -213,7 +212,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     clock,
     onFault: (error) => assert(false, `the use of a key is not written: ${String(error)}`),
   });
-  const policies = keepPolicies(retentionSettings.with(), recordingSettings.with());
+  const policies = keepPolicies(retentionSettings.with());
   const metrics = createMetrics({ processMetrics: false });
   const limiter = createRateLimiter({
     store: database.limits,

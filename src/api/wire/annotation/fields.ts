@@ -20,7 +20,7 @@ export const annotatorField = nullable(Type.String({ minLength: 1, maxLength: 12
 
 export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), {
   description: "Seconds for which the item is held; then others are given it.",
-  "x-default": "annotation.holdSeconds",
+  "x-default": "600",
 });
 
 /** A part of a list. */

@@ -65,7 +65,7 @@ export const preferenceConfigForm = Type.Object(
     base_precision: nullable(precision, {
       description:
         "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
-      "x-default": "left to the server (training.basePrecision)",
+      "x-default": "float32",
     }),
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
       description: `Pairs of one step, with kto answers; auto is ${defaults.batchSize}.`,

@@ -26,7 +26,7 @@ const shared = {
   base_precision: nullable(precision, {
     description:
       "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
-    "x-default": "left to the server (training.basePrecision)",
+    "x-default": "float32",
   }),
   learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
     description: "Of AdamW: one for all steps, or a list with one for each batch.",

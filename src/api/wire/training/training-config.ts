@@ -69,7 +69,7 @@ const options: Readonly<Record<string, Option>> = {
     "basePrecision",
     Type.Enum([...basePrecisions]),
     "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
-    "left to the server (training.basePrecision)",
+    "float32",
   ),
   batch_size: option(
     "batchSize",
@@ -133,7 +133,7 @@ const options: Readonly<Record<string, Option>> = {
     "klUpdateMax",
     atLeastZero,
     "Fails the job, which then makes no version, if it moves the policy by more than this from the one before it, in nats a token (the version's loss/kl_update); 0 is off.",
-    "left to the server (training.klUpdateMax)",
+    "0",
   ),
   max_negative_advantage_importance_sampling_weight: option(
     "maxNegativeAdvantageImportanceSamplingWeight",

@@ -59,7 +59,7 @@ export async function backup(target: string, flags: PlaceFlags, watching: Watchi
     withStaging(data, (staging) =>
       makeBackup(
         { tables, artifacts: artifactsOf(config), staging, clock: systemClock },
-        { place: archivePlaceOf(target, config), program: packageVersion(), ...watching },
+        { place: archivePlaceOf(target), program: packageVersion(), ...watching },
       ),
     ),
   );
@@ -71,18 +71,18 @@ export async function exportDatabase(
   flags: PlaceFlags,
   watching: Watching,
 ): Promise<Manifest> {
-  const { config, place } = existingPlace(flags);
+  const { place } = existingPlace(flags);
   return withTables(place, { isShared: true }, (tables) =>
     makeExport(
       { tables, clock: systemClock },
-      { place: archivePlaceOf(target, config), program: packageVersion(), ...watching },
+      { place: archivePlaceOf(target), program: packageVersion(), ...watching },
     ),
   );
 }
 
 /** Puts a backup in the place of a server. @throws ServiceError as `restoreArchive`; `conflict` where a server runs */
 export async function restore(source: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
-  const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
+  const archive = await openArchive(archivePlaceOf(source));
   const { config, place } = await newPlace(flags);
   const server = newUuid();
   const artifacts = artifactsOf(config, server);
@@ -107,7 +107,7 @@ export async function importDatabase(
   flags: PlaceFlags,
   watching: Watching,
 ): Promise<Manifest> {
-  const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
+  const archive = await openArchive(archivePlaceOf(source));
   const { place } = await newPlace(flags);
   return withTables(place, { isShared: false }, async (tables) => {
     const { version, tables: named } = archive.manifest.database;
@@ -129,7 +129,7 @@ export async function* verify(
   watching: Watching,
 ): AsyncGenerator<Fault, void> {
   if (source !== null) {
-    yield* verifyArchive(archivePlaceOf(source, readConfig({ ...flags })), requireTablesOf, watching);
+    yield* verifyArchive(archivePlaceOf(source), requireTablesOf, watching);
     return;
   }
   const { config, place } = existingPlace(flags);
@@ -215,10 +215,10 @@ function artifactsOf(config: HoneConfig, server = "reader"): ArtifactStore {
 }
 
 /** A folder, or a bucket as `s3://…` names it. */
-function archivePlaceOf(text: string, { server }: HoneConfig): ArchivePlace {
+function archivePlaceOf(text: string): ArchivePlace {
   if (!isBucketUrl(text)) return folderPlace(resolve(text));
   addToChildEnvironment(storeEnvironment);
-  return bucketArchivePlace(bucketPlaceOf(text, "The bucket", server.blobsPathStyle));
+  return bucketArchivePlace(bucketPlaceOf(text, "The bucket"));
 }
 
 /** @throws ServiceError `invalid` for a place within what is copied, or around it */

@@ -241,7 +241,7 @@ function baseMaker(
       memory,
       isReadyAtStart,
       // What another machine has in memory takes none of this one's.
-      isKept: model.engine.kind !== "embedded" || (isDefault && settings.models.keepDefaultModel === "on"),
+      isKept: model.engine.kind !== "embedded" || isDefault,
       onUnloaded: () => texts.letGo(),
       logger,
     });

@@ -2,8 +2,10 @@
 // work here, and what to do where it would not. Starts no server, and changes nothing.
 import { totalmem } from "node:os";
 import { everyKernel, kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
+import { httpSettings } from "../../../api/http/settings.ts";
 import { openFilesMax } from "../open-files.ts";
-import { readConfig, thisMachine, type FlagValues, type HoneConfig } from "../config.ts";
+import { readConfig, type FlagValues, type HoneConfig } from "../config.ts";
+import { thisMachine } from "../settings.ts";
 import { machineKernels } from "../../../inference/engine/device/machine-kernels.ts";
 import { triedDevice } from "../../../inference/engine/device/usable-device.ts";
 import { builtInModel, nodeVersions } from "../package.ts";
@@ -33,7 +35,7 @@ export async function* examine(flags: FlagValues, find: FindServer): AsyncGenera
     return;
   }
   yield ok("settings", "`hone serve --print-config` shows what is in force");
-  yield openFilesFinding(config.http.connections, openFilesMax());
+  yield openFilesFinding(httpSettings.with(config.http).connections, openFilesMax());
   yield* await dataFindings(config);
   yield* await addressFindings(config.server, find);
   yield* modelFindings(config, { memoryBytes, kernels: kernels ?? everyKernel });

@@ -9,6 +9,6 @@ export interface StorageRoom {
 }
 
 export function fullError(entity: string, usedBytes: number, bytesMax: number): ServiceError {
-  const message = `The entity ${quoted(entity)} has ${sizeText(usedBytes)} stored, and may have ${sizeText(bytesMax)}. Delete what is not needed (GET /v1/preview/retention says what there is), or have whoever runs the server raise retention.entityBytes or retention.entityQuotas.`;
+  const message = `The entity ${quoted(entity)} has ${sizeText(usedBytes)} stored, and may have ${sizeText(bytesMax)}. Delete what is not needed (GET /v1/preview/retention says what there is), or have whoever runs the server raise retention.entityBytes.`;
   return new ServiceError({ code: "full", message });
 }

@@ -26,6 +26,6 @@ export interface TracedFileStore {
 export function noRoomMessage(byteCount: number, usedBytes: number, entityBytesMax: number): string {
   return (
     `The traced files of this entity have ${usedBytes} bytes, and this one has ${byteCount}; together they may have ` +
-    `${entityBytesMax} (traces.entityBytes). Delete the traces of projects that are no longer needed.`
+    `${entityBytesMax} (files.entityBytes). Delete the traces of projects that are no longer needed.`
   );
 }

@@ -11,31 +11,14 @@ const schema = {
     about:
       "Whether completions of trained models are recorded, with their messages and tokens: `on` records all but those whose request says `store: false`, `asked` those alone that say `store: true`. What base models answer is never recorded.",
   },
-  keepDays: {
-    kind: "number",
-    default: 30,
-    min: 0,
-    max: 36_500,
-    about: "Recorded completions are deleted after so many days; 0 keeps them.",
-  },
-  keepPerModel: {
-    kind: "integer",
-    default: 100_000,
-    min: 0,
-    max: 100_000_000,
-    about: "How many of a model's newest recorded completions are kept; 0 keeps all.",
-  },
-  bytesMax: {
-    kind: "integer",
-    default: mebibyte,
-    min: 1024,
-    max: 4 * mebibyte,
-    about:
-      "Largest recording in bytes, at four for each token of a prompt and some twenty for each of an answer; of a larger one neither messages nor tokens are recorded, but that it was, and how it began.",
-  },
 } as const satisfies SettingsSchema;
 
 const fixed = {
+  /**
+   * Largest recording in bytes, at four for each token of a prompt and some twenty for each of an answer; of a larger one neither
+   * messages nor tokens are recorded, but that it was, and how it began.
+   */
+  bytesMax: mebibyte,
   /** How long an answer waits until it is recorded: long enough for a busy disk, short enough for its client. */
   waitMs: 500,
   /** Of what waits to be written, as large as `bytesMax` counts it; what comes on top is lost. */

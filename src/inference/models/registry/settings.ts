@@ -24,14 +24,7 @@ const schema = {
     min: 0,
     max: 1_000_000,
     about:
-      "How long a base model stays loaded that no request asks for; 0 keeps it until `models.memoryBytes` is needed for others.",
-  },
-  keepDefaultModel: {
-    kind: "choice",
-    default: "on",
-    choices: ["on", "off"],
-    about:
-      "`on` spares the default model from `models.keepAliveSeconds`, and lets it go for others only where nothing else makes room.",
+      "How long a base model other than the default stays loaded that no request asks for; 0 keeps it until `models.memoryBytes` is needed for others.",
   },
 } as const satisfies SettingsSchema;
 

@@ -139,7 +139,7 @@ async function readSample(
 function tooSlow(timeMs: number, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "too_slow",
-    message: `The statistics took longer than ${timeMs / 1000} s (feedback.querySeconds); ask about fewer records, such as those of a type or since a time.`,
+    message: `The statistics took longer than ${timeMs / 1000} s; ask about fewer records, such as those of a type or since a time.`,
     cause,
   });
 }

@@ -21,7 +21,7 @@ const cures: Readonly<Record<string, string>> = {
   AuthorizationHeaderMalformed: "The bucket is in another region: name that with AWS_REGION.",
   RequestTimeTooSkewed: "The clock of this machine is wrong: set it.",
   ENOTFOUND:
-    "See that AWS_ENDPOINT_URL names the store, and HONE_BLOBS_PATH_STYLE is on where it has no host for each bucket.",
+    "See that AWS_ENDPOINT_URL names the store, and that HONE_BLOBS ends with ?path-style=on where it has no host for each bucket.",
 };
 
 /** Whether trying once more a moment later may help, with no one doing anything. */

@@ -21,15 +21,23 @@ export function isBucketUrl(text: string): boolean {
 }
 
 /** @param name by which messages call it @throws ServiceError `invalid` for what names no bucket */
-export function readBucketUrl(url: string, name = "HONE_BLOBS"): Pick<BucketPlace, "bucket" | "prefix"> {
-  const [bucket = "", ...parts] = url.replace(/^s3:\/\//i, "").split("/");
+export function readBucketUrl(
+  url: string,
+  name = "HONE_BLOBS",
+): Pick<BucketPlace, "bucket" | "prefix"> & { readonly isPathStyle: boolean | null } {
+  const [, path = "", style] = /^s3:\/\/([^?]*)(?:\?path-style=(on|off))?$/i.exec(url) ?? [];
+  const [bucket = "", ...parts] = path.split("/");
   const prefix = parts.filter((part) => part !== "").join("/");
   const isPlain = /^[\w!.*'()/-]*$/.test(prefix) && !/(^|\/)\.\.?(\/|$)/.test(prefix);
   if (bucketName.test(bucket) && isPlain && prefix.length <= prefixLengthMax)
-    return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };
+    return {
+      bucket,
+      prefix: prefix === "" ? "" : `${prefix}/`,
+      isPathStyle: style === undefined ? null : style === "on",
+    };
   throw new ServiceError({
     code: "invalid",
-    message: `${name} is ${JSON.stringify(url)}; it must be \`s3://<bucket>\` or \`s3://<bucket>/<prefix>\`: a bucket's name of 3 to 63 lower-case letters, digits, dots and hyphens, and a prefix of at most ${prefixLengthMax} letters, digits and the characters ! - _ . * ' ( ) /. The store's address and credentials are the environment's (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on).`,
+    message: `${name} is ${JSON.stringify(url)}; it must be \`s3://<bucket>\` or \`s3://<bucket>/<prefix>\`: a bucket's name of 3 to 63 lower-case letters, digits, dots and hyphens, and a prefix of at most ${prefixLengthMax} letters, digits and the characters ! - _ . * ' ( ) /; \`?path-style=on\` or \`?path-style=off\` may follow. The store's address and credentials are the environment's (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on).`,
   });
 }
 

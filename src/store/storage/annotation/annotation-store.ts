@@ -153,7 +153,7 @@ async function newDrafts(
 }
 
 function tooManyItems(itemsMax: number): ServiceError {
-  const message = `The queue would have more than ${itemsMax} items (annotation.queueItems), so none was added. Add fewer, or make another queue.`;
+  const message = `The queue would have more than ${itemsMax} items, so none was added. Add fewer, or make another queue.`;
   return new ServiceError({ code: "too_large", message });
 }
 

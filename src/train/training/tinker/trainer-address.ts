@@ -74,7 +74,7 @@ function urlOf(text: string): URL {
   if (url.username !== "" || url.password !== "")
     throw invalid(
       "it has a user or a password in it",
-      "give the key in HONE_TRAINER_KEY, or in a file that HONE_TRAINER_KEY_FILE names",
+      "give the key in HONE_TRAINER_KEY, which takes file:<path> of a file with it",
     );
   if (url.hash !== "") throw invalid("it has a part behind #", "leave that out");
   return url;

@@ -8,7 +8,7 @@ const path = "/v1/preview/retention";
 
 async function serverWithQuota() {
   const clock = new FakeClock();
-  const server = await fakeServer({ clock, retentionSettings: { entityQuotas: ["acme=1kB"] } });
+  const server = await fakeServer({ clock, retentionSettings: { entityBytes: ["acme=1kB"] } });
   const post = (url: string, payload: object, key: string = keys.member) =>
     server.ask({
       method: "POST",

@@ -25,13 +25,9 @@ export function newQueryBudget({ depthMax, operandsMax, literalBytesMax }: Query
     enter: () => {
       if (isOver) return false;
       if (depth === depthMax)
-        over(
-          `The query is nested more than ${depthMax} deep (feedback.queryDepth). Write $and and $or with longer lists instead.`,
-        );
+        over(`The query is nested more than ${depthMax} deep. Write $and and $or with longer lists instead.`);
       if (operandCount === operandsMax)
-        over(
-          `The query has more than ${operandsMax} operations and operands (feedback.queryOperands). Ask with several queries.`,
-        );
+        over(`The query has more than ${operandsMax} operations and operands. Ask with several queries.`);
       depth += 1;
       operandCount += 1;
       return true;
@@ -43,7 +39,7 @@ export function newQueryBudget({ depthMax, operandsMax, literalBytesMax }: Query
       literalBytes += Buffer.byteLength(JSON.stringify(value));
       if (literalBytes > literalBytesMax && !isOver)
         over(
-          `The literals of the query are more than ${literalBytesMax} bytes together (feedback.queryLiteralBytes). Ask for a part of the text with $contains, or with several queries.`,
+          `The literals of the query are more than ${literalBytesMax} bytes together. Ask for a part of the text with $contains, or with several queries.`,
         );
       return !isOver;
     },
