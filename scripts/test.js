@@ -76,6 +76,8 @@ if (chromium === undefined && files.some((file) => file.startsWith(join("test", 
   say(`LEFT OUT: the tests of the page, which no browser opened. ${chromiumCure}`);
 if (emulator === undefined && files.some((file) => file.startsWith(join("test", "emulated"))))
   say(`LEFT OUT: kernels and engine on processors without VNNI and without AVX2. ${emulatorCure}`);
+if (environment.TEST_PACKAGE !== "on" && files.includes(join("test", "package.test.ts")))
+  say("LEFT OUT: the package as npm installs it, which the gate tries (TEST_PACKAGE=on)");
 process.exit(result.status ?? 1);
 
 /** The name of the process that runs the file with others; null for one of its own. */

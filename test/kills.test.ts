@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";
 import { killWhileWriting } from "./kills/kill-while-writing.ts";
-import { searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
+import { inProof, searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 test(
   "whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is what it is undisturbed",
@@ -25,7 +25,7 @@ test(
 
 test(
   "whenever the server dies while feedback is written, told and trained on, what was acknowledged is there as it was, told and trained once",
-  { timeout: searchCount(300_000) },
+  { ...inProof, timeout: searchCount(300_000) },
   async () => {
     const report = await killWhileWriting({ seed: searchSeed, rounds: searchCount(3) });
     assert.deepEqual(report.faults, []);

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
 import type { ExampleConversation, TrainingEvent } from "../src/apps/client/api.ts";
 import { serverOfFile } from "./running-server.ts";
+import { inProof } from "../src/base/domain/testing/search.ts";
 
 const server = serverOfFile();
 
@@ -56,7 +57,7 @@ async function rightCount(client: Hone, model: string): Promise<number> {
   return (await Promise.all(answers)).filter(Boolean).length;
 }
 
-test("a model that is shown conversations learns their answers", async () => {
+test("a model that is shown conversations learns their answers", inProof, async () => {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
   const { id } = await client.models.create({ project: "p", name: "sounds", base_model: "hone-tiny" });
   assert.equal(await rightCount(client, id), 0);

@@ -10,6 +10,7 @@ import type { RecordedTrajectory } from "../src/apps/client/recording/recorded-t
 import { train } from "../src/apps/client/training/train.ts";
 import type { TrainOptions } from "../src/apps/client/training/train-options.ts";
 import { serverOfFile } from "./running-server.ts";
+import { inProof } from "../src/base/domain/testing/search.ts";
 
 let hone: Hone;
 let environment: NodeJS.ProcessEnv;
@@ -86,7 +87,7 @@ test("rounds make versions, the best of which is pinned, and a later call goes o
   );
 });
 
-test("a run of the same seed samples the same, and is stopped and gone on with", async () => {
+test("a run of the same seed samples the same, and is stopped and gone on with", inProof, async () => {
   const reasons = new Error("enough");
   const [one, other] = await Promise.all([
     hone.model("loop/straight", { base: "hone-tiny" }),

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { receive } from "../src/api/webhooks/testing/receiver.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { inProof } from "../src/base/domain/testing/search.ts";
 
 const flags = ["--webhooks-allowed", "127.0.0.1"];
 
@@ -90,7 +91,7 @@ test("the receiver of docs/webhooks.md takes what is genuine, and nothing else",
   await server.terminate();
 });
 
-test("the event of whatever was acknowledged comes, though the server is killed", async (t) => {
+test("the event of whatever was acknowledged comes, though the server is killed", inProof, async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const told = new Set<string>();

@@ -37,7 +37,7 @@ import { migrate, newestDatabaseVersion } from "../../../store/storage/migration
 import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
 import type { Stores } from "../../../store/storage/stores.ts";
 import { createPostgres, withoutPostgres } from "../../../store/storage/testing/postgres-databases.ts";
-import { searchCount } from "../../../base/domain/testing/search.ts";
+import { inProof, searchCount } from "../../../base/domain/testing/search.ts";
 import { readConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import {
@@ -154,59 +154,67 @@ test("adapters that servers share lie in their own folder, before and after", as
   await assert.rejects(backup(join(other, "copy"), restored, watching), { code: "invalid" });
 });
 
-test("a server whose adapters are in a bucket is copied into a bucket, and restored from there", async (t) => {
-  const store = await startBucketServer();
-  const before = process.env["AWS_ENDPOINT_URL"];
-  t.after(async () => {
-    if (before === undefined) delete process.env["AWS_ENDPOINT_URL"];
-    else process.env["AWS_ENDPOINT_URL"] = before;
-    await store.close();
-  });
-  const newUrl = (): string => {
-    const { bucket, prefix, endpoint } = store.newPlace();
-    process.env["AWS_ENDPOINT_URL"] = endpoint ?? "";
-    return `s3://${bucket}/${prefix}`;
-  };
-  const data = await recordedFolder(t);
-  const [first, second] = [newUrl(), newUrl()];
-  await assert.rejects(verify(first, {}, watching).next(), {
-    code: "not_found",
-    message: /^s3:.* is no archive/,
-  });
-  assert.deepEqual((await backup(first, { data }, watching)).faults, []);
-  assert.deepEqual(await faultsOf(first, {}), []);
+test(
+  "a server whose adapters are in a bucket is copied into a bucket, and restored from there",
+  inProof,
+  async (t) => {
+    const store = await startBucketServer();
+    const before = process.env["AWS_ENDPOINT_URL"];
+    t.after(async () => {
+      if (before === undefined) delete process.env["AWS_ENDPOINT_URL"];
+      else process.env["AWS_ENDPOINT_URL"] = before;
+      await store.close();
+    });
+    const newUrl = (): string => {
+      const { bucket, prefix, endpoint } = store.newPlace();
+      process.env["AWS_ENDPOINT_URL"] = endpoint ?? "";
+      return `s3://${bucket}/${prefix}`;
+    };
+    const data = await recordedFolder(t);
+    const [first, second] = [newUrl(), newUrl()];
+    await assert.rejects(verify(first, {}, watching).next(), {
+      code: "not_found",
+      message: /^s3:.* is no archive/,
+    });
+    assert.deepEqual((await backup(first, { data }, watching)).faults, []);
+    assert.deepEqual(await faultsOf(first, {}), []);
 
-  const server = { data: join(newFolder(t), "server"), blobs: newUrl() };
-  await restore(first, server, watching);
-  assert.equal(existsSync(join(server.data, "adapters")), false);
-  assert.deepEqual(await faultsOf(null, server), []);
-  assert.deepEqual((await backup(second, server, watching)).faults, []);
-  const last = { data: join(newFolder(t), "last") };
-  await restore(second, last, watching);
-  assert.deepEqual(await contentOf(last), await contentOf({ data }));
-  assert.deepEqual(await faultsOf(null, last), []);
+    const server = { data: join(newFolder(t), "server"), blobs: newUrl() };
+    await restore(first, server, watching);
+    assert.equal(existsSync(join(server.data, "adapters")), false);
+    assert.deepEqual(await faultsOf(null, server), []);
+    assert.deepEqual((await backup(second, server, watching)).faults, []);
+    const last = { data: join(newFolder(t), "last") };
+    await restore(second, last, watching);
+    assert.deepEqual(await contentOf(last), await contentOf({ data }));
+    assert.deepEqual(await faultsOf(null, last), []);
 
-  await assert.rejects(backup(first, { data }, watching), {
-    code: "conflict",
-    message: /holds an archive already/,
-  });
-  await assert.rejects(backup(`${server.blobs}/copy`, server, watching), { code: "invalid" });
-  await assert.rejects(backup("s3://No Bucket", { data }, watching), {
-    code: "invalid",
-    message: /^The bucket is/,
-  });
-  // What a backup that ended there left goes with the next one.
-  const third = newUrl();
-  store.pass(({ path }) => (path.includes("SHA256SUMS") ? { status: 403, code: "AccessDenied" } : "through"));
-  await assert.rejects(backup(third, { data }, watching), {
-    code: "unavailable",
-    message: /must be allowed/,
-  });
-  store.pass(() => "through");
-  await assert.rejects(restore(third, { data: join(newFolder(t), "none") }, watching), { code: "not_found" });
-  await backup(third, { data }, watching);
-  assert.deepEqual(await faultsOf(third, {}), []);
-});
+    await assert.rejects(backup(first, { data }, watching), {
+      code: "conflict",
+      message: /holds an archive already/,
+    });
+    await assert.rejects(backup(`${server.blobs}/copy`, server, watching), { code: "invalid" });
+    await assert.rejects(backup("s3://No Bucket", { data }, watching), {
+      code: "invalid",
+      message: /^The bucket is/,
+    });
+    // What a backup that ended there left goes with the next one.
+    const third = newUrl();
+    store.pass(({ path }) =>
+      path.includes("SHA256SUMS") ? { status: 403, code: "AccessDenied" } : "through",
+    );
+    await assert.rejects(backup(third, { data }, watching), {
+      code: "unavailable",
+      message: /must be allowed/,
+    });
+    store.pass(() => "through");
+    await assert.rejects(restore(third, { data: join(newFolder(t), "none") }, watching), {
+      code: "not_found",
+    });
+    await backup(third, { data }, watching);
+    assert.deepEqual(await faultsOf(third, {}), []);
+  },
+);
 
 /** Archives by the version of their database, each written by a program of that version. */
 const archives = "test/fixtures/archives";

@@ -36,6 +36,9 @@ export function searchedOf<T>(cases: readonly T[], sample: number, topic = ""): 
   return cases.filter((each) => chosen.has(each));
 }
 
+/** For a test that takes long, and whose faults others find in the sample too: it runs where more than the sample is tried. */
+export const inProof = { skip: times > 1 ? false : "in npm run proof" };
+
 function numberOf(name: string): number | null {
   const text = process.env[name];
   if (text === undefined) return null;

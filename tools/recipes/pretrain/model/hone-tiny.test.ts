@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { readModelConfig } from "../../../../src/inference/model/config/read-config.ts";
 import { readModelWeights } from "../../../../src/inference/model/weights.ts";
-import { searchCount } from "../../../../src/base/domain/testing/search.ts";
+import { inProof, searchCount } from "../../../../src/base/domain/testing/search.ts";
 import { loadTokenizer } from "../../../../src/lib/tokenizer/load-tokenizer.ts";
 import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "../measuring/accuracy.ts";
 import { writeConfiguration } from "./folder.ts";
@@ -39,7 +39,7 @@ function cardAccuracy(): ReadonlyMap<string, number> {
   return new Map([...rows].map(([, kind = "", rate]) => [kind, Number(rate)]));
 }
 
-test("answers held-out prompts of every kind as well as its card says", async () => {
+test("answers held-out prompts of every kind as well as its card says", inProof, async () => {
   const claimed = cardAccuracy();
   assert.ok(claimed.size >= 12);
   for (const kind of claimed.keys()) assert.ok(measuredKinds.includes(kind), kind);
