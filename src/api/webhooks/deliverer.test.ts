@@ -64,6 +64,7 @@ async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}):
           projectId: null,
           feedbackType: null,
           recordsMax: 1,
+          description: null,
           secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
           createdAt: clock.now(),
           ...changes,

@@ -25,7 +25,14 @@ function serviceOf(server: NameServer, allowed: readonly string[]) {
     resolve: nameResolver({ servers: [server.address], hostsFile: "/none", resolverFile: "/none" }),
   });
   const create = async (host: string, entity = "team"): Promise<string> => {
-    const choice = { projectId: null, feedbackType: null, recordsMax: 1, secret: null, entity: null };
+    const choice = {
+      projectId: null,
+      feedbackType: null,
+      recordsMax: 1,
+      description: null,
+      secret: null,
+      entity: null,
+    };
     const request = { ...choice, url: `http://${host}/`, events: ["feedback.created"] as const };
     return (await service.create(request, callerOf(entity))).url;
   };

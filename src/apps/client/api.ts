@@ -3165,6 +3165,7 @@ export type NewWebhook = {
   readonly project_id: string | null;
   readonly feedback_type: string | null;
   readonly records_max: number;
+  readonly description: string | null;
   readonly created_at: string;
   readonly enabled: boolean;
   readonly disabled_at: string | null;
@@ -5549,6 +5550,7 @@ export type Webhook = {
   readonly project_id: string | null;
   readonly feedback_type: string | null;
   readonly records_max: number;
+  readonly description: string | null;
   readonly created_at: string;
   readonly enabled: boolean;
   readonly disabled_at: string | null;
@@ -5571,6 +5573,8 @@ export type WebhookChange = {
   readonly feedback_type?: string | null;
   /** Most records of one event. */
   readonly records_max?: number;
+  /** What it is for, for people. */
+  readonly description?: string | null;
   /** False sends nothing any more; true sends again what comes from now on. */
   readonly enabled?: boolean;
 };
@@ -5589,6 +5593,8 @@ export type WebhookCreate = {
    * Default: `100`.
    */
   readonly records_max?: number | null;
+  /** What it is for, for people. */
+  readonly description?: string | null;
   /** What requests are signed with: `whsec_` and the base64 of 24 to 64 bytes. Default: a fresh one. */
   readonly secret?: string | null;
   /** Whose events; another than the key's for admins. */

@@ -36,6 +36,7 @@ export const webhookFields = {
       "Most records of one event: those that were written together come together, up to this and a megabyte.",
     aboutChange: "Most records of one event.",
   }),
+  description: orNull(text({ lengthMax: 1000, about: "What it is for, for people.", isStoredAsJson: true })),
 };
 export type WebhookChoice = FieldValues<typeof webhookFields>;
 

@@ -27,6 +27,7 @@ function sampleWebhook(id: string, changes: Partial<NewWebhook> = {}): NewWebhoo
     projectId: null,
     feedbackType: null,
     recordsMax: 100,
+    description: null,
     secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     createdAt: moment(0),
     ...changes,
@@ -89,6 +90,7 @@ function checkWebhooks(makeStorage: MakeStorage): void {
       events: ["feedback.purged"],
       feedbackType: null,
       recordsMax: 1,
+      description: null,
     } as const;
     assert.deepEqual(await webhooks.change("w", choice), { ...whole, ...choice });
     assert.deepEqual(await webhooks.change("w", {}), { ...whole, ...choice });

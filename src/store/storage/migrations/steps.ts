@@ -20,4 +20,7 @@ interface AddingStep {
 export type Step = BreakingStep | AddingStep;
 
 /** Steps to `baselineVersion` + 1, + 2 and so on. */
-export const steps: readonly Step[] = [];
+export const steps: readonly Step[] = [
+  // Older servers make webhooks without one, and change none.
+  { adds: ["alter table webhooks add column description text"] },
+];

@@ -45,6 +45,23 @@ test("a webhook is made, with its secret once, then read, changed, disabled, ena
   await server.close();
 });
 
+test("a webhook has a description if it was given one, which changes and goes", async () => {
+  const { server, ask } = await serverWithAsk();
+  const asked = { url, events: ["feedback.created"] };
+  const plain = await ask("POST", "", asked);
+  assert.equal(plain.body.description, null);
+  const { body } = await ask("POST", "", { ...asked, description: "Tells the \0 team." });
+  assert.equal(body.description, "Tells the \0 team.");
+  const change = async (description: string | null) => ask("POST", `/${body.id}`, { description });
+  assert.equal((await ask("POST", `/${body.id}`, { records_max: 7 })).body.description, body.description);
+  assert.equal((await change("x".repeat(1000))).body.description.length, 1000);
+  const { status, body: refusal } = await change("x".repeat(1001));
+  assert.deepEqual([status, refusal.detail[0].loc], [422, ["body", "description"]]);
+  assert.equal((await change(null)).body.description, null);
+  assert.equal((await ask("GET", `/${body.id}`)).body.description, null);
+  await server.close();
+});
+
 test("what cannot be sent to, or is none of the caller's, is refused with the place and the reason", async () => {
   const { server, ask } = await serverWithAsk();
   const fault = async (about: object) => {
