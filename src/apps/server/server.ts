@@ -313,7 +313,6 @@ async function build(
   isUp = true;
   // Hashes of bases that were not known are the engines', which have just made them.
   await records.completeBases();
-  await start(records.adapters);
   if (trains) await start(jobQueue);
   if (serves) {
     await start(standingRules);
@@ -798,7 +797,7 @@ async function construct(
     const names = loaded.map(({ model }) => model.name);
     await answerFirstChats(names, http, { directory, bases: shelf, clock });
   };
-  const records = createVersionRecords({ models, store: modelStore, cacheOf, checkpointFiles, logger });
+  const records = createVersionRecords({ models, store: modelStore, cacheOf, logger });
   return {
     bases,
     failed,

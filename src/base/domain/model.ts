@@ -298,6 +298,4 @@ export interface ModelStore {
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
   /** Records these weights for all versions of the model that were trained over others; returns their steps. */
   acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
-  /** Records the hash of a version's adapter where none is. */
-  recordAdapterHash(modelId: string, step: number, hash: string): Promise<void>;
 }

@@ -11,12 +11,11 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { checkArtifacts } from "./contract/check-artifacts.ts";
 import { BucketArtifacts } from "./s3/bucket-artifacts.ts";
 import { startBucketServer } from "./testing/bucket-server.ts";
-import { removeEarlierLeftovers } from "./earlier-leftovers.ts";
 import { FolderArtifacts } from "./folder-artifacts.ts";
 import { ServerFolder } from "./server-folder.ts";
 import { memoryArtifacts, sharedMemory } from "./testing/memory-artifacts.ts";
@@ -148,25 +147,4 @@ test("what is computed of a model that was added is kept in its folder, of all o
     assert.equal(folder.cacheOf(path), "/data/cache", path);
   for (const path of ["/data/models/a", "/data/models/a/a.gguf", "/data/models/a/.cache/1.gguf-model"])
     assert.equal(folder.cacheOf(path), "/data/models/a/.cache", path);
-});
-
-test("what earlier versions left goes: what they had not finished, and what they were removing", async (t) => {
-  const root = newRoot(t);
-  const there = (names: readonly string[]) => names.filter((name) => existsSync(join(root, name)));
-  const going = [
-    ".disk-check-7",
-    "imports/0190/adapter_model.safetensors",
-    "adapters/m/.5.tmp-job-7/adapter_model.safetensors",
-    "adapters/m/.deleted",
-    "adapters/gone/.deleted",
-    "adapters/gone/1/adapter_config.json",
-  ];
-  const staying = ["hone.json", "adapters/m/1/adapter_config.json", "adapters/unknown/1/adapter_config.json"];
-  for (const name of [...going, ...staying]) {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), "");
-  }
-  await removeEarlierLeftovers(root, async (key) => key === "adapters/m");
-  assert.deepEqual(there([...going, "imports", "adapters/gone", ...staying]), staying);
-  assert.deepEqual(await removeEarlierLeftovers(root, async () => true), []);
 });

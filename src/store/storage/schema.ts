@@ -76,7 +76,6 @@ export interface SweeperTable {
 export interface ServerTable {
   readonly id: string;
   readonly lease_until: string;
-  /** Null of a server of before. */
   readonly artifacts: string | null;
 }
 
@@ -296,7 +295,7 @@ export interface TrajectoryLogTable {
   readonly content_bytes: number;
   /** When it began to be removed; it is not there from then on. */
   readonly removed_at: Generated<string | null>;
-  /** Tally of all logs under the split at the version, up to this one; null in logs of an earlier build. */
+  /** Tally of all logs under the split at the version, up to this one; null if a log has none. */
   readonly tally: Generated<string | null>;
 }
 

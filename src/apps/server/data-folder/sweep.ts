@@ -1,8 +1,10 @@
 // Removes, before anything runs, what a process that died left: of its own what it was working with, and among the artifacts
 // what no live server has begun and no version or job needs. Of versions only what is known to be nobody's goes: those of a
 // model that the database does not know may be of another database, so they stay, and the log names them.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
-import { removeEarlierLeftovers } from "../../../store/artifacts/earlier-leftovers.ts";
+import { namesIn } from "../../../store/artifacts/folder-names.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { isTerminal, type JobRunner, type JobState, type JobStore } from "../../../base/domain/job.ts";
@@ -15,7 +17,7 @@ import { clearStaging } from "../backup/staging.ts";
 export interface SweepDependencies {
   readonly artifacts: ArtifactStore;
   readonly folder: ServerFolder;
-  /** Where servers before `work/` wrote. */
+  /** The data folder. */
   readonly root: string;
   /** Whether other servers may be putting adapters among the artifacts. */
   readonly hasOthers: boolean;
@@ -42,7 +44,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
   const isLive = (server: string): Promise<boolean> => servers.has(server);
   const isKnown = isKnownTo(dependencies);
   const removed = [
-    ...(await removeEarlierLeftovers(root, isKnown)),
+    ...(await removeDiskChecks(root)),
     ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
     ...(await folder.sweep(isLive)),
     ...(await clearStaging(root)),
@@ -51,6 +53,13 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
   for (const modelId of await artifacts.names("adapters"))
     removed.push(...(await sweepModel(dependencies, modelId)));
   if (removed.length > 0) logger.warn({ removed }, "removed what an earlier run left behind");
+}
+
+/** Removes the files of disk checks that died before they unlinked theirs; returns their names. */
+async function removeDiskChecks(root: string): Promise<readonly string[]> {
+  const left = (await namesIn(root)).filter((name) => name.startsWith(".disk-check-"));
+  for (const name of left) await rm(join(root, name), { force: true });
+  return left;
 }
 
 export interface DeadServerDependencies extends Pick<

@@ -366,17 +366,6 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.findVersion("n", 0), null);
   });
 
-  test("an adapter's hash is recorded once", async (t) => {
-    const { models } = await (await makeStorage(t))();
-    await storeModel(models, "m");
-    const draft = { id: "v", modelId: "m", metrics: {}, base: null, adapterHash: null, createdAt: moment(5) };
-    await models.addVersion(draft, async () => "folder");
-    await models.recordAdapterHash("m", 1, "first");
-    await models.recordAdapterHash("m", 1, "second");
-    await models.recordAdapterHash("m", 7, "of none");
-    assert.equal((await models.findVersion("m", 1))?.adapterHash, "first");
-  });
-
   test("metrics are merged into those a version has, but for those it came with", async (t) => {
     const { models, trajectories } = await (await makeStorage(t))();
     await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));

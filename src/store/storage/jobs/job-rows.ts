@@ -104,7 +104,7 @@ export function jobOf(row: JobRow): TrainingJob {
     waitingFor: waitOf(row),
     warnings: JSON.parse(row.warnings) as readonly string[],
     progress: row.progress === null ? null : progressOf(row.progress),
-    counts: row.counts === null ? null : countsOf(row.counts),
+    counts: row.counts === null ? null : (JSON.parse(row.counts) as JobCounts),
     resultStep: row.result_step,
     cancelRequested: row.cancel_requested === 1,
     contentHash: row.content_hash,
@@ -130,24 +130,10 @@ function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">)
   }
 }
 
-/** Progress that older programs stored has its steps alone. */
 function progressOf(text: string): JobProgress {
-  const { endsAt = null, ...reported } = JSON.parse(text) as JsonProgress;
-  return {
-    phase: "preparing",
-    prepared: null,
-    savedStepCount: 0,
-    ...reported,
-    endsAt: endsAt === null ? null : new Date(endsAt),
-  };
+  // Safe cast: `updateProgress` wrote it.
+  const { endsAt, ...reported } = JSON.parse(text) as JsonProgress;
+  return { ...reported, endsAt: endsAt === null ? null : new Date(endsAt) };
 }
 
-/** As `updateProgress` wrote it, by now or before. */
-type JsonProgress = Pick<JobProgress, "gradientStepCount" | "gradientStepCountTotal"> &
-  Partial<Omit<JobProgress, "endsAt">> & { readonly endsAt?: string | null };
-
-/** Counts that older programs stored have no groups. */
-function countsOf(text: string): JobCounts {
-  const counts = JSON.parse(text) as Omit<JobCounts, "skippedGroups"> & Partial<JobCounts>;
-  return { ...counts, skippedGroups: counts.skippedGroups ?? {} };
-}
+type JsonProgress = Omit<JobProgress, "endsAt"> & { readonly endsAt: string | null };

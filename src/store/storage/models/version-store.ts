@@ -36,7 +36,6 @@ type VersionQueries = Pick<
   | "adoptBase"
   | "versionsOverOthers"
   | "acceptBase"
-  | "recordAdapterHash"
 >;
 
 /** What the model store does with versions. */
@@ -132,7 +131,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
 /** What is kept of the base that versions were trained over, and of their adapters. */
 function baseQueries(
   database: Kysely<Schema>,
-): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase" | "recordAdapterHash"> {
+): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase"> {
   return {
     adoptBase: (baseModel, hashes) =>
       database.transaction().execute((transaction) => adoptBase(transaction, baseModel, hashes)),
@@ -159,15 +158,6 @@ function baseQueries(
         .execute();
       const live = rows.filter(({ is_deleted: isDeleted }) => isDeleted === 0);
       return live.map(({ step }) => step).sort((one, other) => one - other);
-    },
-    recordAdapterHash: async (modelId, step, hash) => {
-      await database
-        .updateTable("model_versions")
-        .set({ adapter_hash: hash })
-        .where("model_id", "=", modelId)
-        .where("step", "=", step)
-        .where("adapter_hash", "is", null)
-        .execute();
     },
   };
 }

@@ -147,7 +147,7 @@ export class SqliteSession {
 
   #shrink(): boolean {
     const unusedCount = this.#number("freelist_count") - freePagesKept;
-    // One of version 0.1 keeps its pages.
+    // A file that another tool made may lack this setting, and keeps its pages.
     if (unusedCount > 0 && this.#number("auto_vacuum") !== 0) {
       const pageCount = Math.min(unusedCount, pagesPerShrink);
       this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));

@@ -198,14 +198,6 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         setBase(tables, others, weights);
         return others.filter(({ isDeleted }) => !isDeleted).map(({ step }) => step);
       }),
-    recordAdapterHash: (modelId, step, hash) =>
-      exclusively((tables) => {
-        tables.versions = tables.versions.map((version) =>
-          version.modelId === modelId && version.step === step
-            ? { ...version, adapterHash: version.adapterHash ?? hash }
-            : version,
-        );
-      }),
   };
 }
 

@@ -60,10 +60,10 @@ interface Candidate extends Judged {
 /** What of a group is known beside its sequences. */
 interface GroupNote {
   readonly trajectoryCount: number;
-  /** Of each trajectory; absent in what an earlier build prepared. */
-  readonly rewards?: readonly number[];
-  /** The model's answers in all trajectories; absent in data that an earlier build prepared. */
-  readonly answers?: GroupAnswers;
+  /** Of each trajectory. */
+  readonly rewards: readonly number[];
+  /** The model's answers in all trajectories. */
+  readonly answers: GroupAnswers;
   /** Places of histories that became several sequences; absent where there are none. */
   readonly split?: readonly string[];
   /** Of each trajectory. */
@@ -108,8 +108,8 @@ export async function prepareTrainingData(
     }
     groupCount += 1;
     trajectoryCount += note.trajectoryCount;
-    for (const reward of note.rewards ?? []) rewards.push(reward);
-    if (note.answers !== undefined) answers.add(note.answers);
+    for (const reward of note.rewards) rewards.push(reward);
+    answers.add(note.answers);
     splitCount += note.split?.length ?? 0;
     firstSplit ??= note.split?.[0] ?? null;
   }
