@@ -59,7 +59,7 @@ interface ServedAnswer {
 }
 
 async function askServer(
-  { flags, together, rounds = 1, more, company }: ServedMode,
+  { flags, draftTokensMax, together, rounds = 1, more, company }: ServedMode,
   chats: readonly Chat[],
   { model, precision, threads }: ServedOptions,
 ): Promise<readonly ServedAnswer[]> {
@@ -68,6 +68,7 @@ async function askServer(
   const server = await startServer({
     dataFolder,
     flags: [...own, `--engine-threads=${threads}`, ...flags],
+    ...(draftTokensMax === undefined ? {} : { limits: { engine: { draftTokensMax } } }),
   });
   const over = new AbortController();
   const keepCompany = async (): Promise<void> => {

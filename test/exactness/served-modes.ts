@@ -5,6 +5,8 @@ export interface ServedMode {
   readonly name: string;
   /** Of `serve`. */
   readonly flags: readonly string[];
+  /** Most tokens that are drafted; absent for as many as usual. */
+  readonly draftTokensMax?: number;
   /** How many chats are under way at a time. */
   readonly together: number;
   /** How often all are asked of one server; the answers of the last time count. */
@@ -15,13 +17,13 @@ export interface ServedMode {
   readonly company?: Readonly<Record<string, unknown>>;
 }
 
-const nothingKept = ["--engine-prefix-cache-percent=0", "--engine-draft-tokens-max=0"];
+const nothingKept = { flags: ["--engine-prefix-cache-percent=0"], draftTokensMax: 0 };
 
 /** Each by itself on a server that keeps and drafts nothing: what the answers of all others are compared with. */
-export const servedAlone: ServedMode = { name: "over HTTP, alone", flags: nothingKept, together: 1 };
+export const servedAlone: ServedMode = { name: "over HTTP, alone", ...nothingKept, together: 1 };
 
 export const servedModes: readonly ServedMode[] = [
-  { name: "over HTTP, 16 at once", flags: nothingKept, together: 16 },
+  { name: "over HTTP, 16 at once", ...nothingKept, together: 16 },
   { name: "over HTTP, prompts kept", flags: [], together: 8, rounds: 2 },
   { name: "over HTTP, drafted", flags: [], together: 1 },
   {

@@ -44,10 +44,9 @@ const flags = [
   ...model,
   "--engine-context-length-max=96",
   "--training-batch-tokens=64",
-  "--http-request-seconds=5",
   "--http-cors-origins=https://app.example",
 ];
-const limits = { jobs: { queuedMax: 10 } };
+const limits = { jobs: { queuedMax: 10 }, http: { requestSeconds: 5 } };
 
 const deadlineMs = 60_000;
 const atATime = 8;

@@ -43,8 +43,11 @@ export interface WritingKillOptions {
 const writingMsMax = 1500;
 
 /** Jobs die more often than those of a server that is well, and are tried as often. */
-const limits = { jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 1000, startsMax: 10_000 } };
-const flags = [...model, "--webhooks-allowed", "127.0.0.1", "--rewards-look-seconds", "0.3"];
+const limits = {
+  jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 1000, startsMax: 10_000 },
+  rewards: { lookSeconds: 0.3 },
+};
+const flags = [...model, "--webhooks-allowed", "127.0.0.1"];
 
 /** The same seed chooses the same pauses. */
 export async function killWhileWriting({

@@ -134,7 +134,8 @@ async function measure(flags: Flags): Promise<GatewayReport> {
     hone = await serveBuild(flags.hone, {
       modelFolder: `vllm+${urls.join(",")}?files=${join(flags.hone, "models", "hone-tiny")}`,
       threads: 1,
-      flags: ["--built-in-model", "off", "--http-requests-per-key", `${flags.streams + 1000}`],
+      flags: ["--built-in-model", "off"],
+      limits: { http: { requestsPerKey: flags.streams + 1000 } },
     });
     await untilWell(hone.url);
     const honeTarget = { urls: [hone.url], authorization: `Bearer ${hone.apiKey}` };

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { childrenOf } from "../../test/running-server.ts";
+import type { SettingsOverrides } from "../../src/apps/server/settings.ts";
 import { present } from "../../src/base/domain/assert.ts";
 
 export interface ServedBuild {
@@ -24,8 +25,8 @@ export interface LocalBuild extends ServedBuild {
   readonly dataFolder: string;
 }
 
-const launch =
-  'const { main } = await import("./dist/src/apps/cli/main.js"); await main(process.argv.slice(1));';
+const launch = (limits: SettingsOverrides): string =>
+  `const { main } = await import("./dist/src/apps/cli/main.js"); await main(process.argv.slice(1), ${JSON.stringify(limits)});`;
 
 /** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
 export async function serveBuild(
@@ -34,17 +35,20 @@ export async function serveBuild(
     modelFolder,
     threads,
     flags: ownFlags = [],
+    limits = {},
   }: {
     readonly modelFolder: string;
     readonly threads: number;
     /** Of `serve`, beside the usual ones. */
     readonly flags?: readonly string[];
+    /** Constants of the server in place of its own. */
+    readonly limits?: SettingsOverrides;
   },
 ): Promise<LocalBuild> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   const flags = ["--port", "0", "--data", dataFolder, "--log-level", "warn"];
   flags.push("--model", `endless=${modelFolder}`, "--engine-threads", `${threads}`, ...ownFlags);
-  const child = spawn(process.execPath, ["--input-type=module", "-e", launch, "serve", ...flags], {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", launch(limits), "serve", ...flags], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -44,7 +44,7 @@ test("a limit on open files that leaves too few connections is a warning with bo
   const { state, message } = openFilesFinding(4096, 1024);
   assert.deepEqual(
     [state, message],
-    ["warning", "1024 leaves 896 connections of the 4096 that are configured"],
+    ["warning", "1024 leaves 896 connections of the 4096 that a server takes"],
   );
 });
 

@@ -100,7 +100,7 @@ export function openFilesFinding(wanted: number, openFilesMax: number): Finding 
   if (fitting >= wanted) return ok("open files", limit);
   return warning(
     "open files",
-    `${limit} leaves ${fitting} connections of the ${wanted} that are configured`,
-    "Raise the limit (`ulimit -n 65536`; LimitNOFILE of a systemd unit), or lower --http-connections.",
+    `${limit} leaves ${fitting} connections of the ${wanted} that a server takes`,
+    "Raise the limit (`ulimit -n 65536`; LimitNOFILE of a systemd unit).",
   );
 }

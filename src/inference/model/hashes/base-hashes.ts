@@ -57,7 +57,7 @@ async function fileHashes(
     .digest("hex");
   const cacheFile = join(cacheFolder, `${key.slice(0, 16)}.base-hash.json`);
   const kept = await readCache(cacheFile);
-  if (kept !== null && isDeepStrictEqual(kept.stamps, stamps)) return kept.hashes;
+  if (kept?.hashes !== undefined && isDeepStrictEqual(kept.stamps, stamps)) return kept.hashes;
   if (isReadOnly) throw new Error(`${cacheFile} is missing or out of date`);
   const hashes: FileHash[] = [];
   for (const [name, file] of files) hashes.push([name, await hashFile(file)]);
@@ -87,10 +87,10 @@ async function fileStamps(files: readonly (readonly [string, string])[]): Promis
   );
 }
 
-/** The content of the cache file, as {@link fileHashes} writes it. */
+/** The content of the cache file; one that another program wrote may lack the hashes, and is made anew. */
 interface Kept {
   readonly stamps: unknown;
-  readonly hashes: readonly FileHash[];
+  readonly hashes?: readonly FileHash[];
 }
 
 async function readCache(file: string): Promise<Kept | null> {

@@ -195,7 +195,7 @@ test("a query has limits, which are said once", () => {
     assert.equal(refusals.length, 1);
     return refusals[0].message;
   };
-  assert.match(onlyRefusal(deep), /more than 8 deep \(feedback\.queryDepth\)/);
+  assert.match(onlyRefusal(deep), /more than 8 deep\. /);
   const many = Array.from({ length: 1000 }, (_, index) => eq("id", String(index)));
   assert.match(onlyRefusal({ $or: many }), /more than 40 operations and operands/);
   assert.match(onlyRefusal(eq("id", "x".repeat(300))), /more than 200 bytes together/);
