@@ -1,0 +1,39 @@
+// The sources of src/ as the tests of the house read them: which there are, and what each imports.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Source {
+  /** Relative to the repository, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export function sources(): readonly Source[] {
+  return readdirSync("src", { recursive: true })
+    .map((name) => String(name).replaceAll("\\", "/"))
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => ({
+      path: `src/${name}`,
+      text: readFileSync(join("src", name), "utf8"),
+    }));
+}
+
+/** Tests, and what only tests use. */
+export const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.includes("/testing/");
+
+/** What the product is made of: neither tests, nor what only tests use. */
+export const isProduct = ({ path }: Pick<Source, "path">): boolean =>
+  !isTest(path) && !/\/(testing|contract)\//.test(path);
+
+/** Every module a source names in a static or dynamic import, or a re-export. */
+export function importsOf(text: string): readonly string[] {
+  const withoutComments = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, "");
+  const pattern =
+    /(?:^|[\s;}])(?:import|export)\s(?:[^"'`;]*?\sfrom\s)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
+  return [...withoutComments.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "");
+}
+
+export function packageOf(specifier: string): string {
+  const parts = specifier.split("/");
+  return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : (parts[0] ?? "");
+}

@@ -1,0 +1,228 @@
+// The invariants of docs/architecture.md that a text shows: what stands in few places only, and which names and marks nowhere.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { test } from "node:test";
+import { type Source, sources, isProduct, importsOf, packageOf } from "./house-sources.ts";
+
+const forbiddenNames = ["utils", "helpers", "common", "misc", "shared", "types", "constants"];
+
+test("no file or folder has a name that says nothing", () => {
+  const faults = sources().filter((source) =>
+    source.path.split("/").some((part) => forbiddenNames.includes(part.replace(/(\.test)?\.ts$/, ""))),
+  );
+  assert.deepEqual(
+    faults.map((source) => source.path),
+    [],
+  );
+});
+
+test("nothing that a merge left behind is in what people read", () => {
+  const pages = [".", "docs"].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => posix.join(folder, name)),
+  );
+  assert.ok(pages.includes("CHANGELOG.md") && pages.includes("docs/training.md"));
+  assert.deepEqual(
+    pages.filter((page) => /^(<{7}|>{7}) /m.test(readFileSync(page, "utf8"))),
+    [],
+  );
+});
+
+/** Something that stands in few places alone, by an invariant of docs/architecture.md. */
+interface Absence {
+  readonly invariant: number;
+  readonly pattern: RegExp;
+  /** The product's files that are looked at; all of `src/` unless given. */
+  readonly among?: RegExp;
+  /** The files and folders that may have it. */
+  readonly allowed: readonly string[];
+  /** A text that has it. */
+  readonly example: string;
+}
+
+const absences: readonly Absence[] = [
+  {
+    invariant: 1,
+    pattern: /"node:(?!assert|crypto|perf_hooks)/,
+    among: /^src\/(base\/domain|base\/validation|lib\/jinja|lib\/constraints)\//,
+    allowed: [],
+    example: 'import { readFile } from "node:fs/promises";',
+  },
+  {
+    invariant: 1,
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
+    allowed: ["src/base/domain/clock.ts", "src/apps/client/platform.ts"],
+    example: "const start = performance.now();",
+  },
+  {
+    invariant: 1,
+    pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/,
+    allowed: ["src/base/domain/random.ts", "src/base/domain/ids.ts", "src/apps/client/platform.ts"],
+    example: "const id = randomUUID();",
+  },
+  {
+    invariant: 1,
+    pattern: /\bprocess\.env\b/,
+    // All but the first set what a library reads of it.
+    allowed: [
+      "src/apps/server/config.ts",
+      "src/inference/runtime/environment.ts",
+      "src/store/storage/sqlite/libsql-threads.ts",
+    ],
+    example: "const home = process.env.HOME;",
+  },
+  {
+    invariant: 2,
+    pattern: /"node:https?"|\bstatus(Code)?: [1-5]\d\d\b/,
+    // The others are at the other end: they ask.
+    allowed: ["src/api/http/", "src/api/webhooks/send-request.ts", "src/inference/remote/http/"],
+    example: "return { status: 404 };",
+  },
+  {
+    invariant: 3,
+    pattern: /"\.[^"]*\/embedded\//,
+    allowed: [
+      // The process of the embedded trainer, and what starts it.
+      "src/train/training/child-main.ts",
+      "src/train/training/child-runner.ts",
+    ],
+    example: 'import type { Moments } from "../embedded/state-file.ts";',
+  },
+  {
+    invariant: 4,
+    pattern: /\basync\b|\bawait\b|\bPromise\b|\bClock\b|"node:/,
+    among: /^src\/inference\/engine\/schedule\//,
+    allowed: [],
+    example: "export async function planStep() {}",
+  },
+  {
+    invariant: 6,
+    pattern: /\brender(Prompt|Conversation)\b[^}]*\} from "/,
+    allowed: ["src/train/training/", "src/inference/chat/prompts/"],
+    example: 'import { renderPrompt } from "../chat-templates/render-prompt.ts";',
+  },
+  {
+    invariant: 6,
+    pattern: /\bwritePrompt\(/,
+    allowed: ["src/inference/chat/prompts/"],
+    example: "const prompt = writePrompt(task, model);",
+  },
+  {
+    invariant: 7,
+    pattern: /"node:child_process"/,
+    // `hone open` hands an address to the desktop, and waits for nothing of it.
+    allowed: ["src/base/processes/", "src/apps/cli/commands/open.ts"],
+    example: 'import { fork } from "node:child_process";',
+  },
+  {
+    invariant: 13,
+    pattern: /(?<!\w)\["(body|query)"/,
+    // What reads JSON from bytes is given nothing but a body.
+    allowed: ["src/api/wire/", "src/api/http/", "src/base/validation/json-body.ts"],
+    example: 'const location = ["body", "batch"];',
+  },
+  {
+    invariant: 14,
+    pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
+    // Copies make the tables of an older version in memory, to see which those are.
+    allowed: [
+      "src/store/storage/sqlite/",
+      "src/store/storage/copies/tables-of-version.ts",
+      "src/apps/server/database-place.ts",
+    ],
+    example: 'import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";',
+  },
+  {
+    invariant: 16,
+    pattern: /\bdataFolder\b/,
+    allowed: ["src/apps/server/", "src/store/storage/sqlite/"],
+    example: 'const folder = join(dataFolder, "adapters");',
+  },
+  {
+    invariant: 17,
+    pattern: /(?<![.\w])fetch\(/,
+    allowed: [
+      "src/inference/models/library/hub/requests.ts",
+      "src/apps/client/connection.ts",
+      "src/train/training/tinker/http/connection.ts",
+      "src/inference/transfer/fetch-prompt.ts",
+      "src/access/users/id-tokens.ts",
+    ],
+    example: "const answer = await fetch(url);",
+  },
+];
+
+/** The files that have what the invariant keeps to others. */
+function offenders(
+  { pattern, among = /^src\//, allowed }: Absence,
+  files: readonly Pick<Source, "path" | "text">[],
+): readonly string[] {
+  return files
+    .filter(({ path, text }) => among.test(path) && pattern.test(text))
+    .map(({ path }) => path)
+    .filter(
+      (path) => !allowed.some((place) => path === place || (place.endsWith("/") && path.startsWith(place))),
+    );
+}
+
+test("what an invariant keeps to one place is nowhere else", () => {
+  const product = sources().filter(isProduct);
+  for (const absence of absences) {
+    const { invariant, pattern, allowed, example } = absence;
+    const name = `invariant ${invariant}: ${pattern.source}`;
+    assert.deepEqual(offenders(absence, product), [], name);
+    const path = absence.among === undefined ? "src/inference/chat/bad.ts" : "src/base/domain/bad.ts";
+    const bad = {
+      path: invariant === 4 ? "src/inference/engine/schedule/scheduler.ts" : path,
+      text: example,
+    };
+    assert.deepEqual(offenders(absence, [bad]), [bad.path], `${name} is found in its example`);
+    const unused = allowed.filter(
+      (place) => !product.some(({ path: own, text }) => own.startsWith(place) && pattern.test(text)),
+    );
+    assert.deepEqual(unused, [], `${name} is where it may be`);
+  }
+});
+
+/** Every module that is loaded with a source: types are not, and neither are threads and processes of its own. */
+function loadedBy(text: string): readonly string[] {
+  return importsOf(text.replaceAll(/\b(import|export) type\s[^;]*;/g, ""));
+}
+
+/** A way from a file to a package through what is loaded with it; null when there is none. */
+function wayTo(name: string, from: string, files: ReadonlyMap<string, string>): readonly string[] | null {
+  const seen = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): readonly string[] | null => {
+    if (seen.has(path)) return null;
+    seen.add(path);
+    for (const specifier of loadedBy(files.get(path) ?? "")) {
+      if (packageOf(specifier) === name) return [...trail, path, specifier];
+      if (!specifier.startsWith(".")) continue;
+      const way = visit(posix.join(posix.dirname(path), specifier), [...trail, path]);
+      if (way !== null) return way;
+    }
+    return null;
+  };
+  return visit(from, []);
+}
+
+test("invariant 7: the server's process loads no native compute, and what computes does", () => {
+  const files = new Map(sources().map(({ path, text }) => [path, text]));
+  assert.equal(wayTo("onnxruntime-node", "src/apps/server/server.ts", files), null);
+  for (const entry of ["src/inference/engine/embedded-main.ts", "src/train/training/child-main.ts"])
+    assert.notEqual(wayTo("onnxruntime-node", entry, files), null, entry);
+  const types = 'import type { T } from "./b.ts";\nimport type {\n  U,\n} from "./b.ts";';
+  const example = new Map([
+    ["src/a.ts", types],
+    ["src/b.ts", 'import { InferenceSession } from "onnxruntime-node";'],
+  ]);
+  assert.equal(wayTo("onnxruntime-node", "src/a.ts", example), null);
+  example.set("src/a.ts", `${types}\nawait import("./b.ts");`);
+  assert.deepEqual(wayTo("onnxruntime-node", "src/a.ts", example), [
+    "src/a.ts",
+    "src/b.ts",
+    "onnxruntime-node",
+  ]);
+});
