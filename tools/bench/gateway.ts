@@ -3,14 +3,13 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { present } from "../../src/base/domain/assert.ts";
 import { residentBytes } from "../../test/process-tree.ts";
 import type { Load, LoadReport, LoadTarget } from "./gateway/load.ts";
 import { ownFolder } from "./run-bench.ts";
-import { cpuSecondsOf, serveBuild, type LocalBuild } from "./served-build.ts";
+import { cpuSecondsOf, serveBuild, type LocalBuild, untilWell } from "./served-build.ts";
 
 const help = `Usage: node dist/tools/bench/gateway.js [flags]
 Serves a model that stub vLLM servers compute, and asks it for streamed answers of 16 tokens at a rate that does not wait for
@@ -245,15 +244,6 @@ function forked(children: ChildProcess[], name: string, argv: readonly string[])
 async function told(child: ChildProcess): Promise<unknown> {
   const [message] = (await once(child, "message")) as [unknown];
   return message;
-}
-
-async function untilWell(url: string): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
-    const { status } = await fetch(`${url}/health`);
-    if (status === 200) return;
-    await sleep(100);
-  }
-  throw new Error("The server is not well after a minute.");
 }
 
 function cpuOf({ processId }: Side): number {

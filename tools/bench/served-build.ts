@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { childrenOf } from "../../test/running-server.ts";
 import type { SettingsOverrides } from "../../src/apps/server/settings.ts";
 import { present } from "../../src/base/domain/assert.ts";
@@ -80,6 +81,16 @@ export async function serveBuild(
       rmSync(dataFolder, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits until engines and prompt threads are up and warm. @throws Error after a minute */
+export async function untilWell(url: string): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    const { ok } = await fetch(`${url}/health`);
+    if (ok) return;
+    await sleep(100);
+  }
+  throw new Error("The server is not well after a minute.");
 }
 
 /** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { ownFolder } from "./run-bench.ts";
-import { serveBuild, type LocalBuild } from "./served-build.ts";
+import { serveBuild, untilWell, type LocalBuild } from "./served-build.ts";
 
 /** How often each function was called, by its file in `dist/src` (without the ending) and its place there. */
 type Calls = ReadonlyMap<string, number>;
@@ -88,7 +88,7 @@ async function callsOf(folder: string, use: (server: LocalBuild) => Promise<unkn
     const modelFolder = join(ownFolder, "models", "hone-tiny");
     const server = await serveBuild(folder, { modelFolder, threads: 1 });
     try {
-      await isWell(server);
+      await untilWell(server.url);
       await use(server);
     } finally {
       await server.stop();
@@ -98,16 +98,6 @@ async function callsOf(folder: string, use: (server: LocalBuild) => Promise<unkn
     delete process.env["NODE_V8_COVERAGE"];
     rmSync(coverage, { recursive: true });
   }
-}
-
-/** Waits until engines and prompt threads are up and warm. */
-async function isWell({ url }: LocalBuild): Promise<void> {
-  for (let asked = 0; asked < 1200; asked++) {
-    const { ok } = await fetch(`${url}/health`);
-    if (ok) return;
-    await sleep(50);
-  }
-  throw new Error("The server did not become healthy within a minute.");
 }
 
 async function streamChat({ url, apiKey }: LocalBuild, tokens: number): Promise<void> {

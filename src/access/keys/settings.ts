@@ -1,4 +1,4 @@
-// What keys go by: limits of entities that have none of their own.
+// Settings of API keys: limits for entities without limits of their own.
 import { limitMaxima, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";

@@ -260,22 +260,23 @@ function secretIn(name: string, given: string): string {
 
 /** The configuration for people, without secrets. */
 export function shownConfig(config: HoneConfig): object {
-  const shown = allSettings().map(({ section, name, setting }) => {
-    const value = (config[section] as Readonly<Record<string, unknown>>)[name];
-    return { section, name, value: setting.isSecret && value !== null ? "(set)" : value };
-  });
+  const shown = (section: SectionName): object => {
+    const schema: SettingsSchema = sections[section].schema;
+    return Object.fromEntries(
+      Object.entries(config[section]).map(([name, value]) => [
+        name,
+        schema[name].isSecret && value !== null ? "(set)" : value,
+      ]),
+    );
+  };
   const { databaseUrl } = config.server;
-  return Object.fromEntries(
-    (Object.keys(sections) as SectionName[]).map((section) => [
-      section,
-      {
-        ...Object.fromEntries(
-          shown.filter((each) => each.section === section).map((each) => [each.name, each.value]),
-        ),
-        ...(section === "server" && databaseUrl !== null ? { databaseUrl: shownUrl(databaseUrl) } : {}),
-      },
-    ]),
+  const settings = Object.fromEntries(
+    (Object.keys(sections) as SectionName[]).map((section) => [section, shown(section)]),
   );
+  return {
+    ...settings,
+    server: { ...settings["server"], databaseUrl: databaseUrl && shownUrl(databaseUrl) },
+  };
 }
 
 /** What a command that talks to a server reads from the environment. */

@@ -73,6 +73,7 @@ export function waitsOf(settings: RemoteSettings): VllmWaits {
 /** Where adapters are copied for servers; null where these see them. */
 export function copiesOf({ adapterFolder }: RemoteSettings): CopiesPlace | null {
   if (adapterFolder === null) return null;
-  const [folder = "", folderThere = folder] = adapterFolder.split("=");
-  return { folder, folderThere };
+  const split = adapterFolder.indexOf("=");
+  if (split < 0) return { folder: adapterFolder, folderThere: adapterFolder };
+  return { folder: adapterFolder.slice(0, split), folderThere: adapterFolder.slice(split + 1) };
 }

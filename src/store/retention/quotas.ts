@@ -5,7 +5,8 @@ import { fullError, type StorageRoom } from "../../base/domain/retention/storage
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
-import { readBytes, type RetentionSettings } from "./settings.ts";
+import { readSize } from "../../base/domain/text/size-text.ts";
+import type { RetentionSettings } from "./settings.ts";
 
 export interface QuotaDependencies {
   readonly store: Pick<RetentionStore, "stored">;
@@ -80,7 +81,7 @@ function readQuotas(given: readonly string[]): QuotaTable {
   let others = 0;
   for (const text of given) {
     const split = text.indexOf("=");
-    const bytes = readBytes(text.slice(split + 1));
+    const bytes = readSize(text.slice(split + 1));
     if (split === 0 || bytes === null) throw invalidQuota(text);
     if (split < 0) others = bytes;
     else byEntity.set(text.slice(0, split), bytes);

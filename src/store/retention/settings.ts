@@ -2,6 +2,7 @@
 // recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
+import { readSize } from "../../base/domain/text/size-text.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -81,7 +82,7 @@ export function keepPolicies(settings: RetentionSettings): Readonly<Record<KeptK
 function readPolicy(kind: KeptKind, items: readonly string[]): KeepPolicy {
   let policy: KeepPolicy = { days: 0, entityBytes: 0, modelCount: 0 };
   for (const item of items) {
-    const bytes = readBytes(item);
+    const bytes = readSize(item);
     const days = /^(\d{1,5}(?:\.\d+)?)d$/.exec(item);
     const count = kind === "recordings" ? /^(\d{1,9})\/model$/.exec(item) : null;
     if (days !== null) policy = { ...policy, days: Number(days[1]) };
@@ -96,13 +97,6 @@ function invalidItem(kind: KeptKind, item: string): ServiceError {
   const forms = `days such as 90d and bytes such as 20GB${kind === "recordings" ? ", and a number of each model such as 1000/model" : ""}`;
   const message = `retention.${kind} has ${JSON.stringify(item)}; it takes ${forms}.`;
   return new ServiceError({ code: "invalid", message });
-}
-
-/** Bytes of a text such as `20GB` or `5000000`; null for others. */
-export function readBytes(text: string): number | null {
-  const [, amount = "", unit = ""] = /^(\d{1,15})(|kB|MB|GB|TB)$/.exec(text) ?? [];
-  const bytes = Number(amount) * 1000 ** ["", "kB", "MB", "GB", "TB"].indexOf(unit);
-  return amount === "" || !Number.isSafeInteger(bytes) ? null : bytes;
 }
 
 const dayMs = 86_400_000;

@@ -13,12 +13,12 @@ import { type PathParameter, type PathParameterName, pathParameters } from "./pa
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** What the routes of a file have in common. */
+/** Options shared by the routes of one file. */
 interface EndpointGroup {
   /** The heading of the documents. */
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
-  /** Where a client sent what errors name; an id of the path that names nothing is known without it. */
+  /** Where a client sent each field that errors name; unknown ids of the path need no entry. */
   readonly places?: WirePlaces;
   readonly options?: RouteShorthandOptions;
 }

@@ -2,7 +2,7 @@
 // its name in the API is the domain's in snake case. The schema of a body, its reading or writing, and the places that
 // errors name are made of its rows.
 import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } from "typebox";
-import type { Field, FieldForm, Fields } from "../../../base/domain/resources/fields.ts";
+import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Json } from "../../../base/domain/text/json.ts";
@@ -25,8 +25,6 @@ interface UnreadRow {
 }
 
 type ReadRows = Readonly<Record<string, TSchema | ReadRow<unknown> | UnreadRow>>;
-
-type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
 
 type AskedRows<Rows extends Fields> = {
   readonly [Name in keyof Rows & string as SnakeCase<Name>]: ReadRow<ValueOf<Rows[Name]>>;

@@ -33,7 +33,8 @@ export interface Field<Value = unknown> extends FieldWords {
 
 export type Fields = Readonly<Record<string, Field>>;
 
-type ValueOf<Of extends Field> = Of extends Field<infer Value> ? Value : never;
+/** The type of a field's values. */
+export type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
 
 /** A value of every field. */
 export type FieldValues<Rows extends Fields> = { readonly [Name in keyof Rows]: ValueOf<Rows[Name]> };
