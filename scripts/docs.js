@@ -1,4 +1,4 @@
-// `npm run docs`: writes what is made of the code, pages of the documentation and the client's types, which test/docs/ makes.
+// `npm run docs`: writes the pages of the documentation that are made of the code, which test/docs/ makes.
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";

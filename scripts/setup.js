@@ -45,6 +45,7 @@ function installAndBuild() {
   }
   if (!isBuilt()) {
     say("building (tsc)");
+    run(process.execPath, [join(root, "scripts", "client-api.js")], {});
     for (const project of [root, join(root, "src", "apps", "dashboard")])
       run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project], {});
     writeFileSync(buildStamp, "");

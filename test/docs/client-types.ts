@@ -7,9 +7,14 @@ import type {
   Parameter,
   Schema,
 } from "../../src/api/http/testing/api-document.ts";
+import { readApiDocument } from "./api-document.ts";
 
-/** The whole file. */
-export function clientTypes({ paths }: ApiDocument): string {
+/** The whole file, of this build's routes. */
+export async function madeClientTypes(): Promise<string> {
+  return clientTypes(await readApiDocument());
+}
+
+function clientTypes({ paths }: ApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       route: `${method.toUpperCase()} ${path}`,
@@ -21,8 +26,8 @@ export function clientTypes({ paths }: ApiDocument): string {
   return `${head}\n${types.declarations()}\n/** Every operation, by its method and path. */\nexport interface Operations {\n${routes.join("\n")}\n}\n`;
 }
 
-const head = `// Every body and answer of the API as a type, and every operation. Written by \`npm run docs\` from the schemas that check
-// requests; a test compares the two.
+const head = `// Every body and answer of the API as a type, and every operation. Written by each build from the schemas that check
+// requests (scripts/client-api.js).
 // oxlint-disable typescript/no-explicit-any
 
 /** One page of a list. */
