@@ -7,10 +7,10 @@ import { join } from "node:path";
 import type { ArtifactStore } from "../../src/store/artifacts/artifact-store.ts";
 import { jobKey, type ServerFolder } from "../../src/store/artifacts/server-folder.ts";
 import type {
-  AttemptReport,
   JobAssignment,
   JobCounts,
   JobOutcome,
+  JobReport,
   JobRunner,
 } from "../../src/base/domain/job.ts";
 import { fullDiskError } from "../../src/base/domain/obstacles/full-disk.ts";
@@ -97,11 +97,11 @@ export function createSimulatedRunner(place: TrainerPlace): JobRunner {
 async function run(
   place: TrainerPlace,
   assignment: JobAssignment,
-  report: AttemptReport,
+  report: JobReport,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { folder, process, scheduler } = place;
-  const artifacts = place.openArtifacts(() => report.requireOwned());
+  const artifacts = place.openArtifacts(() => report({ kind: "asks-for-job" }));
   const { job, pins, from } = assignment;
   await mkdir(folder.jobFolder(job.id), { recursive: true });
   await writeFile(join(folder.jobFolder(job.id), "lines.jsonl"), "what it trains on\n");
@@ -110,16 +110,16 @@ async function run(
       ? ""
       : await readFile(join(await artifacts.path(from.adapterFolder, null), adapterFiles.matrices), "utf8");
   const stepCount = stepCountOf(pins.seed);
-  await report.started(stepCount, counts, { num_sequences: stepCount });
+  await report({ kind: "started", stepCount, counts, metrics: { num_sequences: stepCount } });
   for (let step = 0; step < stepCount; step++) {
     await process.clock.sleep(stepMs * (0.5 + scheduler.random.uniform()), { signal });
     const failure = place.failure();
     if (failure === "internal") throw new Error("simulated");
     if (failure !== null) throw new ServiceError({ code: failure, message: "The training process died." });
-    await report.stepped(step, { loss: step });
-    await report.saved(step + 1);
+    await report({ kind: "stepped", index: step, metrics: { loss: step } });
+    await report({ kind: "saved", stepCount: step + 1 });
   }
-  await report.entered("publishing");
+  await report({ kind: "entered", phase: "publishing" });
   signal.throwIfAborted();
   const adapterFolder = resultFolderOf(assignment);
   const matrices = trainedMatrices(pins.seed, start);

@@ -396,36 +396,51 @@ export interface ReplayAssignment {
   readonly earlier: readonly TrainingRun[];
 }
 
-/** What an attempt reports while it runs; each resolves when it is durable. */
-export interface JobReport {
+/** Makes an attempt's event durable, in the order of the calls. @throws ServiceError as the event says */
+export type JobReport = (event: AttemptEvent) => Promise<void>;
+
+/** What an attempt reports while it runs. */
+export type AttemptEvent =
   /**
    * So many lines of what the job trains on are prepared: before the start, at the latest when all are, and of a thousand or
-   * more at every tenth.
-   *
-   * @param secondsLeft until all are, by the speed so far
+   * more at every tenth. `secondsLeft` until all are, by the speed so far.
    */
-  prepared(count: number, total: number, secondsLeft: number): Promise<void>;
-  /** `training_started`: how many gradient steps there are, and the event's data. The same numbers on every attempt. */
-  started(
-    gradientStepCountTotal: number,
-    counts: JobCounts,
-    metrics: Readonly<Record<string, number>>,
-  ): Promise<void>;
-  /** After the start. @throws ServiceError `conflict` where the job is another server's by now: nothing may be published */
-  entered(phase: JobPhase): Promise<void>;
+  | {
+      readonly kind: "prepared";
+      readonly count: number;
+      readonly total: number;
+      readonly secondsLeft: number;
+    }
+  /** `training_started`: the number of gradient steps, and the event's data. The same numbers on every attempt. */
+  | {
+      readonly kind: "started";
+      readonly stepCount: number;
+      readonly counts: JobCounts;
+      readonly metrics: Readonly<Record<string, number>>;
+    }
+  /** After the start. `conflict` where the job is another server's by now: nothing may be published. */
+  | { readonly kind: "entered"; readonly phase: JobPhase }
   /**
-   * `gradient_step` number `index`, from 0; every value is finite.
-   *
-   * @param secondsLeft of the job's steps, by the speed of the last ones; absent while none was measured
+   * `gradient_step` number `index`, from 0; every value is finite. `secondsLeft` of the job's steps, by the speed of the last
+   * ones; absent while none was measured.
    */
-  stepped(index: number, metrics: Readonly<Record<string, number>>, secondsLeft?: number): Promise<void>;
+  | {
+      readonly kind: "stepped";
+      readonly index: number;
+      readonly metrics: Readonly<Record<string, number>>;
+      readonly secondsLeft?: number | undefined;
+    }
   /** As many steps as that, the first ones, are kept for another attempt. */
-  saved(stepCount: number): Promise<void>;
+  | { readonly kind: "saved"; readonly stepCount: number }
   /** A warning for the job's sender; when another attempt reports it again, it is kept once. */
-  warned(warning: string): Promise<void>;
-  /** Something for the log of the server that changes nothing of the result. */
-  noted(message: string): Promise<void>;
-}
+  | { readonly kind: "warned"; readonly warning: string }
+  /** A line for the server's log that changes nothing of the result. */
+  | { readonly kind: "noted"; readonly message: string }
+  /**
+   * Before anything is put where others read it, which would replace what a successor put there. `conflict` where the job is
+   * another server's by now.
+   */
+  | { readonly kind: "asks-for-job" };
 
 export interface JobOutcome {
   /** Relative to the data folder; complete and on disk. */
@@ -446,16 +461,6 @@ export interface JobOutcome {
 /** What of a job's pins the runner knows. */
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
-/** What an attempt's runner tells, and may ask. */
-export interface AttemptReport extends JobReport {
-  /**
-   * To be called before anything is put where others read it: it would take the place of what a successor put there.
-   *
-   * @throws ServiceError `conflict` where the job is another server's by now
-   */
-  requireOwned(): Promise<void>;
-}
-
 export interface JobRunner {
   /** Who trains; jobs that it cannot do are refused as they come. */
   readonly trainer: TrainerProfile;
@@ -471,7 +476,7 @@ export interface JobRunner {
    */
   run(
     assignment: JobAssignment,
-    report: AttemptReport,
+    report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
   /** Says that what an attempt made is a version's, or the next attempt's, or nothing. */

@@ -1,7 +1,7 @@
 // What an attempt reports, made durable: the job's events, its progress with the time it has left, its warnings.
-import { assert, present } from "../../base/domain/assert.ts";
+import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import type { AttemptReport, JobCounts, JobProgress, JobStore, TrainingJob } from "../../base/domain/job.ts";
+import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { AttemptMetrics } from "./attempt-metrics.ts";
@@ -33,7 +33,7 @@ const tenthsLinesMin = 1000;
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
-): AttemptReport {
+): JobReport {
   // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {
@@ -58,56 +58,63 @@ export function createReport(
   };
   const after = (seconds: number | undefined): Date | null =>
     seconds === undefined ? null : new Date(clock.now().getTime() + seconds * 1000);
-  return {
-    prepared: async (count, total, secondsLeft) => {
-      const tenth = total < tenthsLinesMin ? 0 : Math.floor((10 * count) / total);
-      if (tenth > reportedTenth) {
-        const data = { num_prepared: count, num_to_prepare: total, seconds_left: secondsLeft };
-        requireFinite(data);
-        await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
+  return async (event) => {
+    switch (event.kind) {
+      case "prepared": {
+        const { count, total, secondsLeft } = event;
+        const tenth = total < tenthsLinesMin ? 0 : Math.floor((10 * count) / total);
+        if (tenth > reportedTenth) {
+          const data = { num_prepared: count, num_to_prepare: total, seconds_left: secondsLeft };
+          requireFinite(data);
+          await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
+        }
+        // What takes no time to prepare is no advance: it would be one of every attempt that is the first.
+        const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
+        await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
+        if (tenth > reportedTenth) onEvent();
+        reportedTenth = tenth;
+        return;
       }
-      // What takes no time to prepare is no advance: it would be one of every attempt that is the first.
-      const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
-      await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
-      if (tenth > reportedTenth) onEvent();
-      reportedTenth = tenth;
-    },
-    started: async (gradientStepCountTotal, startCounts, metrics) => {
-      requireFinite(metrics);
-      await jobs.appendEvent(jobId, owner, 0, { type: "training_started", data: metrics });
-      counts = startCounts;
-      await update({ gradientStepCountTotal, endsAt: null });
-      onEvent();
-    },
-    entered: async (phase) => {
-      trace?.enter(phase);
-      await update({ phase });
-      await requireOwned();
-    },
-    requireOwned,
-    stepped: async (index, metrics, secondsLeft) => {
-      present(counts, "a runner reports its start first");
-      const total = progress.gradientStepCountTotal ?? 0;
-      assert(
-        Number.isInteger(index) && index >= 0 && index < total,
-        `step ${index} is one of the ${total} announced`,
-      );
-      requireFinite(metrics);
-      await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
-      meter?.stepped();
-      trace?.stepped(index);
-      await update({ gradientStepCount: index + 1, endsAt: after(secondsLeft) });
-      onEvent();
-    },
-    saved: async (stepCount) => {
-      const isFurther = stepCount > savedEarlierCount;
-      await update({ gradientStepCount: stepCount, savedStepCount: stepCount }, isFurther);
-    },
-    warned: async (warning) => {
-      logger.warn({ warning }, "a job was warned of");
-      await jobs.addWarning(jobId, warning);
-    },
-    noted: async (message) => logger.warn({ note: message }, "an attempt noted something"),
+      case "started":
+        requireFinite(event.metrics);
+        await jobs.appendEvent(jobId, owner, 0, { type: "training_started", data: event.metrics });
+        counts = event.counts;
+        await update({ gradientStepCountTotal: event.stepCount, endsAt: null });
+        return onEvent();
+      case "entered":
+        trace?.enter(event.phase);
+        await update({ phase: event.phase });
+        return requireOwned();
+      case "asks-for-job":
+        return requireOwned();
+      case "stepped": {
+        const { index, metrics, secondsLeft } = event;
+        present(counts, "a runner reports its start first");
+        const total = progress.gradientStepCountTotal ?? 0;
+        assert(
+          Number.isInteger(index) && index >= 0 && index < total,
+          `step ${index} is one of the ${total} announced`,
+        );
+        requireFinite(metrics);
+        await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
+        meter?.stepped();
+        trace?.stepped(index);
+        await update({ gradientStepCount: index + 1, endsAt: after(secondsLeft) });
+        return onEvent();
+      }
+      case "saved": {
+        const { stepCount } = event;
+        const isFurther = stepCount > savedEarlierCount;
+        return update({ gradientStepCount: stepCount, savedStepCount: stepCount }, isFurther);
+      }
+      case "warned":
+        logger.warn({ warning: event.warning }, "a job was warned of");
+        return jobs.addWarning(jobId, event.warning);
+      case "noted":
+        return logger.warn({ note: event.message }, "an attempt noted something");
+      default:
+        return unreachable(event);
+    }
   };
 }
 

@@ -169,11 +169,16 @@ function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobR
       skipped: {},
       skippedGroups: {},
     };
-    await report.started(stepCountOf(job.id), counts, { num_sequences: stepCountOf(job.id) });
+    await report({
+      kind: "started",
+      stepCount: stepCountOf(job.id),
+      counts,
+      metrics: { num_sequences: stepCountOf(job.id) },
+    });
     for (let index = 0; index < stepCountOf(job.id); index++) {
       await clock.sleep(1000, { signal });
       if (random.uniform() < 0.05) throw new ServiceError({ code: "unavailable", message: "died" });
-      await report.stepped(index, { step: index });
+      await report({ kind: "stepped", index, metrics: { step: index } });
     }
     return {
       adapterFolder: `adapters/${job.modelId}/${pins.resultStep}`,

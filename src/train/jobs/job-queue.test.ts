@@ -53,16 +53,16 @@ const startedEvent = {
 
 /** Two steps, then done. */
 const twoSteps: Run = async (_assignment, report) => {
-  await report.started(2, counts, startedEvent);
-  await report.stepped(0, { loss: 1 });
-  await report.stepped(1, { loss: 0.7 });
+  await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
+  await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
+  await report({ kind: "stepped", index: 1, metrics: { loss: 0.7 } });
   return outcome;
 };
 
 /** Runs until it is interrupted. */
 const untilInterrupted: Run = async (_assignment, report, { signal }) => {
-  await report.started(2, counts, startedEvent);
-  await report.stepped(0, { loss: 1 });
+  await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
+  await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
   await once(signal, "abort");
   throw new ServiceError({ code: "cancelled", message: "interrupted" });
 };
@@ -329,7 +329,7 @@ test("each job starts from the newest version", async (t) => {
   const queue = await bench.start([
     async (assignment, report) => {
       seen.push([assignment.job.id, assignment.from.step, assignment.pins.resultStep]);
-      await report.started(0, counts, { num_sequences: 0 });
+      await report({ kind: "started", stepCount: 0, counts, metrics: { num_sequences: 0 } });
       return outcome;
     },
   ]);
@@ -350,7 +350,7 @@ test("every attempt goes by what the first one was pinned to", async (t) => {
   const attempt: Run = async ({ pins }, report) => {
     seen.push(pins);
     if (seen.length === 1) throw new ServiceError({ code: "unavailable", message: "died" });
-    await report.started(0, counts, { num_sequences: 0 });
+    await report({ kind: "started", stepCount: 0, counts, metrics: { num_sequences: 0 } });
     return outcome;
   };
   const queue = await bench.start([attempt], { backoffMs: 1000 });
@@ -372,7 +372,7 @@ test("the seed is of a job's content and start, not of its id, its model or the 
   const queue = await bench.start([
     async ({ pins }, report) => {
       seeds.push(pins.seed);
-      await report.started(0, counts, { num_sequences: 0 });
+      await report({ kind: "started", stepCount: 0, counts, metrics: { num_sequences: 0 } });
       return outcome;
     },
   ]);
@@ -433,8 +433,8 @@ test("jobs of different models may run together, those of one model wait", async
 test("a lost attempt is tried again after a growing wait, and repeats no event", async (t) => {
   const bench = await Bench.open(t);
   const lostAfterAStep: Run = async (_assignment, report) => {
-    await report.started(2, counts, startedEvent);
-    await report.stepped(0, { loss: 1 });
+    await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
+    await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
     throw new ServiceError({ code: "unavailable", message: "The training process died." });
   };
   const queue = await bench.start([lostAfterAStep, lostAfterAStep, twoSteps], { backoffMs: 4000 });
@@ -472,8 +472,8 @@ test("a job whose attempts are lost goes on for as long as each keeps further st
   const upTo =
     (savedCount: number): Run =>
     async (_assignment, report) => {
-      await report.started(9, counts, startedEvent);
-      await report.saved(savedCount);
+      await report({ kind: "started", stepCount: 9, counts, metrics: startedEvent });
+      await report({ kind: "saved", stepCount: savedCount });
       throw new ServiceError({ code: "unavailable", message: "The training process died." });
     };
   const runs = [0, 0, 1, 1, 2, 3, 3, 4].map(upTo);
@@ -523,8 +523,8 @@ test("a metric that is not a number never reaches an event", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async (_assignment, report) => {
-      await report.started(1, counts, { num_sequences: 1 });
-      await report.stepped(0, { loss: Number.NaN });
+      await report({ kind: "started", stepCount: 1, counts, metrics: { num_sequences: 1 } });
+      await report({ kind: "stepped", index: 0, metrics: { loss: Number.NaN } });
       return outcome;
     },
   ]);
@@ -552,7 +552,7 @@ test("an attempt that fails when another server has made the job's version leave
   const isOver = new Promise<void>((resolve) => (goOn = resolve));
   const queue = await bench.start([
     async (_assignment, report) => {
-      await report.started(1, counts, startedEvent);
+      await report({ kind: "started", stepCount: 1, counts, metrics: startedEvent });
       // The other's run comes in between.
       await bench.renewServer();
       await rescueNow(bench.database.jobs);
@@ -616,18 +616,18 @@ test("a job says what it is about, how far it is, what of that is kept, and when
   const queue = await bench.start([
     async (_assignment, report) => {
       await look();
-      await report.prepared(4, 8, 20);
+      await report({ kind: "prepared", count: 4, total: 8, secondsLeft: 20 });
       await look();
-      await report.prepared(8, 8, 0);
-      await report.started(2, counts, startedEvent);
+      await report({ kind: "prepared", count: 8, total: 8, secondsLeft: 0 });
+      await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
       await look();
-      await report.entered("training");
-      await report.stepped(0, { loss: 1 }, 30);
+      await report({ kind: "entered", phase: "training" });
+      await report({ kind: "stepped", index: 0, metrics: { loss: 1 }, secondsLeft: 30 });
       await look();
-      await report.saved(1);
+      await report({ kind: "saved", stepCount: 1 });
       await look();
-      await report.stepped(1, { loss: 1 }, 0);
-      await report.entered("publishing");
+      await report({ kind: "stepped", index: 1, metrics: { loss: 1 }, secondsLeft: 0 });
+      await report({ kind: "entered", phase: "publishing" });
       await look();
       return outcome;
     },
@@ -648,7 +648,7 @@ test("a job that prepares more in each attempt goes on, however often its proces
   const upTo =
     (count: number): Run =>
     async (_assignment, report) => {
-      await report.prepared(count, 900, 9);
+      await report({ kind: "prepared", count, total: 900, secondsLeft: 9 });
       throw new ServiceError({ code: "unavailable", message: "The process died." });
     };
   const queue = await bench.start([100, 200, 300, 400, 400, 350, 500].map(upTo), {
@@ -664,7 +664,8 @@ test("a job that prepares more in each attempt goes on, however often its proces
 test("of much that is prepared every tenth is an event, once, whichever attempt gets there", async (t) => {
   const bench = await Bench.open(t);
   const prepare = async (report: JobReport, from: number, to: number): Promise<void> => {
-    for (let count = from; count <= to; count += 100) await report.prepared(count, 2000, 2000 - count);
+    for (let count = from; count <= to; count += 100)
+      await report({ kind: "prepared", count, total: 2000, secondsLeft: 2000 - count });
   };
   const queue = await bench.start([
     async (_assignment, report) => {
@@ -673,12 +674,12 @@ test("of much that is prepared every tenth is an event, once, whichever attempt 
     },
     async (_assignment, report) => {
       await prepare(report, 700, 2000);
-      await report.started(0, counts, startedEvent);
+      await report({ kind: "started", stepCount: 0, counts, metrics: startedEvent });
       return outcome;
     },
     async (_assignment, report) => {
-      await report.prepared(999, 999, 0);
-      await report.started(0, counts, startedEvent);
+      await report({ kind: "prepared", count: 999, total: 999, secondsLeft: 0 });
+      await report({ kind: "started", stepCount: 0, counts, metrics: startedEvent });
       return outcome;
     },
   ]);
@@ -983,9 +984,9 @@ test("a job goes on for as long as each server that dies kept a further step of 
   const bench = await Bench.open(t);
   const savesOneMore: Run = async ({ job }, report, { signal }) => {
     const savedCount = job.progress?.savedStepCount ?? 0;
-    await report.started(9, counts, startedEvent);
-    await report.saved(savedCount);
-    if (savedCount < 5) await report.saved(savedCount + 1);
+    await report({ kind: "started", stepCount: 9, counts, metrics: startedEvent });
+    await report({ kind: "saved", stepCount: savedCount });
+    if (savedCount < 5) await report({ kind: "saved", stepCount: savedCount + 1 });
     await once(signal, "abort");
     throw new ServiceError({ code: "cancelled", message: "interrupted" });
   };
@@ -1243,10 +1244,10 @@ test("an attempt that lost its job to another server, and has not heard of it, p
   const published: string[] = [];
   await bench.start([
     async (_assignment, report) => {
-      await report.started(1, counts, startedEvent);
+      await report({ kind: "started", stepCount: 1, counts, metrics: startedEvent });
       await bench.renewServer();
       await rescueNow(bench.database.jobs);
-      await report.entered("publishing");
+      await report({ kind: "entered", phase: "publishing" });
       published.push("late");
       return outcome;
     },
@@ -1309,7 +1310,7 @@ const deletions: readonly {
     run:
       (deleteModel) =>
       async (_assignment, report, { signal }) => {
-        await report.started(2, counts, startedEvent);
+        await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
         await deleteModel();
         await once(signal, "abort");
         throw new ServiceError({ code: "cancelled", message: "interrupted" });
@@ -1388,7 +1389,7 @@ test("a stream shows events as they come and ends after the last", async (t) => 
   let proceed = (): void => undefined;
   const queue = await bench.start([
     async (assignment, report, options) => {
-      await report.started(2, counts, startedEvent);
+      await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
       await new Promise<void>((resolve) => (proceed = resolve));
       return await twoSteps(assignment, report, options);
     },

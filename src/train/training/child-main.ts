@@ -79,14 +79,20 @@ interface Context {
 }
 
 async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
+  const report = async (event: TrainingEvent): Promise<void> => {
+    void context.emit(event);
+    await flushMessages();
+  };
+  // The parent hears only that there is progress.
+  const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   let { from, fromHash } = request.earlier[0] ?? request;
   for (const earlier of request.earlier) {
-    const made = await train(context, { ...earlier, from, fromHash }, unread(context));
+    const made = await train(context, { ...earlier, from, fromHash }, unread);
     from = { adapterFolder: made.adapterFolder, trainerState: made.trainerState };
     fromHash = made.adapterHash;
   }
-  const outcome = await train(context, { ...request, from, fromHash }, reportTo(context));
+  const outcome = await train(context, { ...request, from, fromHash }, report);
   const { comparedWith } = request;
   if (comparedWith === null) return { kind: "finished", outcome };
   const { artifacts } = context.model;
@@ -113,41 +119,6 @@ function train(
       signal: new AbortController().signal,
     },
   );
-}
-
-function reportTo({ emit }: Context): JobReport {
-  return {
-    prepared: async (count, total, secondsLeft) => {
-      void emit({ kind: "prepared", count, total, secondsLeft });
-      await flushMessages();
-    },
-    started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
-    entered: async (phase) => void emit({ kind: "entered", phase }),
-    stepped: async (index, metrics, secondsLeft) => {
-      void emit({ kind: "stepped", index, metrics, secondsLeft });
-      await flushMessages();
-    },
-    saved: async (stepCount) => void emit({ kind: "saved", stepCount }),
-    warned: async (warning) => void emit({ kind: "warned", warning }),
-    noted: async (message) => void emit({ kind: "noted", message }),
-  };
-}
-
-/** Of a run that is only repeated for what comes of it: its parent hears that it goes on. */
-function unread({ emit }: Context): JobReport {
-  const alive = async (): Promise<void> => {
-    void emit({ kind: "alive" });
-    await flushMessages();
-  };
-  return {
-    prepared: alive,
-    started: alive,
-    entered: alive,
-    stepped: alive,
-    saved: alive,
-    warned: alive,
-    noted: alive,
-  };
 }
 
 /** Lets the event loop send messages, and notice a parent that has gone, before the next step takes the thread. */

@@ -1,6 +1,6 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
-import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../../base/domain/job.ts";
+import type { AttemptEvent, JobKind, JobOutcome, JobTask } from "../../base/domain/job.ts";
 import type { Failure } from "../../base/processes/carried-error.ts";
 import type { JobSettings } from "./settings.ts";
 import type { StartVersion } from "./run-training-job.ts";
@@ -76,30 +76,7 @@ export interface RunDescription {
 }
 
 export type TrainingEvent =
-  | {
-      readonly kind: "prepared";
-      readonly count: number;
-      readonly total: number;
-      readonly secondsLeft: number;
-    }
-  | {
-      readonly kind: "started";
-      readonly stepCount: number;
-      readonly counts: JobCounts;
-      readonly metrics: Readonly<Record<string, number>>;
-    }
-  | { readonly kind: "entered"; readonly phase: JobPhase }
-  | {
-      readonly kind: "stepped";
-      readonly index: number;
-      readonly metrics: Readonly<Record<string, number>>;
-      readonly secondsLeft?: number | undefined;
-    }
-  | { readonly kind: "saved"; readonly stepCount: number }
-  | { readonly kind: "warned"; readonly warning: string }
-  | { readonly kind: "noted"; readonly message: string }
-  /** Waits to hear that the job is still the server's. */
-  | { readonly kind: "asks-for-job" }
+  | AttemptEvent
   /** Nothing but that there is progress. */
   | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }

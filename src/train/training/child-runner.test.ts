@@ -20,7 +20,7 @@ import { goldenGroups, groupOf, trajectoryOf } from "../../../test/golden-trajec
 import { systemClock } from "../../base/domain/clock.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { searchedOf } from "../../base/domain/testing/search.ts";
-import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../../base/domain/job.ts";
+import type { JobAssignment, JobOutcome, JobPins } from "../../base/domain/job.ts";
 import { adapterOfServer, projectionNames } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { errorOf, failureOf } from "../../base/processes/carried-error.ts";
@@ -37,7 +37,7 @@ import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { StubServer } from "./tinker/testing/stub-server.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
-import { silentReport } from "./testing/silent-report.ts";
+import { type SeenEvents, silentReport } from "./testing/silent-report.ts";
 
 const settings = trainingSettings.with({ batchTokens: 80, memoryBytes: 8e9, idleMs: 30_000 });
 const baseFolder = "test/fixtures/small-model";
@@ -112,8 +112,8 @@ class Bench {
     const started: Readonly<Record<string, number>>[] = [];
     const steps: Readonly<Record<string, number>>[] = [];
     const report = silentReport({
-      started: async (_count, _counts, metrics) => void started.push(metrics),
-      stepped: async (index, metrics) => {
+      started: async ({ metrics }) => void started.push(metrics),
+      stepped: async ({ index, metrics }) => {
         assert.equal(index, steps.length);
         const { tokens_per_second: speed, ...others } = metrics;
         assert.ok(speed > 0);
@@ -146,7 +146,7 @@ class Bench {
 const shared = new Bench({ after });
 
 interface RunOptions {
-  readonly on?: Partial<JobReport>;
+  readonly on?: SeenEvents;
   readonly runner?: ChildJobRunner;
   readonly signal?: AbortSignal;
 }
@@ -336,7 +336,8 @@ test("goes on from a version without its optimizer, and says so", async () => {
   const folder = join(shared.dataFolder, outcome.adapterFolder);
   assert.deepEqual(readdirSync(folder).toSorted(), ["adapter_config.json", "adapter_model.safetensors"]);
   const warnings: string[] = [];
-  const warned = async (warning: string): Promise<void> => void warnings.push(warning);
+  const warned = async ({ warning }: { readonly warning: string }): Promise<void> =>
+    void warnings.push(warning);
   await shared.run(3, { from: 1, withState: false }, { on: { warned } });
   assert.match(warnings.join(), /^Training goes on .* with a fresh optimizer/);
   assert.notDeepEqual(shared.published(3), shared.published(2));
@@ -505,7 +506,9 @@ test("a process that dies between two steps has the next attempt go on behind th
     const { steps, outcome } = await shared.run(1, { precalculateLogprobs });
     const bench = new Bench(t, goldenGroups(), { settings: { ...settings, snapshotShare: 1 } });
     const { runner } = bench;
-    const on = { saved: async (count: number) => void (count > 0 && kill(runner.processIds())) };
+    const on: SeenEvents = {
+      saved: async ({ stepCount }) => void (stepCount > 0 && kill(runner.processIds())),
+    };
     await assert.rejects(bench.run(1, { precalculateLogprobs }, { on }), rejectsWith("unavailable"));
     const saved: number[] = [];
     const reported: number[] = [];
@@ -514,8 +517,8 @@ test("a process that dies between two steps has the next attempt go on behind th
       { precalculateLogprobs },
       {
         on: {
-          saved: async (stepCount) => void saved.push(stepCount),
-          stepped: async (index) => void reported.push(index),
+          saved: async ({ stepCount }) => void saved.push(stepCount),
+          stepped: async ({ index }) => void reported.push(index),
         },
       },
     );
@@ -556,10 +559,10 @@ test("a trainer elsewhere gives the version of the embedded one; a process that 
   const { runner } = bench;
   let killCount = 0;
   const saved: number[] = [];
-  const on = {
-    saved: async (count: number) => {
-      saved.push(count);
-      if (count > 0 && killCount++ === 0) kill(runner.processIds());
+  const on: SeenEvents = {
+    saved: async ({ stepCount }) => {
+      saved.push(stepCount);
+      if (stepCount > 0 && killCount++ === 0) kill(runner.processIds());
     },
   };
   await assert.rejects(bench.run(1, {}, { on }), rejectsWith("unavailable"));
@@ -598,7 +601,9 @@ test("a job over a base in 8 bits tells how far that is from float32, and an att
   const [loss, exactLoss] = [steps[0]["loss"], exact.steps[0]["loss"]];
   assert.ok(Math.abs(loss - exactLoss) < 0.05, `${loss}, ${exactLoss}`);
   const bench = new Bench(t, goldenGroups(), { settings: { ...settings, snapshotShare: 1 } });
-  const on = { saved: async (count: number) => void (count > 0 && kill(bench.runner.processIds())) };
+  const on: SeenEvents = {
+    saved: async ({ stepCount }) => void (stepCount > 0 && kill(bench.runner.processIds())),
+  };
   await assert.rejects(bench.run(1, given, { on }), rejectsWith("unavailable"));
   const again = await bench.run(1, given);
   assert.deepEqual(bench.published(1), whole.published(1));
@@ -632,9 +637,9 @@ test("an abort kills the process, whatever it is about, and leaves no version", 
     const bench = new Bench(t);
     const controller = new AbortController();
     const { signal } = controller;
-    const on = {
+    const on: SeenEvents = {
       started: async () => void (phase === "preparing" && controller.abort()),
-      entered: async (entered: string) => void (phase === entered && controller.abort()),
+      entered: async (entered) => void (phase === entered.phase && controller.abort()),
     };
     await assert.rejects(bench.run(1, {}, { on, signal }), rejectsWith("cancelled"));
     assert.deepEqual(bench.runner.processIds(), []);
@@ -665,9 +670,9 @@ test("a process whose job another server has puts nothing where that puts its ow
   const bench = new Bench(t);
   let isOthers = false;
   const message = "It is another server's.";
-  const on = {
-    entered: async (phase: string) => void (isOthers = phase === "publishing"),
-    requireOwned: async () => {
+  const on: SeenEvents = {
+    entered: async ({ phase }) => void (isOthers = phase === "publishing"),
+    "asks-for-job": async () => {
       if (isOthers) throw new ServiceError({ code: "conflict", message });
     },
   };

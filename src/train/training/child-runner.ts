@@ -9,9 +9,9 @@ import { jobKey, type ServerFolder } from "../../store/artifacts/server-folder.t
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type {
-  AttemptReport,
   JobAssignment,
   JobOutcome,
+  JobReport,
   JobRunner,
   JobTask,
   RunnerPins,
@@ -141,7 +141,7 @@ class ProcessJobRunner implements ChildJobRunner {
 
   async run(
     assignment: JobAssignment,
-    report: AttemptReport,
+    report: JobReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
     const eitherSignal = AbortSignal.any([signal, this.#stopping.signal]);
@@ -197,7 +197,7 @@ class ProcessJobRunner implements ChildJobRunner {
     await Promise.all([...this.#idle.values()].map((training) => training.end()));
   }
 
-  async #run(assignment: JobAssignment, report: AttemptReport, signal: AbortSignal): Promise<JobOutcome> {
+  async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
     const { artifacts, folder, logger } = this.#options;
     const { model } = assignment;
     const load = await this.#loadFor(assignment);

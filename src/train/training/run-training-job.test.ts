@@ -16,7 +16,7 @@ import { dataFolderAt } from "../../store/artifacts/testing/data-folder.ts";
 import { groupOf, trajectoryOf } from "../../../test/golden-trajectories.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { searchedOf } from "../../base/domain/testing/search.ts";
-import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
+import type { JobOutcome } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { resolveTrainingConfig } from "../../base/domain/training-config.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
@@ -31,7 +31,7 @@ import { RecordingTrainers } from "./testing/recording-trainers.ts";
 import { RemoteServer } from "./testing/remote/remote-server.ts";
 import { RemoteTrainers } from "./testing/remote/remote-trainer.ts";
 import { linesOf } from "./testing/lines-of.ts";
-import { silentReport } from "./testing/silent-report.ts";
+import { type SeenEvents, silentReport } from "./testing/silent-report.ts";
 
 /** Every trajectory carries its tokens: nothing has to be rendered. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
@@ -60,7 +60,7 @@ interface Given {
   readonly groups?: readonly TrajectoryGroup[];
   readonly config?: Parameters<typeof resolveTrainingConfig>[0];
   readonly input?: Partial<TrainingJobInput>;
-  readonly on?: Partial<JobReport>;
+  readonly on?: SeenEvents;
 }
 
 /** Three steps of the groups, none compared with the base model. */
@@ -86,12 +86,12 @@ class Bench {
 
   run({ groups = someGroups(), config = {}, input = {}, on = {} }: Given = {}): Promise<JobOutcome> {
     const report = silentReport({
-      started: async (_stepCount, _counts, metrics) => void this.started.push(metrics),
-      stepped: async (index, metrics) => {
+      started: async ({ metrics }) => void this.started.push(metrics),
+      stepped: async ({ index, metrics }) => {
         assert.equal(index, this.steps.length);
         this.steps.push(metrics);
       },
-      warned: async (warning) => void this.warnings.push(warning),
+      warned: async ({ warning }) => void this.warnings.push(warning),
       ...on,
     });
     const { artifacts } = dataFolderAt(this.dataFolder);
@@ -652,7 +652,7 @@ test("a cancelled job stops between two steps, publishes nothing and closes its 
   const aborting = new AbortController();
   const job = bench.run({
     input: { signal: aborting.signal },
-    on: { stepped: async (index) => void (index === 1 && aborting.abort()) },
+    on: { stepped: async ({ index }) => void (index === 1 && aborting.abort()) },
   });
   await assert.rejects(job, rejectsWith("cancelled"));
   assert.deepEqual(bench.kinds.slice(-2), ["forwardBackward", "close"]);
@@ -734,18 +734,19 @@ test("what a report throws ends the job", async (t) => {
 const death = new Error("the process died");
 
 /** Dies when a report is made for the given time, counted from 1. */
-function atReport(name: "stepped" | "saved", wanted: number): Partial<JobReport> {
+function atReport(name: "stepped" | "saved", wanted: number): SeenEvents {
   let count = 0;
-  // That nothing is kept is said first.
-  const isReported = (stepCount: number): boolean => name === "stepped" || stepCount > 0;
-  const die = async (value: number): Promise<void> => {
-    if (isReported(value) && ++count === wanted) throw death;
+  const die = async (): Promise<void> => {
+    if (++count === wanted) throw death;
   };
-  return { [name]: die };
+  // That nothing is kept is said first.
+  return name === "stepped"
+    ? { stepped: die }
+    : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };
 }
 
 /** Dies in the trainer's call of that kind, counted from 1: nothing behind it is reported either. */
-function inCall(bench: Bench, kind: string, wanted: number): Partial<JobReport> {
+function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
   let count = 0;
   bench.trainers.onCall = (call) => {
     if (call.kind === kind && ++count === wanted) throw death;
@@ -754,7 +755,7 @@ function inCall(bench: Bench, kind: string, wanted: number): Partial<JobReport> 
 }
 
 /** Each way in which an attempt at a job of three steps may be lost, and how many of them are then kept. */
-const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => Partial<JobReport>])[] = [
+const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => SeenEvents])[] = [
   ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
   ["before the first step is told", 0, () => atReport("stepped", 1)],
   ["while the first snapshot is written", 0, (bench) => inCall(bench, "saveState", 1)],
@@ -784,8 +785,8 @@ for (const precalculateLogprobs of [false, true]) {
         config,
         input,
         on: {
-          stepped: async (_index, metrics) => void seen.steps.push(metrics),
-          saved: async (stepCount) => void seen.saved.push(stepCount),
+          stepped: async ({ metrics }) => void seen.steps.push(metrics),
+          saved: async ({ stepCount }) => void seen.saved.push(stepCount),
         },
       });
       const count = bench.kinds.filter((kind) => kind === "optimStep").length;
@@ -805,7 +806,7 @@ test("steps whose reports are stored are not told again by the attempt that goes
   const input = { snapshotShare: 1, reportedStepCount: 1 };
   await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
   const reported: number[] = [];
-  await bench.run({ input, on: { stepped: async (index) => void reported.push(index) } });
+  await bench.run({ input, on: { stepped: async ({ index }) => void reported.push(index) } });
   assert.deepEqual(reported, [1, 2]);
 });
 
@@ -823,7 +824,10 @@ test("a snapshot that cannot be gone on from costs the steps before it, and noth
     await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
     damage(join(bench.dataFolder, "jobs/job/step-2"));
     const notes: string[] = [];
-    const on = { stepped: async () => undefined, noted: async (note: string) => void notes.push(note) };
+    const on: SeenEvents = {
+      stepped: async () => undefined,
+      noted: async ({ message }) => void notes.push(message),
+    };
     await bench.run({ input, on });
     assert.equal(notes.length, 1, notes.join());
     assert.deepEqual(bench.bytes(), undisturbed.bytes());
@@ -843,7 +847,7 @@ test("a snapshot that cannot be written is left out, and the job goes on", async
   };
   await bench.run({
     input: { snapshotShare: 1 },
-    on: { started: obstruct, noted: async (note) => void notes.push(note) },
+    on: { started: obstruct, noted: async ({ message }) => void notes.push(message) },
   });
   assert.equal(notes.length, 3);
   assert.match(notes[0], /^checked-logprobs could not be kept: /);

@@ -128,7 +128,10 @@ function planJob(
   requireTrainerFor(profile, task, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
   const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
-    new PreparedLines(file, lines, { clock, report: (...reported) => report.prepared(...reported) });
+    new PreparedLines(file, lines, {
+      clock,
+      report: (count, total, secondsLeft) => report({ kind: "prepared", count, total, secondsLeft }),
+    });
   const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
   switch (work.kind) {
     case "rl":
@@ -158,10 +161,11 @@ async function carryOut(
   const { adapterFolder, secondsSpent, signal, settings } = input;
   const { batches, counts } = plan;
   await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
-  await report.started(batches.length, counts, plan.metrics.start);
+  await report({ kind: "started", stepCount: batches.length, counts, metrics: plan.metrics.start });
   const start = await startOf(dependencies, input);
   const stepWarnings = batches.length === 0 ? [] : fixedStepWarnings(trainers.profile, plan.optimizerStep(0));
-  for (const warning of [...plan.warnings, ...start.warnings, ...stepWarnings]) await report.warned(warning);
+  for (const warning of [...plan.warnings, ...start.warnings, ...stepWarnings])
+    await report({ kind: "warned", warning });
   const snapshots = snapshotsOf(dependencies, input, { start: start.start, plan });
   const opened = () => openTrainer(dependencies, start.start, input);
   const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
@@ -171,10 +175,10 @@ async function carryOut(
     await reportAgain(past, plan, { report, reportedCount: input.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);
-    if (warning !== null) await report.warned(warning);
-    await report.entered("publishing");
+    if (warning !== null) await report({ kind: "warned", warning });
+    await report({ kind: "entered", phase: "publishing" });
     const result = batches.length === 0 ? unjudged : await checkResult(trainer, plan, steps, input);
-    for (const each of result.warnings) await report.warned(each);
+    for (const each of result.warnings) await report({ kind: "warned", warning: each });
     if (result.refusal !== null) throw new ServiceError({ code: "unsupported", message: result.refusal });
     const target = { artifacts: dependencies.artifacts, adapterFolder };
     const { adapterHash, state } = await publishVersion(trainer, target, { signal });
@@ -255,7 +259,7 @@ function snapshotsOf(
 ): JobSnapshots {
   const from = JSON.stringify([start.kind, version]);
   const key = { algorithm: trainerAlgorithm, seed, stepCount: plan.batches.length, from };
-  const note = (message: string): Promise<void> => report.noted(message);
+  const note = (message: string): Promise<void> => report({ kind: "noted", message });
   return new JobSnapshots({
     trainers,
     artifacts,

@@ -2,7 +2,7 @@
 // stays idle.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import type { AttemptReport, JobOutcome } from "../../base/domain/job.ts";
+import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { startChild, type Child } from "../../base/processes/child.ts";
 import { errorOf } from "../../base/processes/carried-error.ts";
@@ -83,7 +83,7 @@ export class TrainingProcess {
    */
   async run(
     request: RunRequest,
-    report: AttemptReport,
+    report: JobReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
     this.#idling.abort();
@@ -124,7 +124,7 @@ export class TrainingProcess {
     await this.#child?.stop(stopDeadlineMs);
   }
 
-  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: AttemptReport): Promise<JobOutcome> {
+  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: JobReport): Promise<JobOutcome> {
     return new Promise((resolve, reject) => {
       let reported: Promise<void> = Promise.resolve();
       const pass = (action: () => Promise<void>): void => {
@@ -133,31 +133,19 @@ export class TrainingProcess {
       };
       this.#onEvent = (event) => {
         switch (event.kind) {
-          case "prepared":
-            return pass(() => report.prepared(event.count, event.total, event.secondsLeft));
-          case "started":
-            return pass(() => report.started(event.stepCount, event.counts, event.metrics));
-          case "entered":
-            return pass(() => report.entered(event.phase));
-          case "stepped":
-            return pass(() => report.stepped(event.index, event.metrics, event.secondsLeft));
-          case "saved":
-            return pass(() => report.saved(event.stepCount));
-          case "warned":
-            return pass(() => report.warned(event.warning));
-          case "noted":
-            return pass(() => report.noted(event.message));
-          case "asks-for-job":
-            return pass(async () => {
-              await report.requireOwned();
-              child.send({ kind: "job-is-owned" });
-            });
           case "alive":
             return;
           case "finished":
             return pass(async () => resolve(event.outcome));
           case "failed":
             return pass(() => Promise.reject(errorOf(event.failure)));
+          case "asks-for-job":
+            return pass(async () => {
+              await report(event);
+              child.send({ kind: "job-is-owned" });
+            });
+          default:
+            return pass(() => report(event));
         }
       };
       child.send(request);

@@ -93,8 +93,8 @@ async function run(
       tokenizer,
       clock: new FakeClock(),
       report: silentReport({
-        stepped: async (_index, metrics) => void steps.push(metrics),
-        warned: async (warning) => void warnings.push(warning),
+        stepped: async ({ metrics }) => void steps.push(metrics),
+        warned: async ({ warning }) => void warnings.push(warning),
       }),
     },
     {

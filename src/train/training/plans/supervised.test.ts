@@ -85,9 +85,9 @@ async function run(
       tokenizer,
       clock: new FakeClock(),
       report: silentReport({
-        started: async (_count, _counts, metrics) => void started.push(metrics),
-        stepped: async (_index, metrics) => void steps.push(metrics),
-        warned: async (warning) => void warnings.push(warning),
+        started: async ({ metrics }) => void started.push(metrics),
+        stepped: async ({ metrics }) => void steps.push(metrics),
+        warned: async ({ warning }) => void warnings.push(warning),
       }),
     },
     {

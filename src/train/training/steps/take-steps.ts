@@ -74,9 +74,9 @@ export async function takeSteps(
   const warn = async (warning: string | null): Promise<void> => {
     if (warning === null) return;
     warnings.push(warning);
-    await report.warned(warning);
+    await report({ kind: "warned", warning });
   };
-  await report.entered("training");
+  await report({ kind: "entered", phase: "training" });
   const recordedCheck = plan.read(plan.checked);
   const checked = await checkedBefore(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
   if (checked.length > 0 && past.metrics.length === 0)
@@ -98,15 +98,17 @@ export async function takeSteps(
     const nowMs = clock.monotonicMs();
     const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
     metrics.push({ ...plan.metrics.step(index, taken), ...(index === 0 && precision?.metrics) });
-    await report.stepped(
+    await report({
+      kind: "stepped",
       index,
-      plan.metrics.event(index, metrics[index]),
-      timeLeft.after(index, nowMs - beganMs),
-    );
+      metrics: plan.metrics.event(index, metrics[index]),
+      secondsLeft: timeLeft.after(index, nowMs - beganMs),
+    });
     beganMs = nowMs;
     // What is behind the last step is a version.
     const isLast = index === batches.length - 1;
-    if (!isLast && (await snapshots.offer(trainer, steps(), signal))) await report.saved(index + 1);
+    if (!isLast && (await snapshots.offer(trainer, steps(), signal)))
+      await report({ kind: "saved", stepCount: index + 1 });
   }
   return { ...steps(), checked };
 }
@@ -139,10 +141,11 @@ export async function reportAgain(
   plan: TrainingPlan,
   { report, reportedCount }: { readonly report: JobReport; readonly reportedCount: number },
 ): Promise<void> {
-  for (const warning of warnings) await report.warned(warning);
+  for (const warning of warnings) await report({ kind: "warned", warning });
   for (const [index, step] of metrics.entries())
-    if (index >= reportedCount) await report.stepped(index, plan.metrics.event(index, step));
-  await report.saved(metrics.length);
+    if (index >= reportedCount)
+      await report({ kind: "stepped", index, metrics: plan.metrics.event(index, step) });
+  await report({ kind: "saved", stepCount: metrics.length });
 }
 
 /** Gives a batch the log-probabilities that the loss compares with. */

@@ -1,17 +1,17 @@
 // A report that nobody reads, but for what a test wants to see of it.
-import type { AttemptReport } from "../../../base/domain/job.ts";
+import type { AttemptEvent, JobReport } from "../../../base/domain/job.ts";
 
-export function silentReport(seen: Partial<AttemptReport> = {}): AttemptReport {
-  const unseen = async (): Promise<void> => undefined;
-  return {
-    prepared: unseen,
-    started: unseen,
-    entered: unseen,
-    requireOwned: unseen,
-    stepped: unseen,
-    saved: unseen,
-    warned: unseen,
-    noted: unseen,
-    ...seen,
+/** Handlers of the events that a test wants to see, by their kinds. */
+export type SeenEvents = {
+  readonly [Kind in AttemptEvent["kind"]]?: (
+    event: Extract<AttemptEvent, { readonly kind: Kind }>,
+  ) => Promise<void>;
+};
+
+export function silentReport(seen: SeenEvents = {}): JobReport {
+  return async (event) => {
+    // Safe cast: the handler of this kind takes this event.
+    const handle = seen[event.kind] as ((event: AttemptEvent) => Promise<void>) | undefined;
+    await handle?.(event);
   };
 }

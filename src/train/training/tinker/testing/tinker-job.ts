@@ -69,8 +69,8 @@ export async function runTinkerJob(
   const warnings: string[] = [];
   const steps: number[] = [];
   const report = silentReport({
-    stepped: async (index) => void steps.push(index),
-    warned: async (warning) => void warnings.push(warning),
+    stepped: async ({ index }) => void steps.push(index),
+    warned: async ({ warning }) => void warnings.push(warning),
   });
   const adapterFolder = `adapters/m/${version}`;
   const runKey = `jobs/job-${version}`;
