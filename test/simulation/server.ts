@@ -7,6 +7,7 @@ import { ServerFolder } from "../../src/store/artifacts/server-folder.ts";
 import { copyAdapter } from "../../src/inference/models/checkpoints/copy-adapter.ts";
 import { importAdapter } from "../../src/inference/models/checkpoints/import-adapter.ts";
 import { assert } from "../../src/base/domain/assert.ts";
+import { newUuid } from "../../src/base/domain/ids.ts";
 import type { TrainedModel } from "../../src/base/domain/model.ts";
 import { serviceOfParts, serviceOf } from "../../src/base/domain/lifecycle.ts";
 import type { FeedbackService } from "../../src/judge/feedback/feedback-service.ts";
@@ -22,6 +23,7 @@ import { recordingSettings } from "../../src/inference/chat/recordings/settings.
 import { adapterHash } from "../../src/inference/model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "../../src/inference/models/registry/model-directory.ts";
 import { createModelService, type ModelService } from "../../src/inference/models/registry/model-service.ts";
+import { createOlderVersions } from "../../src/inference/models/registry/older-versions.ts";
 import { VersionUses } from "../../src/inference/models/registry/version-uses.ts";
 import { keepPolicies, retentionSettings } from "../../src/store/retention/settings.ts";
 import { createSweeper } from "../../src/store/retention/sweeper.ts";
@@ -87,13 +89,15 @@ export async function startServer(
     const { clock } = stores;
     await start(serviceOf("database", { stop: () => stores.close() }));
     const root = rootOf(process.number);
-    const server = (): string => lease.id;
+    const identity = { id: newUuid() };
+    const server = (): string => identity.id;
     const shared = { root: `${root}/${sharedFolder}`, server };
     const artifacts = new FolderArtifacts(shared);
     const dataFolder = `${root}/data-${place.number}`;
     const folder = new ServerFolder({ root: dataFolder, server });
     const lease = new ServerLease(
       {
+        identity,
         servers: stores.servers,
         baseModels: [baseModel],
         artifacts: await artifacts.placeId(),
@@ -116,12 +120,20 @@ export async function startServer(
       folder,
       process,
     });
+    const olderVersions = createOlderVersions({
+      store: stores.models,
+      dropAdapter: () => undefined,
+      adaptersInUse: () => [],
+      artifacts,
+      server,
+      settings: { checkpointsKept: place.checkpointsKept },
+    });
     const jobQueue = new JobQueue(
       {
         jobs: stores.jobs,
         models: stores.models,
         runner,
-        onNewVersion: (modelId) => models.deleteOlderVersions(modelId),
+        onNewVersion: (modelId) => olderVersions.deleteOf(modelId),
         clock,
         logger,
         lease,
@@ -155,10 +167,7 @@ export async function startServer(
       weightsOf: () => baseWeights,
       dropAdapter: () => undefined,
       discardState: (state) => runner.discardState(state),
-      adaptersInUse: () => [],
       artifacts,
-      server,
-      settings: { checkpointsKept: place.checkpointsKept },
     });
     const files = createFileService({
       store: stores.files,
@@ -206,7 +215,7 @@ export async function startServer(
     });
     await start(lease);
     await start(uses);
-    await models.deleteAllOlderVersions();
+    await olderVersions.deleteAll();
     await sweepDataFolder({
       artifacts,
       folder,
@@ -250,7 +259,7 @@ export async function startServer(
         };
         const archive = piecesOf(JSON.stringify(files));
         const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
-        await models.deleteOlderVersions(model.id);
+        await olderVersions.deleteOf(model.id);
         return imported.version.step;
       },
       stop: () => life.stop(),

@@ -18,7 +18,7 @@ test("a server that has started says where it is, how one gets in, and how it re
   const summary = startSummary(
     {
       url: "http://127.0.0.1:8000",
-      adminKeyPlace: "data/admin-key",
+      firstKey: { secret: null, isNew: false, place: "data/admin-key" },
       baseModels: [model("hone-tiny", 2048, "hermes", false), model("a", 131_072, "off", true)],
     },
     { data: "data" },

@@ -1,16 +1,16 @@
 // What a server that has started says of itself on a terminal: where it is, how one gets in, what it serves.
 import type { Server } from "../server/server.ts";
 
-type Started = Pick<Server, "url" | "adminKeyPlace" | "baseModels">;
+type Started = Pick<Server, "url" | "firstKey" | "baseModels">;
 
 /** Lines, with an empty one around them. */
 export function startSummary(
-  { url, adminKeyPlace, baseModels }: Started,
+  { url, firstKey, baseModels }: Started,
   { data }: { readonly data: string },
 ): string {
   const facts = [
     ["address", `${url}/v1 for OpenAI clients, ${url}/docs for every route`],
-    ["key", adminKeyPlace],
+    ["key", firstKey.place],
     ["data", data],
   ];
   const models = [

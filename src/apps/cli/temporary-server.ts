@@ -33,7 +33,7 @@ export async function withTemporaryServer(
   );
   try {
     await server.start();
-    await use({ url: server.url, apiKey: server.adminKey });
+    await use({ url: server.url, apiKey: server.firstKey.secret });
   } finally {
     await server.stop();
     process.off("exit", remove);

@@ -10,7 +10,7 @@ import type { HoneConfig } from "./config.ts";
 const rotation = { bytesMax: 16 * 1024 ** 2, keptCount: 4 };
 
 /** The audit log of a data folder. */
-export function auditFile({ server: { data } }: HoneConfig): AuditFile {
+export function auditFile({ server: { data } }: Pick<HoneConfig, "server">): AuditFile {
   return { path: join(data, "audit.jsonl"), ...rotation };
 }
 

@@ -54,8 +54,6 @@ export interface ChatService {
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
   /** Requests waiting or being answered. */
   readonly runningCount: number;
-  /** The adapters that they run on. */
-  adaptersInUse(): Iterable<string>;
   /** The trained models that they are for, one each. */
   trainedRequests(): Iterable<TrainedRequest>;
 }
@@ -90,6 +88,8 @@ export interface ChatDependencies {
   readonly recorder?: ChatRecorder | null;
   /** Shared with others who ask the engines; absent where any entity may have all. */
   readonly places?: WaitingPlaces;
+  /** Counts the adapters that requests run on, for those who delete versions. */
+  readonly adapters?: AdaptersInUse;
   /** Counts what keys use; absent where nothing does. */
   readonly usage?: UsageCounter | null;
   readonly clock: Clock;
@@ -99,9 +99,11 @@ export interface ChatDependencies {
   readonly logger: Logger;
 }
 
-export function createChatService(dependencies: ChatDependencies): ChatService {
+export function createChatService({
+  adapters = new AdaptersInUse(),
+  ...dependencies
+}: ChatDependencies): ChatService {
   const running = new Set<string>();
-  const adapters = new AdaptersInUse();
   const metrics = createChatMetrics(dependencies.metrics, () => running.size);
   const vllm = createVllmMetrics(dependencies.metrics);
   const timelines = new Set<ChatTimeline>();
@@ -116,7 +118,6 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     get runningCount() {
       return running.size;
     },
-    adaptersInUse: () => adapters.ids(),
     trainedRequests: function* () {
       for (const { model, computedMs } of timelines)
         if (model !== null && model.adapter !== null && model.modelId !== null)
@@ -126,7 +127,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
 }
 
 /** What all completions share. */
-interface Shared extends Omit<ChatDependencies, "metrics"> {
+interface Shared extends Omit<ChatDependencies, "metrics" | "adapters"> {
   /** The ids of those that run. */
   readonly running: Set<string>;
   readonly adapters: AdaptersInUse;

@@ -9,6 +9,8 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 export interface LeaseDependencies {
+  /** This server's id on the database, which a lease that was lost replaces; one is made unless given. */
+  readonly identity?: { id: string };
   readonly servers: ServerStore;
   /** What this server can run jobs over. */
   readonly baseModels: readonly string[];
@@ -36,18 +38,19 @@ export class ServerLease implements Service {
     },
     stop: () => this.#end(),
   });
-  #id = newUuid();
+  readonly #identity: { id: string };
   #renewing: Promise<void> = Promise.resolve();
   #isOff = false;
 
   constructor(dependencies: LeaseDependencies, settings: Pick<JobSettings, "leaseMs">) {
     this.#dependencies = dependencies;
+    this.#identity = dependencies.identity ?? { id: newUuid() };
     this.#settings = settings;
   }
 
   /** As what this server owns: another id after a lease was lost, whose jobs are then not its own any more. */
   get id(): string {
-    return this.#id;
+    return this.#identity.id;
   }
 
   start(): Promise<void> {
@@ -62,10 +65,10 @@ export class ServerLease implements Service {
   async #create(): Promise<void> {
     const { servers, baseModels, artifacts, clock } = this.#dependencies;
     await this.#synchronize();
-    await servers.create(this.#id, { until: this.#until(1), baseModels, artifacts });
+    await servers.create(this.id, { until: this.#until(1), baseModels, artifacts });
     if (!(await servers.keepsElsewhere(artifacts, clock.now()))) return;
     // It would serve versions without their adapters, and the others those that it makes.
-    await servers.delete(this.#id);
+    await servers.delete(this.id);
     throw new ServiceError({ code: "conflict", message: keptElsewhere });
   }
 
@@ -73,7 +76,7 @@ export class ServerLease implements Service {
     const { servers, logger } = this.#dependencies;
     await this.#renewing;
     await servers
-      .delete(this.#id)
+      .delete(this.id)
       .catch((error: unknown) =>
         logger.warn({ err: error }, "the lease could not be given back; it runs out"),
       );
@@ -97,12 +100,12 @@ export class ServerLease implements Service {
   async #renew(): Promise<void> {
     const { servers, clock, logger } = this.#dependencies;
     await this.#synchronize();
-    if (!(await servers.renew(this.#id, this.#until(1)))) {
+    if (!(await servers.renew(this.id, this.#until(1)))) {
       logger.warn(
         {},
         "this server has no lease any more; others may have its jobs, and it goes on with a new one",
       );
-      this.#id = newUuid();
+      this.#identity.id = newUuid();
       await this.#create();
     }
     // Its own first: a machine that slept finds its own expired. None that is given now ends later than two leases from now,

@@ -54,7 +54,6 @@ import { vocabularyOf } from "../../../lib/constraints/grammar/testing/vocabular
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import { createModelDirectory } from "../../../inference/models/registry/model-directory.ts";
 import { createModelService } from "../../../inference/models/registry/model-service.ts";
-import { modelSettings } from "../../../inference/models/registry/settings.ts";
 import { createStorageQuotas } from "../../../store/retention/quotas.ts";
 import {
   keepPolicies,
@@ -334,11 +333,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
       dropAdapter: (id) => void droppedAdapters.push(id),
       discardState: async () => undefined,
-      adaptersInUse: () => [],
       weightsOf: () => "weights",
       artifacts: noArtifacts,
-      server: () => "server",
-      settings: modelSettings.with(),
     }),
     checkpointFiles: {
       export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],

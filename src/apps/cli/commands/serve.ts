@@ -68,9 +68,9 @@ async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides):
     const up = server.start().then(() => true);
     const isUp = await Promise.race([up, signalled.then(() => false), outdated]);
     if (isUp) {
-      if (server.newAdminKey !== null) {
+      if (server.firstKey.isNew) {
         printAnswer(
-          `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`,
+          `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.firstKey.secret}\n`,
         );
       }
       printAnswer(`listening on ${server.url}\n`);

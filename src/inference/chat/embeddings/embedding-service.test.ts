@@ -1,4 +1,5 @@
 // The service of embeddings over an engine that answers with numbers made of what it is asked.
+import { AdaptersInUse } from "../../models/registry/adapters-in-use.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EmbeddingRequest } from "../../../base/domain/text/embedding.ts";
@@ -118,10 +119,12 @@ function serviceOver(engine: Engine): EmbeddingService {
   return createEmbeddingService({
     directory,
     bases: servedBases(base),
+    adapters,
     metrics: createMetrics({ processMetrics: false }),
   });
 }
 
+const adapters = new AdaptersInUse();
 const places: (number | null)[] = [];
 
 function embed(
@@ -214,7 +217,7 @@ test("one that fails ends all, and an adapter's refusal is about the model", asy
     const inputs = Array.from({ length: 100 }, (_, index) => tokens(index + 1));
     await assert.rejects(embed(service, { inputs }), { code: wanted });
     assert.ok(engine.requests.length < 100);
-    assert.deepEqual([engine.underWay, service.runningCount, ...service.adaptersInUse()], [0, 0]);
+    assert.deepEqual([engine.underWay, service.runningCount, ...adapters.ids()], [0, 0]);
   }
 });
 
@@ -234,10 +237,10 @@ test("a signal ends it, and its adapter is in use until then", async () => {
   const aborter = new AbortController();
   const embedding = embed(service, {}, aborter.signal);
   while (engine.underWay === 0) await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual([service.runningCount, ...service.adaptersInUse()], [1, "m:1"]);
+  assert.deepEqual([service.runningCount, ...adapters.ids()], [1, "m:1"]);
   aborter.abort();
   await assert.rejects(embedding, { code: "cancelled" });
-  assert.deepEqual([engine.underWay, service.runningCount, ...service.adaptersInUse()], [0, 0]);
+  assert.deepEqual([engine.underWay, service.runningCount, ...adapters.ids()], [0, 0]);
 });
 
 test("an engine without embeddings is not asked for them", async () => {

@@ -39,14 +39,14 @@ export interface EmbeddingService {
   ): Promise<Embeddings>;
   /** Requests waiting or being answered. */
   readonly runningCount: number;
-  /** The adapters that they run on. */
-  adaptersInUse(): Iterable<string>;
 }
 
 interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
   readonly metrics: Metrics;
+  /** Counts the adapters that requests run on, for those who delete versions. */
+  readonly adapters?: AdaptersInUse;
   /** Counts what keys use; absent where nothing does. */
   readonly usage?: UsageCounter | null;
   /** Shared with others who ask the engines; absent where any entity may have all. */
@@ -65,8 +65,8 @@ export function createEmbeddingService({
   metrics,
   usage = null,
   places,
+  adapters = new AdaptersInUse(),
 }: Dependencies): EmbeddingService {
-  const adapters = new AdaptersInUse();
   let runningCount = 0;
   const tokens = metrics.counter({
     name: "hone_embedding_tokens_total",
@@ -123,7 +123,6 @@ export function createEmbeddingService({
     get runningCount() {
       return runningCount;
     },
-    adaptersInUse: () => adapters.ids(),
   };
 }
 

@@ -34,6 +34,7 @@ import {
 } from "../../../store/storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
+import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import { modelSettings, type ModelSettings } from "../registry/settings.ts";
 import { exportedType, mergeRows } from "./merge-rows.ts";
 
@@ -58,7 +59,9 @@ function openFiles(baseFolder: string, dataFolder: string, settings: Partial<Mod
   const { models: store } = memoryStorage()();
   const newVersions: string[] = [];
   const prepared: string[] = [];
+  const adapters = new AdaptersInUse();
   const files = new CheckpointFiles({
+    adapters,
     store,
     clock: new FakeClock(),
     settings: modelSettings.with(settings),
@@ -71,25 +74,25 @@ function openFiles(baseFolder: string, dataFolder: string, settings: Partial<Mod
     ...dataFolderAt(dataFolder),
     useVersion: async () => true,
   });
-  return { files, store, newVersions, prepared };
+  return { files, adapters, store, newVersions, prepared };
 }
 
 /** The files of a version over a base, as they would be read by whoever asked. */
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
-  const { files } = openFiles(baseFolder, adapterFolder);
+  const { files, adapters } = openFiles(baseFolder, adapterFolder);
   try {
     const found = await files.export(model, isBase ? sampleVersion("m", 0) : version, format);
     const contents = new Map<string, Buffer>();
     for (const { name, byteCount, pieces } of found) {
       const bytes: Uint8Array[] = [];
       for await (const piece of pieces()) {
-        assert.deepEqual([...files.adaptersInUse()], isBase ? [] : ["m:1"]);
+        assert.deepEqual([...adapters.ids()], isBase ? [] : ["m:1"]);
         bytes.push(piece);
       }
       contents.set(name, Buffer.concat(bytes));
       assert.equal(contents.get(name)?.length, byteCount, name);
     }
-    assert.deepEqual([...files.adaptersInUse()], []);
+    assert.deepEqual([...adapters.ids()], []);
     return contents;
   } finally {
     await files.close();

@@ -18,7 +18,7 @@ import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
 import { otherWeights } from "../../../base/domain/obstacles/missing-base.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
-import { AdaptersInUse } from "../registry/adapters-in-use.ts";
+import type { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
 import type { ModelSettings } from "../registry/settings.ts";
 import { copyAdapter } from "./copy-adapter.ts";
@@ -47,6 +47,8 @@ export interface CheckpointFilesOptions {
   readonly artifacts: ArtifactStore;
   /** Keeps a version that is about to be read from being deleted by other servers; false where it was just now. */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
+  /** Counts the adapters that are read, for those who delete versions. */
+  readonly adapters: AdaptersInUse;
   readonly folder: ServerFolder;
 }
 
@@ -63,7 +65,6 @@ const pieceBytesMax = 1 << 20;
 
 export class CheckpointFiles {
   readonly #options: CheckpointFilesOptions;
-  readonly #adapters = new AdaptersInUse();
   #importCount = 0;
   readonly #pool = newPool();
   /** Apart: what is sent may take long to unpack, and exports are not to wait for that. */
@@ -141,7 +142,7 @@ export class CheckpointFiles {
    */
   async copy(version: ModelVersion, modelId: string): Promise<CopiedAdapter> {
     const { step, adapterFolder } = version;
-    const leave = this.#adapters.enter(adapterId(version.modelId, step));
+    const leave = this.#options.adapters.enter(adapterId(version.modelId, step));
     try {
       await this.#use(version);
       const { artifacts } = this.#options;
@@ -158,11 +159,6 @@ export class CheckpointFiles {
   /** Hex SHA-256 of the files of an adapter. */
   async hashOf(adapterFolder: string): Promise<string> {
     return this.#pool.run("hash", { folder: await this.#options.artifacts.path(adapterFolder, null) });
-  }
-
-  /** The adapters that are read at this moment. */
-  adaptersInUse(): Iterable<string> {
-    return this.#adapters.ids();
   }
 
   async close(): Promise<void> {
@@ -193,7 +189,7 @@ export class CheckpointFiles {
   }
 
   #exported({ name, byteCount, parts }: PlannedFile, adapter: string | null): ExportedFile {
-    const adapters = this.#adapters;
+    const { adapters } = this.#options;
     const piecesOf = (part: FilePart) => this.#piecesOf(part);
     const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
       const leave = adapters.enter(adapter);

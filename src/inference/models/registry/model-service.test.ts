@@ -39,6 +39,7 @@ import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../../../store/storage/stores.ts";
 import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
+import { createOlderVersions, type OlderVersions } from "./older-versions.ts";
 import { createModelService, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
 
@@ -65,6 +66,7 @@ const agent: Registration = {
 interface Bench {
   readonly dataFolder: string;
   readonly service: ModelService;
+  readonly olderVersions: OlderVersions;
   readonly store: ModelStore;
   /** Adds a version with a folder. */
   readonly addVersion: (modelId: string, step: number, trainerState?: string) => Promise<string>;
@@ -105,6 +107,10 @@ async function open(
     build: "test",
   });
   const hashOf = async (folder: string): Promise<string> => adapterHash(folder);
+  const dropAdapter = (id: string): void => {
+    log.push(`drop ${id}`);
+    onDrop(dataFolder);
+  };
   const service = createModelService({
     store,
     directory,
@@ -117,12 +123,14 @@ async function open(
     clock: new FakeClock(),
     deleteRecordings: async (modelId) => void log.push(`recordings of ${modelId}`),
     cancelJobs: async (modelId) => void log.push(`cancel ${modelId}`),
-    dropAdapter: (id) => {
-      log.push(`drop ${id}`);
-      onDrop(dataFolder);
-    },
+    dropAdapter,
     weightsOf: (base) => (base === "tiny" ? "newer weights" : null),
     discardState: async (state) => void log.push(`discard ${state}`),
+    artifacts,
+  });
+  const olderVersions = createOlderVersions({
+    store,
+    dropAdapter,
     adaptersInUse: () => inUse,
     artifacts,
     server: () => "server",
@@ -142,7 +150,7 @@ async function open(
     await jobs.succeed(jobId, { owner: "server", version, counts: sampleCounts, at, data: {} });
     return folder;
   };
-  return { service, store, addVersion, log, inUse, jobs, dataFolder };
+  return { service, olderVersions, store, addVersion, log, inUse, jobs, dataFolder };
 }
 
 /** The code of a refusal with the fields at fault. */
@@ -323,7 +331,9 @@ test("the adapters of a model that is being deleted are held, until they are gon
 });
 
 test("keeps as many of the newest versions as the settings say, with what is pinned, in use or started from", async (t) => {
-  const { service, store, addVersion, inUse, jobs, log } = await open(t, { checkpointsKept: 2 });
+  const { service, olderVersions, store, addVersion, inUse, jobs, log } = await open(t, {
+    checkpointsKept: 2,
+  });
   const model = await service.register(agent, member);
   const folders: string[] = [];
   for (let step = 1; step <= 6; step++) folders.push(await addVersion(model.id, step));
@@ -337,7 +347,7 @@ test("keeps as many of the newest versions as the settings say, with what is pin
       ({ step }) => step,
     );
   const there = () => folders.flatMap((folder, index) => (existsSync(folder) ? [index + 1] : []));
-  await service.deleteOlderVersions(model.id);
+  await olderVersions.deleteOf(model.id);
   assert.deepEqual(
     [await steps(), there()],
     [
@@ -349,7 +359,7 @@ test("keeps as many of the newest versions as the settings say, with what is pin
   inUse.length = 0;
   await jobs.end("next", "cancelled", "cancelled", moment(10));
   await service.pinVersion(model, 2, false);
-  await service.deleteAllOlderVersions();
+  await olderVersions.deleteAll();
   assert.deepEqual(
     [await steps(), there()],
     [
@@ -360,10 +370,10 @@ test("keeps as many of the newest versions as the settings say, with what is pin
 });
 
 test("keeps all versions unless the settings say otherwise", async (t) => {
-  const { service, store, addVersion } = await open(t);
+  const { service, olderVersions, store, addVersion } = await open(t);
   const model = await service.register(agent, member);
   for (const step of [1, 2, 3]) await addVersion(model.id, step);
-  await service.deleteOlderVersions(model.id);
+  await olderVersions.deleteOf(model.id);
   assert.equal((await store.listVersions(model.id, { after: null, limit: 9, order: "asc" })).items.length, 4);
 });
 

@@ -4,13 +4,10 @@ import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Owned } from "../../../base/domain/keys/key-scope.ts";
 import {
-  adapterFolderOf,
   adaptersOf,
-  adapterId,
   type ModelFilter,
   type ModelStore,
   type ModelVersion,
-  stepsAmong,
   type TrainedModel,
   type VersionDeletion,
   type VersionKey,
@@ -21,9 +18,9 @@ import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
 import { allItems, allPages, type Page, type PageRequest } from "../../../base/domain/page.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";
+import { removeAdapters } from "./older-versions.ts";
 import type { ModelDirectoryDependencies } from "./model-directory.ts";
 import { registerModel, type RegisterDependencies, type Registration } from "./register-model.ts";
-import type { ModelSettings } from "./settings.ts";
 
 export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
@@ -36,12 +33,7 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly dropAdapter: (adapterId: string) => void;
   /** Has the trainer give up a state of its own. */
   readonly discardState: (state: string) => Promise<void>;
-  /** The adapters that requests run on, or are about to. */
-  readonly adaptersInUse: () => Iterable<string>;
   readonly artifacts: ArtifactStore;
-  /** This server, as others know it that use versions. */
-  readonly server: () => string;
-  readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
 
 /** What became of versions that were trained over other weights of their base. */
@@ -98,25 +90,10 @@ export interface ModelService {
   acceptBase(model: TrainedModel): Promise<AcceptedBase>;
   /** See {@link ModelStore.deleteVersions}. Requests that run on a version end on it. */
   deleteVersions(model: TrainedModel, steps: readonly number[]): Promise<VersionDeletion>;
-  /** Deletes what is older than the settings want kept; to be called when the model has a new version. */
-  deleteOlderVersions(modelId: string): Promise<void>;
-  /** The same of every model; to be called at start. */
-  deleteAllOlderVersions(): Promise<void>;
 }
 
 export function createModelService(dependencies: ModelDependencies): ModelService {
   const { store, artifacts, cancelJobs } = dependencies;
-  const { checkpointsKept } = dependencies.settings;
-  const deleteOlderVersions = async (modelId: string): Promise<void> => {
-    if (checkpointsKept === 0) return;
-    const spared = stepsAmong(dependencies.adaptersInUse(), modelId);
-    const steps = await store.deleteOlderVersions(modelId, {
-      keptCount: checkpointsKept,
-      spared,
-      server: dependencies.server(),
-    });
-    await removeAdapters(dependencies, modelId, steps);
-  };
   return {
     register: (registration, caller) => registerModel(dependencies, registration, caller),
     find: async (id, caller) => {
@@ -179,11 +156,6 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return { weights, steps: await store.acceptBase(id, weights) };
     },
     pinVersion: async ({ id }, step, isPinned) => present(await store.pinVersion(id, step, isPinned), step),
-    deleteOlderVersions,
-    deleteAllOlderVersions: async () => {
-      const all = { entity: null, project: null, name: null };
-      for await (const { id } of allItems((page) => store.list(all, page))) await deleteOlderVersions(id);
-    },
     deleteVersions: async ({ id }, steps) => {
       const result = await store.deleteVersions(id, [...new Set(steps)]);
       await removeAdapters(dependencies, id, result.deleted);
@@ -219,16 +191,4 @@ function baseIsNotUp(baseModel: string): ServiceError {
 function present(version: ModelVersion | null, step: number): ModelVersion {
   if (version === null) throw notFound("version", String(step));
   return version;
-}
-
-/** What is left to do when versions are gone from the store. Step 0 has no adapter. */
-async function removeAdapters(
-  { dropAdapter, artifacts }: Pick<ModelDependencies, "dropAdapter" | "artifacts">,
-  modelId: string,
-  steps: readonly number[],
-): Promise<void> {
-  for (const step of steps.filter((each) => each !== 0)) {
-    dropAdapter(adapterId(modelId, step));
-    await artifacts.remove(adapterFolderOf(modelId, step));
-  }
 }

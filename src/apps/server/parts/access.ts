@@ -1,0 +1,53 @@
+// Builds who may use the server, and how much: keys, signed-in users, limits and quotas.
+import { isLoopback } from "../../../base/domain/loopback.ts";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { createKeyService } from "../../../access/keys/key-service.ts";
+import { createKeyUse } from "../../../access/keys/key-use.ts";
+import { createEntityLimits } from "../../../access/keys/limits/entity-limits.ts";
+import { createRateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
+import { entityLimitsOf } from "../../../access/keys/settings.ts";
+import { createUsageMeter } from "../../../access/keys/usage-meter.ts";
+import { createSignedInUsers } from "../../../access/users/signed-in-users.ts";
+import type { HttpDependencies } from "../../../api/http/dependencies.ts";
+import { createStorageQuotas } from "../../../store/retention/quotas.ts";
+import { auditedLimits } from "../audit-keys.ts";
+import type { WholeSettings } from "../settings.ts";
+import type { Ground, Start } from "./ground.ts";
+
+export type Access = Awaited<ReturnType<typeof buildAccess>>;
+
+export async function buildAccess(ground: Ground, start: Start) {
+  const { settings, database, keys, server, audit, tools, warn } = ground;
+  const { usage, limits, retention } = database;
+  const { clock } = tools;
+  const { auth, entity: defaultEntity } = settings.server;
+  const onFaultOfKeys = warn("when keys were used is not written");
+  const keyUse = createKeyUse({ keys: database.keys, clock, onFault: onFaultOfKeys });
+  const meter = createUsageMeter({ store: usage, clock, onFault: warn("what keys used is not written yet") });
+  const onFault = warn("what counts for limits is not shared with other servers");
+  const limiter = createRateLimiter({ ...tools, store: limits, serverId: server, onFault });
+  for (const part of [keyUse, meter, limiter]) await start(part);
+  const room = createStorageQuotas({ ...tools, store: retention, settings: settings.retention });
+  const http = {
+    keys: database.keys,
+    keyService: createKeyService({ keys, clock }),
+    keyUse,
+    usage,
+    limiter,
+    limits: createEntityLimits(auditedLimits(limits, (entry) => audit.recordDurably(entry), clock)),
+    entityLimits: entityLimitsOf(settings.keys),
+    room,
+    auth,
+    defaultEntity,
+    users: createSignedInUsers({ settings: settings.users, defaultEntity, clock: systemClock }),
+    operatorRoutes: operatorRoutesOf(settings),
+  };
+  return { usage: meter, room, http };
+}
+
+/** `auto` is open to this machine where only it is served, and to all where nothing asks for a key. */
+function operatorRoutesOf({ http, server }: WholeSettings): HttpDependencies["operatorRoutes"] {
+  if (http.operatorRoutes !== "auto") return http.operatorRoutes;
+  if (server.auth === "off") return "open";
+  return isLoopback(server.host) ? "local" : "key";
+}

@@ -1,0 +1,116 @@
+// Builds what keeps records and acts on them: feedback, annotation, files, traces, rewards, webhooks and retention. What
+// works by itself (rules, deliveries, sweeps) is started by the composition root, once the server is up.
+import { freshSeed, seededRandom } from "../../../base/domain/random.ts";
+import { trimAudit } from "../../../base/telemetry/audit-log.ts";
+import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";
+import { createFeedbackService } from "../../../judge/feedback/feedback-service.ts";
+import { findSpecText } from "../../../judge/feedback/specs/annotation-specs.ts";
+import { createObjectService } from "../../../judge/traces/object-service.ts";
+import { createProjectTraces } from "../../../judge/traces/project-traces.ts";
+import { keepPolicies } from "../../../store/retention/settings.ts";
+import { createSweeper } from "../../../store/retention/sweeper.ts";
+import { createFileService } from "../../../train/files/file-service.ts";
+import { RewardService } from "../../../train/rewards/reward-service.ts";
+import { StandingRules } from "../../../train/rewards/standing/standing-rules.ts";
+import { readAllowedPlaces } from "../../../api/webhooks/allowed-places.ts";
+import { Deliverer } from "../../../api/webhooks/deliverer.ts";
+import { createWebhookService } from "../../../api/webhooks/webhook-service.ts";
+import { readFilter } from "../../../api/wire/rewards/feedback-filter.ts";
+import { auditFile } from "../audit-keys.ts";
+import { eventWriter } from "../webhooks/event-writer.ts";
+import type { Access } from "./access.ts";
+import type { Ground, Start } from "./ground.ts";
+import type { Training } from "./training.ts";
+
+export async function buildRecords(
+  ground: Ground,
+  { room }: Pick<Access, "room">,
+  training: Training,
+  start: Start,
+) {
+  const { settings, database, artifacts, server, audit, build, tools, warn } = ground;
+  const { clock, logger } = tools;
+  const files = createFileService({
+    store: database.files,
+    clock,
+    artifacts,
+    settings: settings.files,
+    onFault: warn("unused files could not be removed"),
+  });
+  await start(files);
+  const objects = createObjectService({ store: database.objects, clock });
+  const traces = createProjectTraces({
+    store: database.traces,
+    objects,
+    artifacts,
+    clock,
+    settings: settings.traces,
+    onFault: warn("files of traces that nobody knows could not be removed"),
+  });
+  await start(traces.files);
+  const feedback = createFeedbackService(
+    { store: database.feedback, queues: database.annotation, specs: database.objects, clock, room },
+    settings.feedback,
+  );
+  const annotation = createAnnotationService({
+    store: database.annotation,
+    feedback,
+    findSpec: (projectId, reference) => findSpecText(database.objects, projectId, reference),
+    records: database.feedback,
+    completions: database.completions,
+    clock,
+    settings: settings.annotation,
+  });
+  const { sequenceLengthMax } = settings.training;
+  const rewardDependencies = { ...database, sequenceLengthMax, clock, settings: settings.rewards };
+  const standingRules = new StandingRules({
+    ...rewardDependencies,
+    submit: (job, lines, more) => training.http.jobQueue.submit(job, lines, null, more),
+    conditionOf: (filter) => readFilter(filter, feedback.queryLimits),
+    owner: server,
+    logger,
+  });
+  const allowed = readAllowedPlaces(settings.webhooks.allowed);
+  const deliverer = new Deliverer(
+    {
+      ...tools,
+      store: database.webhooks,
+      bodyOf: eventWriter(database),
+      allowed,
+      userAgent: build,
+      random: seededRandom(freshSeed()),
+    },
+    settings.webhooks,
+  );
+  const { retention: store } = database;
+  const policies = keepPolicies(settings.retention);
+  const sweeper = createSweeper({
+    ...tools,
+    store,
+    policies,
+    settings: settings.retention,
+    owner: server,
+    clearDead: training.clearDead,
+    trimAudit: (before) => trimAudit(auditFile(settings), before, clock.now()),
+    audit,
+  });
+  return {
+    /** Started once the server is up, if it serves. */
+    workers: [standingRules, deliverer],
+    http: {
+      feedback,
+      rewards: new RewardService(rewardDependencies),
+      annotation,
+      objects,
+      traces,
+      files,
+      webhooks: createWebhookService({
+        store: database.webhooks,
+        clock,
+        allowed,
+        settings: settings.webhooks,
+      }),
+      retention: { store, sweeper, policies },
+    },
+  };
+}

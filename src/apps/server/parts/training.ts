@@ -1,0 +1,134 @@
+// Builds what makes versions of models: the runner of jobs, their queue, imports and exports. Starts everything but the queue,
+// which waits until the engines are loaded, and first removes what an earlier run left behind.
+import { serviceOf } from "../../../base/domain/lifecycle.ts";
+import type { BaseModel } from "../../../base/domain/model.ts";
+import { CheckpointFiles } from "../../../inference/models/checkpoints/checkpoint-files.ts";
+import { createModelService } from "../../../inference/models/registry/model-service.ts";
+import { createOlderVersions } from "../../../inference/models/registry/older-versions.ts";
+import { hasWeights } from "../../../lib/model-files/weight-files.ts";
+import { createAttemptMetrics } from "../../../train/jobs/attempt-metrics.ts";
+import { JobQueue } from "../../../train/jobs/job-queue.ts";
+import { goneMs } from "../../../train/jobs/settings.ts";
+import { trainingKindOf } from "../../../train/jobs/version-kind.ts";
+import { createChildJobRunner } from "../../../train/training/child-runner.ts";
+import { createAdapterCheck } from "../checks/adapter-check.ts";
+import { compareAdapters, comparisonFault } from "../data-folder/compare-adapters.ts";
+import { sweepDataFolder, sweepOfDeadServers } from "../data-folder/sweep.ts";
+import { trainerElsewhere } from "../trainer-elsewhere.ts";
+import type { Ground, Start } from "./ground.ts";
+import type { Models } from "./models.ts";
+
+export type Training = Awaited<ReturnType<typeof buildTraining>>;
+
+export async function buildTraining(ground: Ground, models: Models, start: Start) {
+  const { settings, place, artifacts, folder, identity, server, version, tools } = ground;
+  const { models: store, jobs, servers, completions, announcements } = ground.database;
+  const { clock, logger } = tools;
+  const { bases, uses, adapters, baseNames, directory, weightsOf, prepareVersion } = models;
+  const { data: root, roles } = settings.server;
+  const toolsAsText = bases.filter(({ replies }) => replies.callFormat?.isTaught === true);
+  const baseFolders = new Map(bases.map(({ model }) => [model.name, model.folder]));
+  const runner = createChildJobRunner({
+    ...tools,
+    artifacts,
+    folder,
+    baseFolders,
+    weightless: roles.includes("train") ? weightless(bases.map(({ model }) => model)) : new Set(),
+    toolsAsText: new Set(toolsAsText.map(({ model }) => model.name)),
+    precisions: new Map(
+      bases.flatMap(({ model, precision }) => (precision ? [[model.name, precision]] : [])),
+    ),
+    trajectoryLines: (jobId) => jobs.trajectoryLines(jobId),
+    settings: settings.training,
+    elsewhere: trainerElsewhere(settings.server),
+    version,
+  });
+  const dropAdapter = (id: string): void => bases.forEach(({ engine }) => engine.dropAdapter(id));
+  const olderVersions = createOlderVersions({
+    store,
+    dropAdapter,
+    adaptersInUse: () => adapters.ids(),
+    artifacts,
+    server,
+    settings: settings.models,
+  });
+  await olderVersions.deleteAll();
+  const { optimizerStatesKept } = settings.jobs;
+  const compare = { artifacts, models: store, jobs };
+  const swept = { ...tools, ...compare, servers, runner };
+  await sweepDataFolder({ ...swept, folder, root, hasOthers: place.isForMany, optimizerStatesKept });
+  const compared = await compareAdapters(compare);
+  const fault = await comparisonFault(compared, compare);
+  if (fault !== null) logger.error(compared, fault.message);
+  await start(runner);
+  const checkpointFiles = new CheckpointFiles({
+    store,
+    baseFolders,
+    artifacts,
+    useVersion: (version) => uses.use(version),
+    adapters,
+    folder,
+    clock,
+    settings: settings.models,
+    // What was imported is stored: an engine that is down or refuses it says so to whoever asks for it.
+    prepareVersion: (version, baseModel, by) =>
+      prepareVersion(version, baseModel).catch((error: unknown) => {
+        const fields = { ...by, err: error, modelId: version.modelId };
+        logger.warn(fields, "an imported version could not be loaded yet");
+      }),
+    // What is left undone here is done at the next version, or the next start.
+    onNewVersion: (modelId, by) =>
+      olderVersions.deleteOf(modelId).catch((error: unknown) => {
+        logger.warn({ ...by, err: error, modelId }, "older versions could not be deleted");
+      }),
+  });
+  await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
+  const jobQueue = new JobQueue(
+    {
+      ...tools,
+      jobs,
+      models: store,
+      runner,
+      prepareVersion,
+      onNewVersion: (modelId) => olderVersions.deleteOf(modelId),
+      metrics: createAttemptMetrics(tools.metrics),
+      tracing: ground.telemetry.tracing,
+      lease: identity,
+      announcements,
+    },
+    settings.jobs,
+  );
+  const modelService = createModelService({
+    store,
+    bases: baseNames,
+    clock,
+    directory,
+    copyAdapter: (source, modelId) => checkpointFiles.copy(source, modelId),
+    trainingKindOf: (version) => trainingKindOf({ jobs }, version),
+    deleteRecordings: (modelId) => completions.deleteOfModel(modelId),
+    cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
+    weightsOf,
+    dropAdapter,
+    discardState: (state) => runner.discardState(state),
+    artifacts,
+  });
+  const graceMs = goneMs(settings.jobs);
+  return {
+    /** Removes what servers that died left among the artifacts. */
+    clearDead: place.isForMany ? sweepOfDeadServers({ ...swept, graceMs }) : async () => undefined,
+    checks: {
+      adapters: createAdapterCheck({ ...tools, models: store, artifacts }),
+      data_folder: async () => {
+        const now = await comparisonFault(compared, compare);
+        if (now !== null) throw now;
+      },
+    },
+    http: { models: modelService, checkpointFiles, jobQueue },
+  };
+}
+
+/** Names of bases whose weights are not among their files, since other servers compute them. */
+function weightless(models: readonly BaseModel[]): ReadonlySet<string> {
+  const without = models.filter(({ engine, folder }) => engine.kind !== "embedded" && !hasWeights(folder));
+  return new Set(without.map(({ name }) => name));
+}
