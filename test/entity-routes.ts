@@ -60,6 +60,8 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     }),
     "GET /v1/chat/completions": [
       get(`/v1/chat/completions?metadata[said]=${other.name}&entity=${other.entity}`, 200),
+      get(`/v1/chat/completions?request_id=${other.requestId}`, 200),
+      get(`/v1/chat/completions?project=${encodeURIComponent(projectOf(other))}`, 403),
       get(`/v1/chat/completions?after=chatcmpl-${other.requestId}`, 422),
       ...modelNames(other).map(({ name, ...status }) => ({
         ...get(`/v1/chat/completions?model=${encodeURIComponent(name)}`, 0),
@@ -71,26 +73,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "GET /v1/chat/completions/:request_id/messages": recordedIds(other).map((id) =>
       get(`/v1/chat/completions/${id}/messages`, 404),
     ),
-    "GET /v1/preview/completions": [
-      get(`/v1/preview/completions?request_id=${other.requestId}`, 200),
-      get(`/v1/preview/completions?entity=${other.entity}&name=${other.name}&after=`, 200),
-      get(`/v1/preview/completions?project=${encodeURIComponent(projectOf(other))}`, 403),
-      ...modelNames(other).map(({ name, ...status }) => ({
-        ...get(`/v1/preview/completions?model=${encodeURIComponent(name)}`, 0),
-        ...status,
-      })),
-      ...cursors(other).map((after) => get(`/v1/preview/completions?after=${after}`, 422)),
-    ],
-    "GET /v1/preview/completions/:request_id": recordedAttempts(other, "GET", "/v1/preview/completions"),
-    "DELETE /v1/preview/completions/:request_id": recordedAttempts(
-      other,
-      "DELETE",
-      "/v1/preview/completions",
-    ),
-    // The owner's is gone by now.
-    "DELETE /v1/chat/completions/:request_id": recordedAttempts(other, "DELETE", "/v1/chat/completions").map(
-      (attempt) => ({ ...attempt, statusOfOwner: 404 }),
-    ),
+    "DELETE /v1/chat/completions/:request_id": recordedAttempts(other, "DELETE", "/v1/chat/completions"),
     "GET /v1/models": lists("/v1/models", other),
     "GET /v1/models/*": modelNames(other).map(({ name, ...status }) => ({
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),

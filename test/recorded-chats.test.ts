@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { NotFoundError } from "openai";
+import { Hone } from "../src/apps/client/hone.ts";
 import { call, serverOfFile, type RunningServer } from "./running-server.ts";
 
 let openai: OpenAI;
@@ -25,7 +26,7 @@ async function registered(): Promise<RunningServer> {
 }
 
 async function recorded(requestId: string): Promise<any> {
-  const { status, body } = await call(server(), "GET", `/v1/preview/completions/${requestId}`);
+  const { status, body } = await call(server(), "GET", `/v1/chat/completions/${requestId}`);
   assert.equal(status, 200, JSON.stringify(body));
   return body;
 }
@@ -120,7 +121,7 @@ test("what says so is not recorded, nor what a base model answers", async () => 
     const limits = path === "/v1/responses" ? { max_output_tokens: 4 } : { max_tokens: 4 };
     const answer = await call(server(), "POST", path, { body: { ...body, ...limits }, headers });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    assert.equal((await call(server(), "GET", "/v1/preview/completions/unrecorded")).status, 404, path);
+    assert.equal((await call(server(), "GET", "/v1/chat/completions/unrecorded")).status, 404, path);
   }
 });
 
@@ -137,7 +138,7 @@ test("lists are filtered by what there is feedback on, and a recording names its
   const given = await call(server(), "POST", "/feedback/create", { body: record, scheme: "Basic" });
   assert.equal(given.status, 200, JSON.stringify(given.body));
   const listed = async (query: string): Promise<readonly string[]> => {
-    const { status, body } = await call(server(), "GET", `/v1/preview/completions?limit=100&${query}`);
+    const { status, body } = await call(server(), "GET", `/v1/chat/completions?limit=100&${query}`);
     assert.equal(status, 200, JSON.stringify(body));
     return body.data.map((one: { readonly id: string }) => one.id);
   };
@@ -152,7 +153,7 @@ test("lists are filtered by what there is feedback on, and a recording names its
     (await recorded(id)).feedback.map((one: { readonly id: string }) => one.id),
     [given.body.id],
   );
-  const path = `/v1/preview/completions/${id}`;
+  const path = `/v1/chat/completions/${id}`;
   assert.equal((await call(server(), "DELETE", path)).status, 200);
   assert.equal((await call(server(), "DELETE", path)).status, 404);
   assert.deepEqual(await listed("feedback=any&project=local%2Frecorded"), []);
@@ -176,6 +177,12 @@ test("OpenAI's client lists, reads and deletes what is stored, with its messages
   assert.deepEqual(await listed({ limit: 2 }), ids);
   assert.deepEqual(await listed({ order: "desc" }), ids.toReversed());
   assert.deepEqual(await listed({ metadata: { topic: "a" }, limit: 1 }), [ids[0], ids[2]]);
+  const hone = new Hone({ apiKey: server().apiKey, baseUrl: server().url });
+  const ours = await hone.recordings.list({ metadata: { topic: "a" }, limit: 1 }).all();
+  assert.deepEqual(
+    ours.map(({ id }) => id),
+    [ids[2], ids[0]],
+  );
   const [first = ""] = ids;
   const found = await stored.retrieve(first);
   assert.equal(found.choices[0]?.message.content, (await recorded(first)).choices[0].message.content);
@@ -198,6 +205,21 @@ test("OpenAI's client lists, reads and deletes what is stored, with its messages
   assert.deepEqual(await listed({}), ids.slice(1));
 });
 
+test("a page is gone on from by the number of its last item, even if that is deleted meanwhile", async () => {
+  await registered();
+  const path = "/v1/chat/completions?model=recorded%2Fagent&limit=1";
+  const [first, second] = await Promise.all(
+    [1, 2].map(async () => openai.chat.completions.create({ model, messages, max_tokens: 2 })),
+  );
+  const { body: page } = await call(server(), "GET", `${path}&order=desc`);
+  const [newest] = page.data;
+  assert.ok([first?.id, second?.id].includes(newest.id));
+  assert.equal((await call(server(), "DELETE", `/v1/chat/completions/${newest.id}`)).status, 200);
+  const { body: next } = await call(server(), "GET", `${path}&order=desc&after=${page.last_id}`);
+  assert.ok([first?.id, second?.id].includes(next.data[0].id));
+  assert.notEqual(next.data[0].id, newest.id);
+});
+
 test("what cannot be asked for is refused, with the place and the cure", async () => {
   await registered();
   for (const [query, place, words] of [
@@ -207,7 +229,7 @@ test("what cannot be asked for is refused, with the place and the cure", async (
     ["after=chatcmpl-1", "after", /last_id/],
     ["limit=1000", "limit", /100/],
   ] as const) {
-    const { status, body } = await call(server(), "GET", `/v1/preview/completions?${query}`);
+    const { status, body } = await call(server(), "GET", `/v1/chat/completions?${query}`);
     assert.equal(status, 422, query);
     assert.deepEqual(body.detail[0].loc, ["query", place]);
     assert.match(body.detail[0].msg, words);

@@ -110,7 +110,7 @@ class Checker implements Stored {
   /** What was answered is recorded whole. */
   async checkChats(): Promise<void> {
     for (const id of this.#clients.chats) {
-      const { status, body } = await call(this.#server, "GET", `/v1/preview/completions/${id}`);
+      const { status, body } = await call(this.#server, "GET", `/v1/chat/completions/${id}`);
       if (status !== 200 || body.choices[0].token_ids.length === 0) this.lost.push(`${id}: ${status}`);
     }
   }

@@ -70,7 +70,7 @@ export class ThumbGivers {
       request_id: requestId,
     });
     // It ends without waiting where the disk is slow, and then it is not sure that it is recorded.
-    const { status } = await call(server, "GET", `/v1/preview/completions/${requestId}`).catch(brokenOff);
+    const { status } = await call(server, "GET", `/v1/chat/completions/${requestId}`).catch(brokenOff);
     if (status !== 200) return;
     const rated: Rated = { judgedCount: 1, isSettled: false };
     this.#rated.set(requestId, rated);

@@ -70,7 +70,6 @@ import { feedbackPreferenceRoutes } from "./routes/rewards/feedback-preferences.
 import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
-import { storedChatRoutes } from "./routes/recordings/stored-chats.ts";
 import { recordingRoutes } from "./routes/recordings/recordings.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
 import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
@@ -206,7 +205,6 @@ export async function createHttpServer(
     trajectoryRoutes(scope, dependencies, bodies);
     trajectoryRowRoutes(scope, dependencies, reads);
     recordingRoutes(scope, dependencies);
-    storedChatRoutes(scope, dependencies);
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
     feedbackPreferenceRoutes(scope, dependencies);

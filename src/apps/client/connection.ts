@@ -33,9 +33,12 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The values of a query; a list is a field that comes several times. */
+/** The values of a query; a list is a field that comes several times, an object one field for each member. */
 export type Query = Readonly<
-  Record<string, string | number | boolean | readonly string[] | null | undefined>
+  Record<
+    string,
+    string | number | boolean | readonly string[] | Readonly<Record<string, string>> | null | undefined
+  >
 >;
 
 export interface Request extends RequestOptions {
@@ -164,8 +167,12 @@ export class Connection {
     const url = new URL(this.baseUrl + path);
     for (const [name, value] of Object.entries(query)) {
       if (value === null || value === undefined) continue;
-      for (const each of Array.isArray(value) ? (value as readonly string[]) : [value])
-        url.searchParams.append(name, String(each));
+      if (Array.isArray(value))
+        for (const each of value as readonly string[]) url.searchParams.append(name, each);
+      else if (typeof value === "object")
+        for (const [member, text] of Object.entries(value))
+          url.searchParams.append(`${name}[${member}]`, text);
+      else url.searchParams.append(name, String(value));
     }
     return url.href;
   }

@@ -12,12 +12,8 @@ import { fetchFrom } from "./testing/fake-fetch.ts";
 const uncalled: Readonly<Record<string, string>> = {
   "POST /v1/kv-transfers": "for servers among themselves, which sign and have no key",
   "POST /v1/chat/completions/": "another spelling of POST /v1/chat/completions",
-  "GET /v1/chat/completions": "for OpenAI's clients; GET /v1/preview/completions says more",
-  "GET /v1/chat/completions/{request_id}":
-    "for OpenAI's clients; GET /v1/preview/completions/{request_id} says more",
   "GET /v1/chat/completions/{request_id}/messages":
     "for OpenAI's clients; they are in the recorded completion",
-  "DELETE /v1/chat/completions/{request_id}": "another name of DELETE /v1/preview/completions/{request_id}",
   "GET /v1/health": "another name of GET /health",
   "GET /ping": "another name of GET /health",
   ...Object.fromEntries(

@@ -44,7 +44,7 @@ test("nothing that changes something is opened by `read`", () => {
     ["PUT", "/annotation_queues/:queue_id"],
     ["POST", "/v1/preview/training-jobs"],
     ["POST", "/v1/preview/models/:model_id/log"],
-    ["DELETE", "/v1/preview/completions/:request_id"],
+    ["DELETE", "/v1/chat/completions/:request_id"],
     ["DELETE", "/v1/chat/completions/:request_id"],
     ["POST", "/v1/chat/completions"],
     ["POST", "/calls/delete"],

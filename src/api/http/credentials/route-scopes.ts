@@ -42,7 +42,7 @@ const rows: readonly Row[] = [
   },
   { pattern: /^GET \/(metrics|v1\/system-check|openapi\.json|docs)(\/|$)/, reads: everyScope, writes: [] },
   {
-    pattern: /^(GET|HEAD|DELETE) \/v1\/(chat|preview)\/completions\b/,
+    pattern: /^(GET|HEAD|DELETE) \/v1\/chat\/completions\b/,
     reads: readingAnything,
     writes: ["train"],
   },

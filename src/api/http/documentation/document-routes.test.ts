@@ -61,8 +61,6 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/checkpoints/{step}/sources": ["get"],
   "/v1/chat/completions/{request_id}": ["delete", "get"],
   "/v1/chat/completions/{request_id}/messages": ["get"],
-  "/v1/preview/completions": ["get"],
-  "/v1/preview/completions/{request_id}": ["delete", "get"],
   "/v1/preview/reward-rules": ["get", "post"],
   "/v1/preview/reward-rules/{rule_id}": ["delete", "get", "put"],
   "/v1/preview/reward-rules/{rule_id}/pause": ["post"],

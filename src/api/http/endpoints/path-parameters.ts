@@ -16,6 +16,7 @@ export const pathParameters = {
   key_id: { description: "The key's id." },
   model_id: { description: "The model's id." },
   queue_id: { description: "The queue's id." },
+  request_id: { description: "The request's id, with or without `chatcmpl-` before it." },
   rule_id: { description: "The rule's id." },
   step: { description: "The version's step." },
   webhook_id: { description: "The webhook's id.", read: uuidOf("webhook") },

@@ -140,7 +140,7 @@ export function spellsIds(header: ChatHeader, form: ChatAnswerForm): boolean {
   return form.tokensAsIds || header.logprobs === "token-id";
 }
 
-export function usageBody(usage: ChatUsage, completionTokens = usage.completionTokens): object {
+export function usageBody(usage: ChatUsage, completionTokens = usage.completionTokens) {
   return {
     prompt_tokens: usage.promptTokens,
     total_tokens: usage.promptTokens + completionTokens,

@@ -10,48 +10,43 @@ import type {
 } from "../../../base/domain/recordings/recorded-completion.ts";
 import { choiceSchema, tokenIds } from "../chat/chat-answer-schema.ts";
 import { judgedEntry } from "../chat/chat-logprobs.ts";
-import { finishBody, messageBody } from "../chat/chat-response.ts";
+import { finishBody } from "../chat/chat-response.ts";
 import { anyObject } from "../fields/any-object.ts";
+import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { promptFields } from "../trajectory.ts";
-import { outlineBody, outlineSchema } from "./outlines.ts";
+import { outline, recordedMessage } from "./stored-chats.ts";
 
-const feedbackSchema = Type.Object(
-  {
-    id: Type.String(),
-    feedback_type: Type.String(),
-    vendor_ref: Type.String({ description: "The whole answer, or one of its choices." }),
-    vendor_user_id: Type.String(),
-    created_at: Type.String({ format: "date-time" }),
-  },
-  { title: "CallFeedback" },
-);
+const feedbackAnswer = answerOf<CallFeedback>()("CallFeedback", {
+  id: Type.String(),
+  feedback_type: Type.String(),
+  vendor_ref: Type.String({ description: "The whole answer, or one of its choices." }),
+  vendor_user_id: Type.String(),
+  created_at: Type.String({ format: "date-time" }),
+});
 
-const samplingSchema = Type.Object(
-  {
-    temperature: Type.Number(),
-    top_p: Type.Number(),
-    top_k: Type.Integer(),
-    min_p: Type.Number(),
-    top_n_sigma: Type.Number(),
-    repetition_penalty: Type.Number(),
-    frequency_penalty: Type.Number(),
-    presence_penalty: Type.Number(),
-    seed: Type.Number({ description: "The request's, or the one that was drawn for it." }),
-    max_tokens: Type.Integer(),
-    min_tokens: Type.Integer(),
-    stop: Type.Array(Type.String()),
-    use_beam_search: Type.Boolean(),
-    is_held: Type.Boolean({
-      description: "Whether a constraint, a bias, forbidden words or a processor held what could come.",
-    }),
-  },
-  { title: "RecordedSampling" },
-);
+const samplingAnswer = answerOf<RecordedSampling>()("RecordedSampling", {
+  temperature: Type.Number(),
+  top_p: Type.Number(),
+  top_k: Type.Integer(),
+  min_p: Type.Number(),
+  top_n_sigma: Type.Number(),
+  repetition_penalty: Type.Number(),
+  frequency_penalty: Type.Number(),
+  presence_penalty: Type.Number(),
+  seed: Type.Number({ description: "The request's, or the one that was drawn for it." }),
+  max_tokens: Type.Integer(),
+  min_tokens: Type.Integer(),
+  stop: Type.Array(Type.String()),
+  use_beam_search: [Type.Boolean(), ({ isSearched }) => isSearched],
+  is_held: Type.Boolean({
+    description: "Whether a constraint, a bias, forbidden words or a processor held what could come.",
+  }),
+});
 
 export const recordedSchema = Type.Object(
   {
-    ...outlineSchema,
+    ...outline.schema.properties,
     messages: orNull(Type.Array(anyObject), {
       description: "As they were sent; null of a text completion, and where it is not whole.",
     }),
@@ -59,11 +54,11 @@ export const recordedSchema = Type.Object(
     ...promptFields,
     prompt_text: orNull(Type.String(), { description: "Of a text completion whose prompt was a text." }),
     prompt_token_ids: orNull(tokenIds, { description: "The prompt's exact tokens." }),
-    sampling: orNull(samplingSchema, { description: "How it was drawn, every default resolved." }),
+    sampling: orNull(samplingAnswer.schema, { description: "How it was drawn, every default resolved." }),
     choices: Type.Array(choiceSchema, {
       description: "As they were answered; empty where it is not whole.",
     }),
-    feedback: Type.Array(feedbackSchema, {
+    feedback: Type.Array(feedbackAnswer.schema, {
       description: "What there is on it or on one of its choices, the oldest first; at most a thousand.",
     }),
   },
@@ -77,11 +72,11 @@ export async function* recordedText(
 ): AsyncGenerator<string, void> {
   const { content } = stored;
   const head = {
-    ...outlineBody(stored),
+    ...outline.body(stored),
     ...promptBody(content?.prompt ?? null),
     prompt_token_ids: content?.promptTokenIds ?? null,
-    sampling: content && samplingBody(content.sampling),
-    feedback: feedback.map(feedbackBody),
+    sampling: content && samplingAnswer.body(content.sampling),
+    feedback: feedback.map(feedbackAnswer.body),
   };
   yield `${JSON.stringify(head).slice(0, -1)},"choices":[`;
   for (const [index, choice] of (content?.choices ?? []).entries()) {
@@ -125,16 +120,6 @@ function* logprobsText(
   yield "]}}";
 }
 
-/** The message of a choice as it was answered. */
-export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
-  const calls = toolCalls.map(({ isText, ...call }, index) => ({
-    index,
-    ...call,
-    ...(isText ? { isText: true as const } : {}),
-  }));
-  return messageBody("assistant", { text, reasoning, toolCalls: calls });
-}
-
 /** What the request said of its prompt. */
 function promptBody(prompt: RecordedPrompt | null): object {
   const conversation = prompt?.kind === "conversation" ? prompt : null;
@@ -151,35 +136,6 @@ function promptBody(prompt: RecordedPrompt | null): object {
       prompt?.kind === "text" ? prompt.addSpecialTokens : (conversation?.addSpecialTokens ?? null),
     truncate_prompt_tokens: prompt?.truncation ?? null,
     prompt_text: prompt?.kind === "text" ? prompt.text : null,
-  };
-}
-
-function samplingBody(sampling: RecordedSampling): object {
-  return {
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
-    top_k: sampling.topK,
-    min_p: sampling.minP,
-    top_n_sigma: sampling.topNSigma,
-    repetition_penalty: sampling.repetitionPenalty,
-    frequency_penalty: sampling.frequencyPenalty,
-    presence_penalty: sampling.presencePenalty,
-    seed: sampling.seed,
-    max_tokens: sampling.maxTokens,
-    min_tokens: sampling.minTokens,
-    stop: sampling.stop,
-    use_beam_search: sampling.isSearched,
-    is_held: sampling.isHeld,
-  };
-}
-
-function feedbackBody(feedback: CallFeedback): object {
-  return {
-    id: feedback.id,
-    feedback_type: feedback.feedbackType,
-    vendor_ref: feedback.vendorRef,
-    vendor_user_id: feedback.vendorUserId,
-    created_at: feedback.createdAt.toISOString(),
   };
 }
 

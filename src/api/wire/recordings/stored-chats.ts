@@ -1,45 +1,75 @@
-// Recorded completions as OpenAI's clients ask for stored ones: the answer without tokens, its messages, and which are asked for.
+// Recorded completions as lists have them: OpenAI's stored chat completions, with what this server records of each.
 import { Type, type Static } from "typebox";
+import { callReference } from "../../../base/domain/recordings/call-reference.ts";
+import type {
+  CompletionFilter,
+  CompletionPage,
+  ListedCompletion,
+  StoredCompletion,
+} from "../../../base/domain/recordings/completion-store.ts";
 import type { Page } from "../../../base/domain/page.ts";
-import type { StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
-import { cut, ServiceError } from "../../../base/domain/service-error.ts";
+import type { RecordedChoice } from "../../../base/domain/recordings/recorded-completion.ts";
+import { cut, type Fault, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import { choiceSchema, usageSchema } from "../chat/chat-answer-schema.ts";
-import { finishBody, usageBody } from "../chat/chat-response.ts";
-import { pageQueryFields, pageQuerySchema, pageSchema } from "../page.ts";
-import { noPlace } from "./outlines.ts";
-import { recordedMessage } from "./recorded-body.ts";
+import { finishBody, messageBody, usageBody } from "../chat/chat-response.ts";
+import { answerOf } from "../fields/resource.ts";
+import { pageQueryFields, pageSchema } from "../page.ts";
+
+const projectField = Type.String({ description: "`<entity>/<project>`." });
 
 export const storedQuerySchema = Type.Object({
   ...pageQueryFields,
-  model: Type.Optional(Type.String({ description: "Only of this trained model." })),
-  metadata: Type.Optional(
+  project: Type.Optional(projectField),
+  model: Type.Optional(
     Type.String({
-      description: "As `metadata[name]=text`, and all of several: only those whose request said so.",
+      description:
+        "Only of this trained model, by its id or a name as in a chat request; with `:step3` only of that version.",
     }),
+  ),
+  step: Type.Optional(Type.Integer({ minimum: 0, description: "Only of this version." })),
+  since: Type.Optional(Type.String({ format: "date-time", description: "Only what ended then or later." })),
+  until: Type.Optional(Type.String({ format: "date-time", description: "Only what ended before." })),
+  request_id: Type.Optional(Type.String({ description: "Only the answer of this request." })),
+  feedback: Type.Optional(
+    Type.String({
+      description:
+        "`any`: only what there is feedback on; `none`: only what there is none on; else a type of feedback, of which there is some.",
+      examples: ["any"],
+    }),
+  ),
+  metadata: Type.Optional(
+    Type.Object(
+      {},
+      {
+        additionalProperties: Type.String(),
+        style: "deepObject",
+        description: "As `metadata[name]=text`, and all of several: only those whose request said so.",
+      },
+    ),
   ),
 });
 
-export const messageQuerySchema = pageQuerySchema;
+/** The query of a path that names a request: the project, if several have an answer of its id. */
+export const callQuerySchema = Type.Object({ project: Type.Optional(projectField) });
+
+export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Type.Optional(projectField) });
 
 /**
- * What a query of `metadata[name]=text` asks for; the other fields are left.
+ * Collects `metadata[name]=text` of a query in its field `metadata`.
  *
  * @throws ServiceError `invalid` for metadata that is written in another way
  */
-export function metadataIn(query: Readonly<Record<string, unknown>>): {
-  readonly wanted: Readonly<Record<string, string>>;
-  readonly others: Readonly<Record<string, unknown>>;
-} {
-  const wanted: [name: string, text: string][] = [];
+export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const metadata: [name: string, text: string][] = [];
   const others: [name: string, value: unknown][] = [];
   for (const [field, value] of Object.entries(query)) {
     const name = /^metadata\[(.*)\]$/s.exec(field)?.[1];
     if (name === undefined && field !== "metadata") others.push([field, value]);
-    else if (name !== undefined && typeof value === "string") wanted.push([name, value]);
+    else if (name !== undefined && typeof value === "string") metadata.push([name, value]);
     // Nothing is what clients send of a filter that is null.
     else if (value !== "") throw otherMetadata(field);
   }
-  return { wanted: Object.fromEntries(wanted), others: Object.fromEntries(others) };
+  return { ...Object.fromEntries(others), metadata: Object.fromEntries(metadata) };
 }
 
 function otherMetadata(field: string): ServiceError {
@@ -50,46 +80,138 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-export const storedAnswerSchema = Type.Object(
-  {
-    id: Type.String({ description: "`chatcmpl-` and the request's id." }),
-    object: Type.Enum(["chat.completion"]),
-    created: Type.Integer({ description: "Seconds since 1970." }),
-    model: Type.String({ description: "The name that was asked for." }),
-    system_fingerprint: Type.String({ description: "Names base, version and engine build." }),
-    request_id: Type.String(),
-    service_tier: Type.Enum(["default"]),
-    metadata: Type.Object({}, { additionalProperties: Type.String() }),
-    usage: usageSchema,
-    choices: Type.Array(choiceSchema, {
-      description: "Without log-probabilities; empty of one that was too large to be recorded whole.",
-    }),
-  },
-  { title: "StoredChatCompletion" },
+type StoredQuery = Static<typeof storedQuerySchema>;
+
+/** Returns the filters of a query that name no model and no entity. */
+export function storedFilter(query: StoredQuery): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
+  const faults: Fault[] = [];
+  const { step = null, request_id: requestId = null, feedback } = query;
+  const filter = {
+    step,
+    requestId,
+    endedFrom: timeIn(query, "since", faults),
+    endedBefore: timeIn(query, "until", faults),
+    feedback: feedback === undefined ? null : feedbackIn(feedback),
+  };
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+  return filter;
+}
+
+function feedbackIn(text: string): CompletionFilter["feedback"] {
+  return text === "any" || text === "none" ? { kind: text } : { kind: "type", type: text };
+}
+
+function timeIn(query: StoredQuery, name: "since" | "until", faults: Fault[]): Date | null {
+  const text = query[name];
+  if (text === undefined) return null;
+  const date = new Date(text);
+  if (!Number.isNaN(date.getTime())) return date;
+  const message = `${name} is no time; write it as 2026-11-22T12:00:00Z`;
+  faults.push({ location: ["query", name], message, type: "value_error" });
+  return null;
+}
+
+/** What each answer about a recorded completion has. */
+export const outline = answerOf<ListedCompletion>()(null, {
+  id: [
+    Type.String({ description: "Of the answer: `chatcmpl-` and the request's id." }),
+    ({ requestId }) => `chatcmpl-${requestId}`,
+  ],
+  object: [Type.Enum(["chat.completion"]), () => "chat.completion" as const],
+  created: [
+    Type.Integer({ description: "Seconds since 1970." }),
+    ({ startedAt }) => Math.floor(startedAt.getTime() / 1000),
+  ],
+  request_id: Type.String(),
+  reference: [Type.String({ description: "As what feedback names it." }), (listed) => callReference(listed)],
+  project_id: projectField,
+  model_id: Type.String({ format: "uuid" }),
+  step: Type.Integer({ minimum: 0, description: "The version that answered." }),
+  model: Type.String({ description: "The name that was asked for." }),
+  system_fingerprint: [
+    Type.String({ description: "Names base, version and engine build." }),
+    ({ fingerprint }) => fingerprint,
+  ],
+  service_tier: [Type.Enum(["default"]), () => "default" as const],
+  owner: Type.String({ description: "Of the key that asked." }),
+  started_at: Type.String({ format: "date-time" }),
+  ended_at: Type.String({ format: "date-time" }),
+  usage: [usageSchema, ({ usage }) => usageBody(usage)],
+  prompt_hash: Type.String({ description: "Equal for prompts of the same tokens." }),
+  finish_reasons: Type.Array(Type.String(), { description: "Of each choice." }),
+  has_logprobs: Type.Boolean(),
+  is_whole: Type.Boolean({
+    description: "False of one that was too large: neither messages nor tokens are recorded of it.",
+  }),
+  byte_count: Type.Integer({
+    minimum: 0,
+    description: "Of what is stored of it alone, without what it shares with others.",
+  }),
+  prompt: [
+    Type.String({ description: "How the last message of a user begins, or the prompt's text." }),
+    ({ promptText }) => promptText,
+  ],
+  answer: [Type.String({ description: "How the first choice begins." }), ({ answerText }) => answerText],
+  metadata: Type.Object({}, { additionalProperties: Type.String(), description: "Of the request." }),
+});
+
+export const storedPageSchema = pageSchema(
+  Type.Object(
+    {
+      ...outline.schema.properties,
+      choices: Type.Array(choiceSchema, {
+        description: "Without log-probabilities; empty of one that was too large to be recorded whole.",
+      }),
+    },
+    { title: "StoredChatCompletion" },
+  ),
 );
 
-export const storedPageSchema = pageSchema(storedAnswerSchema);
+function storedBody(stored: StoredCompletion): object {
+  const choices = (stored.content?.choices ?? []).map((choice, index) => ({
+    index,
+    message: recordedMessage(choice),
+    logprobs: null,
+    ...finishBody(choice.finish),
+    token_ids: choice.tokenIds,
+  }));
+  return { ...outline.body(stored), choices };
+}
 
-/** As OpenAI's clients read it. */
-export function storedAnswer(stored: StoredCompletion) {
+/** The message of a choice as it was answered. */
+export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
+  const calls = toolCalls.map(({ isText, ...call }, index) => ({
+    index,
+    ...call,
+    ...(isText ? { isText: true as const } : {}),
+  }));
+  return messageBody("assistant", { text, reasoning, toolCalls: calls });
+}
+
+/** A page by numbers, which stay in their places when what they number is deleted. */
+export function storedPageBody(
+  items: readonly StoredCompletion[],
+  { last, hasMore }: Pick<CompletionPage, "last" | "hasMore">,
+): object {
   return {
-    id: `chatcmpl-${stored.requestId}`,
-    object: "chat.completion",
-    created: Math.floor(stored.startedAt.getTime() / 1000),
-    model: stored.model,
-    system_fingerprint: stored.fingerprint,
-    request_id: stored.requestId,
-    service_tier: "default",
-    metadata: stored.metadata,
-    usage: usageBody(stored.usage),
-    choices: (stored.content?.choices ?? []).map((choice, index) => ({
-      index,
-      message: recordedMessage(choice),
-      logprobs: null,
-      ...finishBody(choice.finish),
-      token_ids: choice.tokenIds,
-    })),
+    object: "list",
+    data: items.map(storedBody),
+    first_id: items.length === 0 ? "" : String(items[0]?.number),
+    last_id: last === 0 ? "" : String(last),
+    has_more: hasMore,
   };
+}
+
+/** The number that a cursor is; null where it is none. */
+export function numberIn(after: string): number | null {
+  return /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null;
+}
+
+/** The refusal of a cursor that names nothing in its list. */
+export function noPlace(after: string): ServiceError {
+  const message = `after is ${quoted(after)}, which is no place in this list. Use last_id of the page before`;
+  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
+  return new ServiceError({ code: "invalid", message: `${message}.`, faults });
 }
 
 const storedMessageSchema = Type.Object(
@@ -116,7 +238,7 @@ export function storedMessages({ requestId, content }: StoredCompletion): readon
  */
 export function sliceOf<Item extends { readonly id: string }>(
   items: readonly Item[],
-  { after = "", limit = 20, order = "asc" }: Static<typeof pageQuerySchema>,
+  { after = "", limit = 20, order = "asc" }: Static<typeof messageQuerySchema>,
 ): Page<Item> {
   const inOrder = order === "asc" ? items : items.toReversed();
   const start = after === "" ? 0 : inOrder.findIndex(({ id }) => id === after) + 1;

@@ -1,11 +1,11 @@
 // What trained models answered, as it is recorded.
-import type { Page, RecordedCompletion, RecordedDeletion, RecordedOutline } from "../api.ts";
+import type { Page, RecordedCompletion, RecordedDeletion, StoredChatCompletion } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
 import { CallGroup } from "./call-group.ts";
 import type { QueryOf } from "./calls.ts";
 
-const completions = "/v1/preview/completions";
+const completions = "/v1/chat/completions";
 
 /** Which recorded completions; what is left out lets all through. */
 export type RecordedFilter = QueryOf<`GET ${typeof completions}`>;
@@ -15,9 +15,12 @@ export type RecordedPlace = QueryOf<`GET ${typeof completions}/{request_id}`>;
 
 /** `hone.recordings` */
 export class RecordingCalls extends CallGroup {
-  /** What lists say of each: who asked what, and how the answer begins; the newest first unless asked. */
-  list(filter: RecordedFilter = {}, options?: RequestOptions): Pages<RecordedOutline, Page<RecordedOutline>> {
-    return this.calls.pages(`GET ${completions}`, { query: filter }, options);
+  /** Each without log-probabilities; the newest first unless asked. */
+  list(
+    filter: RecordedFilter = {},
+    options?: RequestOptions,
+  ): Pages<StoredChatCompletion, Page<StoredChatCompletion>> {
+    return this.calls.pages(`GET ${completions}`, { query: { order: "desc", ...filter } }, options);
   }
 
   /** One whole, with what feedback there is on it. @param requestId with or without `chatcmpl-` */

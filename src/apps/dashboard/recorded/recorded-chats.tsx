@@ -1,5 +1,5 @@
 // Recorded chats: what trained models answered, the newest first, filtered, a page at a time.
-import type { RecordedOutline } from "../../client/api.ts";
+import type { StoredChatCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
 import { filledIn, firstFound } from "../parts/filters.ts";
@@ -57,7 +57,7 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
   );
 }
 
-function chatAddress({ project_id: project, request_id: id }: RecordedOutline): string {
+function chatAddress({ project_id: project, request_id: id }: StoredChatCompletion): string {
   return addressOf("chats", [id], { project });
 }
 

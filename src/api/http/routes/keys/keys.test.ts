@@ -122,7 +122,7 @@ test("a key opens what its scopes say, and is told what a route wants", async (t
       url: "/v1/preview/models",
       payload: { project: "p", name: "m", base_model: "tiny", return_existing: true },
     },
-    recorded: { url: "/v1/preview/completions" },
+    recorded: { url: "/v1/chat/completions" },
     files: { url: "/v1/files" },
     webhooks: { url: "/v1/preview/webhooks" },
     write: { method: "POST", url: "/feedback/create", payload: record },
@@ -186,7 +186,7 @@ test("a key of one project reaches that alone, in what it names and in what it l
     const batch = { batch: [record(project)] };
     const wrote = await ask(key, { method: "POST", url: "/feedback/batch/create", payload: batch });
     assert.equal(wrote.status, status);
-    assert.equal((await ask(key, { url: `/v1/preview/completions?project=acme/${project}` })).status, status);
+    assert.equal((await ask(key, { url: `/v1/chat/completions?project=acme/${project}` })).status, status);
   }
   assert.equal((await ask(key, { url: "/v1/preview/training-jobs" })).status, 200);
   for (const url of ["/v1/files", "/v1/preview/webhooks"]) {

@@ -1,102 +1,297 @@
-// Recorded completions: lists of them, each whole with what was said of it, and deleting one.
+// Recorded completions, which OpenAI's clients know as stored chat completions: lists of them, each whole with its messages
+// and what was said of it, and deleting one. Another entity's are answered like what does not exist.
 import type { FastifyInstance } from "fastify";
+import { type Caller, mayReach, reachOf, refuseOtherOwner } from "../../../../base/domain/access.ts";
+import { pageBytesMax } from "../../../../base/domain/page.ts";
+import { parseProjectId } from "../../../../base/domain/project.ts";
+import type {
+  CompletionFilter,
+  CompletionPage,
+  CompletionPageRequest,
+  CompletionStore,
+  ListedCompletion,
+  StoredCompletion,
+} from "../../../../base/domain/recordings/completion-store.ts";
+import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import type { ValueOf } from "../../../wire/checked.ts";
+import { pageBody } from "../../../wire/page.ts";
+import { deletedSchema, recordedSchema, recordedText } from "../../../wire/recordings/recorded-body.ts";
 import {
   callQuerySchema,
+  messagePageSchema,
+  messageQuerySchema,
   noPlace,
   numberIn,
-  outlinePageBody,
-  outlinePageSchema,
-  recordedQuerySchema,
-} from "../../../wire/recordings/outlines.ts";
-import { deletedSchema, recordedSchema, recordedText } from "../../../wire/recordings/recorded-body.ts";
+  sliceOf,
+  storedFilter,
+  storedMessages,
+  storedPageBody,
+  storedPageSchema,
+  storedQuerySchema,
+  withMetadata,
+} from "../../../wire/recordings/stored-chats.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readQuery } from "../../input/query.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
-import { type CallPath, deleteCompletion, filterOf, missing, reachCompletion } from "./reach-completions.ts";
-
-const documented = { tags: ["recordings"], security: [{ bearer: [] }] };
-
-const callParameters = {
-  type: "object",
-  properties: {
-    request_id: { type: "string", description: "Of the answer, with or without `chatcmpl-` before it." },
-  },
-} as const;
-
-export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
-  const { completions, settings } = dependencies;
-  app.get(
-    "/v1/preview/completions",
-    {
-      ...readsPage,
-      schema: {
-        summary: "List recorded completions",
-        querystring: recordedQuerySchema,
-        response: answered(
-          "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
-          { json: outlinePageSchema },
-        ),
-        ...documented,
-      },
-    },
-    async (request, reply) => {
-      const query = readQuery(recordedQuerySchema, request, reply);
-      const filter = await filterOf(dependencies, request, query);
-      const page = {
-        after: numberAfter(query.after),
-        limit: query.limit ?? 20,
-        order: query.order ?? "desc",
-      };
-      return outlinePageBody(await completions.list(filter, page));
-    },
-  );
-  app.get<CallPath>(
-    "/v1/preview/completions/:request_id",
-    {
-      ...readsPage,
-      schema: {
-        summary: "Read a recorded completion",
-        params: callParameters,
-        querystring: callQuerySchema,
-        response: answered("All that is recorded of it, and what feedback there is on it.", {
-          json: recordedSchema,
-        }),
-        ...documented,
-      },
-    },
-    async (request, reply) => {
-      const listed = await reachCompletion(dependencies, request, reply);
-      const stored = await completions.find(listed);
-      if (stored === null) throw missing(request.params.request_id);
-      const feedback = await completions.feedbackOn(listed, feedbackMax);
-      reply.type("application/json; charset=utf-8");
-      return sendPieces(reply, recordedText(stored, feedback), settings);
-    },
-  );
-  app.delete<CallPath>(
-    "/v1/preview/completions/:request_id",
-    {
-      schema: {
-        summary: "Delete a recorded completion",
-        params: callParameters,
-        querystring: callQuerySchema,
-        response: answered("It is gone; feedback on it stays.", { json: deletedSchema }),
-        ...documented,
-      },
-    },
-    (request, reply) => deleteCompletion(dependencies, request, reply),
-  );
-}
 
 /** Records that are named with a completion. */
 const feedbackMax = 1000;
 
-function numberAfter(after: string | undefined): number | null {
+/** Outlines that are looked at for a page, where few have the metadata that is asked for. */
+const lookedAtMax = 10_000;
+
+export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const { completions, directory, settings } = dependencies;
+  const on = endpoints(app, { tag: "recordings", scheme: "bearer" });
+  on(
+    "GET /v1/chat/completions",
+    {
+      summary: "List stored chat completions",
+      query: storedQuerySchema,
+      answer:
+        "A page of what was recorded, the oldest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
+      json: storedPageSchema,
+      options: {
+        ...readsPage,
+        preHandler: async (request) => {
+          request.query = withMetadata(request.query as Readonly<Record<string, unknown>>);
+        },
+      },
+    },
+    async ({ query, caller }) => {
+      const filter = await filterOf(directory, query, caller);
+      const { limit = 20, order = "asc", metadata = {} } = query;
+      const after = await placeOf(completions, query.after ?? "", filter);
+      const page = await matching(completions, filter, { after, limit, order }, Object.entries(metadata));
+      return wholePage(completions, page);
+    },
+  );
+  on(
+    "GET /v1/chat/completions/:request_id",
+    {
+      summary: "Read a stored chat completion",
+      query: callQuerySchema,
+      answer: "All that is recorded of it, and what feedback there is on it.",
+      json: recordedSchema,
+      options: readsPage,
+    },
+    async ({ params, query, caller, reply }) => {
+      const stored = await read(completions, params.request_id, query, caller);
+      const feedback = await completions.feedbackOn(stored, feedbackMax);
+      reply.type("application/json; charset=utf-8");
+      return sendPieces(reply, recordedText(stored, feedback), settings);
+    },
+  );
+  on(
+    "GET /v1/chat/completions/:request_id/messages",
+    {
+      summary: "List the messages of a stored chat completion",
+      query: messageQuerySchema,
+      answer: "A page of what was sent.",
+      json: messagePageSchema,
+      options: readsPage,
+    },
+    async ({ params, query, caller }) => {
+      const stored = await read(completions, params.request_id, query, caller);
+      return pageBody(sliceOf(storedMessages(stored), query), (item) => item);
+    },
+  );
+  on(
+    "DELETE /v1/chat/completions/:request_id",
+    {
+      summary: "Delete a stored chat completion",
+      query: callQuerySchema,
+      answer: "It is gone; feedback on it stays.",
+      json: deletedSchema,
+    },
+    async ({ params: { request_id: id }, query, caller }) => {
+      const listed = await reach(completions, id, query, caller);
+      if (!(await completions.delete(listed))) throw missing(id);
+      return { id: `chatcmpl-${listed.requestId}`, object: "chat.completion.deleted", deleted: true };
+    },
+  );
+}
+
+const everything: CompletionFilter = {
+  entity: null,
+  projectId: null,
+  modelId: null,
+  step: null,
+  requestId: null,
+  endedFrom: null,
+  endedBefore: null,
+  feedback: null,
+};
+
+/** @throws ServiceError `forbidden` for another entity's project or model, `not_found` for a model that there is not */
+async function filterOf(
+  directory: HttpDependencies["directory"],
+  query: ValueOf<typeof storedQuerySchema>,
+  caller: Caller,
+): Promise<CompletionFilter> {
+  const filter = storedFilter(query);
+  const { project = null, model = null } = query;
+  if (project !== null) reachProject(caller, project);
+  const { modelId, step } = await versionIn(directory, model, caller);
+  // A model is its entity's and its project's.
+  const { entity, ...own } = (modelId ?? project) === null ? seenBy(caller) : everything;
+  return { ...filter, step: filter.step ?? step, entity, projectId: project ?? own.projectId, modelId };
+}
+
+/** The part of a filter that keeps to the recordings that a caller may see. */
+function seenBy(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> {
+  const { entity, project } = reachOf(caller) ?? { entity: null, project: null };
+  return project === null ? { entity, projectId: null } : { entity: null, projectId: `${entity}/${project}` };
+}
+
+/** Returns the model, and the version if the name has one. @throws ServiceError `invalid` for a base model */
+async function versionIn(
+  directory: HttpDependencies["directory"],
+  name: string | null,
+  caller: Caller,
+): Promise<Pick<CompletionFilter, "modelId" | "step">> {
+  if (name === null) return { modelId: null, step: null };
+  const { modelId, step, name: known } = await directory.find(name, caller);
+  if (modelId !== null) return { modelId, step: /:step\d+$/.test(name) ? step : null };
+  throw refusal(
+    "model",
+    `${quoted(known)} is a base model, whose answers are not recorded. Name a trained model.`,
+  );
+}
+
+/** @throws ServiceError `invalid` for what names no project, `forbidden` for another entity's */
+function reachProject(caller: Caller, project: string): void {
+  const parsed = parseProjectId(project);
+  if (parsed === null)
+    throw refusal("project", `project is ${quoted(project)}; write it as <entity>/<project>.`);
+  refuseOtherOwner(caller, parsed, `The project ${quoted(project)}`, "project");
+}
+
+/** @throws ServiceError `invalid` for the id of no answer that the filter's owner has, or of several */
+async function placeOf(
+  completions: CompletionStore,
+  after: string,
+  { entity, projectId, modelId }: CompletionFilter,
+): Promise<number | null> {
   // An empty cursor is what clients send back from an empty page.
-  if (after === undefined || after === "") return null;
+  if (after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;
-  throw noPlace(after);
+  const filter = { ...everything, entity, projectId, modelId, requestId: idIn(after) };
+  const { items } = await completions.list(filter, { after: null, limit: 2, order: "desc" });
+  const [last, other] = items;
+  if (last === undefined) throw noPlace(after);
+  if (other !== undefined) throw ambiguous(after, [last, other]);
+  return last.number;
+}
+
+/**
+ * Returns the outlines of a page.
+ *
+ * @throws ServiceError `too_slow` where none of the first ten thousand has the metadata
+ */
+async function matching(
+  completions: CompletionStore,
+  filter: CompletionFilter,
+  page: CompletionPageRequest,
+  metadata: readonly (readonly [string, string])[],
+): Promise<CompletionPage> {
+  if (metadata.length === 0) return completions.list(filter, page);
+  const matches = (listed: ListedCompletion): boolean =>
+    metadata.every(([name, text]) => Object.hasOwn(listed.metadata, name) && listed.metadata[name] === text);
+  const found: ListedCompletion[] = [];
+  for (let { after } = page, count = 0; ;) {
+    const { items, last, hasMore } = await completions.list(filter, { ...page, after, limit: 100 });
+    found.push(...items.filter(matches));
+    if (found.length > page.limit) {
+      const kept = found.slice(0, page.limit);
+      return { items: kept, last: kept.at(-1)?.number ?? 0, hasMore: true };
+    }
+    // The store cuts a page short where it has passed over many.
+    count += items.length === 100 ? 100 : 1000;
+    if (!hasMore || (count >= lookedAtMax && found.length > 0)) return { items: found, last, hasMore };
+    if (count >= lookedAtMax) throw tooFew();
+    after = last;
+  }
+}
+
+function tooFew(): ServiceError {
+  return new ServiceError({
+    code: "too_slow",
+    message: `None of ${lookedAtMax} completions has this metadata, and there are more. Name a model, or start at another place (order, after).`,
+  });
+}
+
+/** As many of them whole as fit in a page; those that went meanwhile are passed over. */
+async function wholePage(completions: CompletionStore, { items, ...page }: CompletionPage): Promise<object> {
+  const whole: StoredCompletion[] = [];
+  let [bytes, last] = [0, 0];
+  for (const outline of items) {
+    bytes += outline.byteCount;
+    if (last > 0 && bytes > pageBytesMax) return storedPageBody(whole, { last, hasMore: true });
+    const stored = await completions.find(outline);
+    if (stored !== null) whole.push(stored);
+    last = outline.number;
+  }
+  return storedPageBody(whole, page);
+}
+
+type CallQuery = ValueOf<typeof callQuerySchema>;
+
+async function read(
+  completions: CompletionStore,
+  id: string,
+  query: CallQuery,
+  caller: Caller,
+): Promise<StoredCompletion> {
+  const stored = await completions.find(await reach(completions, id, query, caller));
+  if (stored === null) throw missing(id);
+  return stored;
+}
+
+/**
+ * The request's one that the caller may reach.
+ *
+ * @throws ServiceError `not_found`, also for another entity's; `invalid` where several projects have one and none is named
+ */
+async function reach(
+  completions: CompletionStore,
+  id: string,
+  { project }: CallQuery,
+  caller: Caller,
+): Promise<ListedCompletion> {
+  if (project !== undefined) reachProject(caller, project);
+  const filter = { ...everything, projectId: project ?? null, requestId: idIn(id) };
+  const { items } = await completions.list(filter, { after: null, limit: 100, order: "desc" });
+  const reached = items.filter(({ projectId }) => {
+    const owned = parseProjectId(projectId);
+    return owned !== null && mayReach(caller, owned);
+  });
+  // What an administrator calls by its id is its own entity's where there is one.
+  const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
+  const [found, other] = own.length > 0 ? own : reached;
+  if (found === undefined) throw missing(id);
+  if (other !== undefined) throw ambiguous(id, [found, other]);
+  return found;
+}
+
+function idIn(text: string): string {
+  return text.replace(/^chatcmpl-/, "");
+}
+
+function missing(id: string): ServiceError {
+  return notFound("recorded completion", id.slice(0, 200));
+}
+
+function ambiguous(id: string, found: readonly ListedCompletion[]): ServiceError {
+  const projects = found.map(({ projectId }) => projectId).join(", ");
+  return refusal(
+    "project",
+    `Several projects have an answer of ${quoted(id)} (${projects}, ...); say which in project.`,
+  );
+}
+
+function refusal(field: string, message: string): ServiceError {
+  return new ServiceError({ code: "invalid", faults: [{ location: [field], message, type: "value_error" }] });
 }
