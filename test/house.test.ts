@@ -379,6 +379,20 @@ test("no room holds more than 15 % of the lines", () => {
   assert.deepEqual(tooLarge, [], `of ${total} lines`);
 });
 
+test("no test file has more than 600 lines", () => {
+  const linesMax = 600;
+  const tests = ["src", "test", "tools"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .map((name) => join(folder, String(name)))
+      .filter((path) => path.endsWith(".test.ts")),
+  );
+  assert.ok(tests.length > 400);
+  assert.deepEqual(
+    tests.filter((path) => readFileSync(path, "utf8").split("\n").length > linesMax + 1),
+    [],
+  );
+});
+
 test("half of the files have at most 90 lines", () => {
   const counts = sources()
     .filter(isProduct)

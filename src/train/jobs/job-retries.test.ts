@@ -1,0 +1,49 @@
+// Jobs that ended and are tried again as others.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { present } from "../../base/domain/assert.ts";
+import type { JobQueue } from "./job-queue.ts";
+import { twoSteps, lost, Bench } from "./testing/queue-bench.ts";
+
+/** Resolves to the job that tries this one again. */
+async function retryOf(bench: Bench, queue: JobQueue, id: string): Promise<string> {
+  return queue.retry(present(await bench.database.jobs.find(id), "the job"));
+}
+
+test("a job that failed is tried again as another one, the same however often it is asked for", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([lost, lost, twoSteps], { attemptsMax: 1 });
+  await bench.submit(queue, "a");
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "failed");
+  const second = await retryOf(bench, queue, "a");
+  assert.equal(await retryOf(bench, queue, "a"), second);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state(second), "failed");
+  // Whichever of the two is asked for: the last that failed is tried.
+  const third = await retryOf(bench, queue, "a");
+  assert.equal(await retryOf(bench, queue, second), third);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state(third), "succeeded");
+  assert.equal(await retryOf(bench, queue, "a"), third);
+  assert.deepEqual((await bench.database.jobs.find(third))?.retryOf, "a");
+});
+
+test("a job that has not failed is not tried again, and the refusal says why", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps]);
+  await bench.submit(queue, "a");
+  await bench.clock.advance(0);
+  await assert.rejects(retryOf(bench, queue, "a"), { code: "conflict", message: /it is succeeded/ });
+});
+
+test("a job that was cancelled can be tried again", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  await idle.cancel("a");
+  const queue = await bench.start([twoSteps]);
+  const again = await retryOf(bench, queue, "a");
+  await bench.clock.advance(0);
+  assert.equal(await bench.state(again), "succeeded");
+});

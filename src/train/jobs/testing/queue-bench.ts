@@ -1,0 +1,226 @@
+// A queue on the store in memory, which is done with a call as soon as nothing else runs; with a runner that a test scripts
+// and a clock that it moves.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import type { JobOutcome, JobRunner, JobStore } from "../../../base/domain/job.ts";
+import type { Announcements } from "../../../base/domain/servers/announcements.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
+import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
+import { storeModel, storeServer } from "../../../store/storage/contract/storage-under-test.ts";
+import type { Stores } from "../../../store/storage/stores.ts";
+import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { embeddedProfile } from "../../training/embedded/profile.ts";
+import type { AttemptDependencies } from "../attempt-dependencies.ts";
+import { JobQueue } from "../job-queue.ts";
+import { newJob } from "../new-job.ts";
+import type { ServerLease } from "../server-lease.ts";
+import { type JobSettings, jobSettings } from "../settings.ts";
+
+export type Run = JobRunner["run"];
+
+export const counts = {
+  groupsSubmitted: 2,
+  groupsTrainable: 1,
+  trajectories: 4,
+  sequences: 4,
+  trainableTokens: 99,
+  skipped: {},
+  skippedGroups: {},
+};
+
+export const outcome: JobOutcome = {
+  adapterFolder: "adapters/x",
+  trainerState: null,
+  base: "weights",
+  adapterHash: "hash",
+  counts,
+  metrics: { loss: 0.5 },
+};
+
+export const startedEvent = {
+  num_sequences: 2,
+  num_groups_submitted: 2,
+  num_groups_trainable: 1,
+  num_trajectories: 4,
+  num_trainable_tokens: 99,
+};
+
+/** Two steps, then done. */
+export const twoSteps: Run = async (_assignment, report) => {
+  await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
+  await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
+  await report({ kind: "stepped", index: 1, metrics: { loss: 0.7 } });
+  return outcome;
+};
+
+/** Runs until it is interrupted. */
+export const untilInterrupted: Run = async (_assignment, report, { signal }) => {
+  await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
+  await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
+  await once(signal, "abort");
+  throw new ServiceError({ code: "cancelled", message: "interrupted" });
+};
+
+export const lost: Run = async () => {
+  throw new ServiceError({ code: "unavailable", message: "The training process died." });
+};
+
+export const pinsFor = async () => ({
+  settings: { batchTokens: 2 },
+  baseHash: "base",
+  trainerBuild: "build",
+});
+
+/** More than any queue here asks for: one that would ask for ever is stopped, and its test fails. */
+export const questionsMax = 1000;
+
+/** The store, for a queue that finds and claims so many times and no more. */
+export function bounded(jobs: JobStore): JobStore {
+  let count = 0;
+  const ask = async <Answer>(answer: () => Promise<Answer>): Promise<Answer> => {
+    assert.ok(count++ < questionsMax, `a queue asks its store less than ${questionsMax} times`);
+    return await answer();
+  };
+  return {
+    ...jobs,
+    find: (...args) => ask(() => jobs.find(...args)),
+    claim: (...args) => ask(() => jobs.claim(...args)),
+  };
+}
+
+/** A database with models `m` and `n`, a clock, and queues on them, all of a server with a lease unless they say otherwise. */
+export class Bench {
+  readonly clock = new FakeClock();
+  readonly database: Stores;
+  readonly lease = { id: "server" };
+  /** What its queues hear of what others do. */
+  announcements: Announcements;
+  trainer: TrainerProfile = embeddedProfile;
+  /** What its runner would pin a job to. */
+  pinsFor: JobRunner["pinsFor"] = pinsFor;
+  /** What its queues do with a version before it is the newest. */
+  prepareVersion: NonNullable<AttemptDependencies["prepareVersion"]> = async () => undefined;
+  /** The jobs of which its runner heard that what they made stays. */
+  readonly kept: string[] = [];
+  /** The jobs whose leftovers its runner removed. */
+  readonly discarded: string[] = [];
+  /** The jobs of which it removed what attempts keep for each other. */
+  readonly discardedWork: string[] = [];
+  /** The states of older versions that its runner removed. */
+  readonly discardedStates: string[] = [];
+  /** What its queues logged as errors. */
+  readonly errors: string[] = [];
+  readonly #queues: JobQueue[] = [];
+
+  constructor(database: Stores) {
+    this.database = database;
+    this.announcements = database.announcements;
+  }
+
+  readonly #logger: Logger = {
+    ...silentLogger,
+    error: (_fields, message) => void this.errors.push(message),
+    child: () => this.#logger,
+  };
+
+  static async open(t: TestContext): Promise<Bench> {
+    const database = memoryStorage()();
+    const bench = new Bench(database);
+    t.after(async () => {
+      for (const queue of bench.#queues) await queue.stop();
+    });
+    for (const id of ["m", "n"]) await storeModel(database.models, id);
+    await storeServer(database.servers);
+    return bench;
+  }
+
+  /** The server loses its lease and gets another one, as after a restart; nobody has looked yet for what it left. */
+  async renewServer(baseModels?: readonly string[]): Promise<void> {
+    const { servers } = this.database;
+    await servers.delete(this.lease.id);
+    this.lease.id += "'";
+    await storeServer(servers, this.lease.id, baseModels);
+  }
+
+  /** Another server takes up a job and dies. */
+  async claimAndDie(): Promise<void> {
+    const { jobs, servers } = this.database;
+    await storeServer(servers, "dead");
+    await jobs.claim("dead", this.clock.now());
+    await servers.delete("dead");
+  }
+
+  /** A started queue whose attempts run as the given ones, the last of them from then on. */
+  async start(runs: readonly Run[], settings: Partial<JobSettings> = {}): Promise<JobQueue> {
+    let attemptIndex = 0;
+    const queue = this.build((...args) => runs[Math.min(attemptIndex++, runs.length - 1)](...args), settings);
+    await queue.start();
+    return queue;
+  }
+
+  build(
+    run: Run,
+    settings: Partial<JobSettings> = {},
+    jobs: JobStore = this.database.jobs,
+    lease: Pick<ServerLease, "id"> = this.lease,
+  ): JobQueue {
+    const { models } = this.database;
+    const queue = new JobQueue(
+      {
+        jobs: bounded(jobs),
+        models,
+        runner: {
+          trainer: this.trainer,
+          pinsFor: (...job) => this.pinsFor(...job),
+          run,
+          keep: async ({ job }) => void this.kept.push(job.id),
+          discard: async ({ job }) => void this.discarded.push(job.id),
+          discardWork: async (id) => void this.discardedWork.push(id),
+          discardState: async (state) => void this.discardedStates.push(state),
+        },
+        prepareVersion: (version, baseModel) => this.prepareVersion(version, baseModel),
+        clock: this.clock,
+        logger: this.#logger,
+        lease,
+        announcements: this.announcements,
+      },
+      jobSettings.with(settings),
+    );
+    this.#queues.push(queue);
+    return queue;
+  }
+
+  async submit(queue: JobQueue, id: string, modelId = "m"): Promise<void> {
+    const config = resolveTrainingConfig({});
+    await queue.submit(
+      newJob({
+        id,
+        modelId,
+        task: { kind: "rl", config },
+        configNotApplied: [],
+        createdAt: this.clock.now(),
+      }),
+      [],
+      null,
+    );
+    await this.clock.advance(0);
+  }
+
+  async state(id: string): Promise<string | undefined> {
+    return (await this.database.jobs.find(id))?.state;
+  }
+
+  async message(id: string): Promise<string> {
+    return (await this.database.jobs.find(id))?.errorMessage ?? "";
+  }
+
+  async events(id: string): Promise<unknown> {
+    const page = await this.database.jobs.listEvents(id, { after: null, limit: 100, order: "asc" });
+    return page.items.map(({ type, data }) => [type, data]);
+  }
+}

@@ -1,0 +1,149 @@
+// A job's run with a trainer that only notes its calls.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext } from "node:test";
+import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
+import { groupOf, trajectoryOf } from "../../../../test/golden-trajectories.ts";
+import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import type { JobOutcome } from "../../../base/domain/job.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
+import type { TrajectoryGroup } from "../../../base/domain/trajectory.ts";
+import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
+import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "../run-training-job.ts";
+import { pinnedSettings, trainingSettings } from "../settings.ts";
+import type { TrainerProvider } from "../trainer.ts";
+import { NaiveTrainers } from "./naive-trainer.ts";
+import { RecordingTrainers } from "./recording-trainers.ts";
+import { linesOf } from "./lines-of.ts";
+import { type SeenEvents, silentReport } from "./silent-report.ts";
+
+/** Every trajectory carries its tokens: nothing has to be rendered. */
+export const tokenizer: TrainingJobDependencies["tokenizer"] = {
+  vocabularySize: tinyConfig.vocabularySize,
+  encode: () => assert.fail("nothing to encode"),
+  renderPrompt: () => assert.fail("nothing to render"),
+  renderTurn: () => assert.fail("nothing to render"),
+  idOfToken: () => null,
+};
+
+/** Two groups of the contract's sequences; 12 computed tokens a batch make three steps of them. */
+export function someGroups(): readonly TrajectoryGroup[] {
+  const trajectories = tinyBatch().map((sequence, index) =>
+    trajectoryOf({
+      token_ids: [...sequence.tokenIds],
+      assistant_mask: [...sequence.mask],
+      old_logprobs: [...sequence.oldLogprobs].map((value) => (Number.isNaN(value) ? null : value)),
+      group: sequence.group,
+      reward: index,
+    }),
+  );
+  return [groupOf(trajectories.slice(0, 3)), groupOf(trajectories.slice(3))];
+}
+
+export interface Given {
+  readonly groups?: readonly TrajectoryGroup[];
+  readonly config?: Parameters<typeof resolveTrainingConfig>[0];
+  readonly input?: Partial<TrainingJobInput>;
+  readonly on?: SeenEvents;
+}
+
+/** Three steps of the groups, none compared with the base model. */
+export const few = { batchTokens: 12, baseComparisonShare: 0 };
+
+export const run = { id: "check", signal: new AbortController().signal };
+
+/** A data folder, a trainer that is recorded, and all that a job reported. */
+export class Bench {
+  readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
+  readonly trainers: RecordingTrainers;
+  readonly started: Readonly<Record<string, number>>[] = [];
+  readonly steps: Readonly<Record<string, number>>[] = [];
+  readonly warnings: string[] = [];
+
+  constructor(t: TestContext, make: (naive: NaiveTrainers) => TrainerProvider = (naive) => naive) {
+    t.after(() => rmSync(this.dataFolder, { recursive: true }));
+    const options = { config: tinyConfig, weights: tinyWeights, lora: tinyLora, sequenceLengthMax: 10 };
+    this.trainers = new RecordingTrainers(
+      make(new NaiveTrainers({ ...options, dataFolder: this.dataFolder })),
+    );
+  }
+
+  run({ groups = someGroups(), config = {}, input = {}, on = {} }: Given = {}): Promise<JobOutcome> {
+    const report = silentReport({
+      started: async ({ metrics }) => void this.started.push(metrics),
+      stepped: async ({ index, metrics }) => {
+        assert.equal(index, this.steps.length);
+        this.steps.push(metrics);
+      },
+      warned: async ({ warning }) => void this.warnings.push(warning),
+      ...on,
+    });
+    const { artifacts } = dataFolderAt(this.dataFolder);
+    const { runKey = "jobs/job" } = input;
+    return runTrainingJob(
+      { trainers: this.trainers, artifacts, tokenizer, report, clock: new FakeClock() },
+      {
+        seed: "seed",
+        startStep: 0,
+        work: {
+          kind: "rl",
+          config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
+          groups: linesOf(groups),
+        },
+        settings: { ...pinnedSettings(trainingSettings.with()), ...few },
+        from: null,
+        fromHash: null,
+        base: "weights",
+        fromKind: null,
+        adapterFolder: "adapters/m/1",
+        runKey,
+        workFolder: join(this.dataFolder, runKey),
+        snapshotShare: 0,
+        reportedStepCount: 0,
+        signal: new AbortController().signal,
+        ...input,
+      },
+    );
+  }
+
+  get kinds(): readonly string[] {
+    return this.trainers.calls.map(({ kind }) => kind);
+  }
+
+  /** All that lies in the model's folder, whole or not. */
+  get published(): readonly string[] {
+    const folders = ["adapters/m", "work/server"].map((name) => join(this.dataFolder, name));
+    return folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
+  }
+
+  stateBytes(): Buffer {
+    return readFileSync(join(this.dataFolder, "adapters/m/1/naive-state.json"));
+  }
+
+  bytes(adapterFolder = "adapters/m/1"): Buffer {
+    return readFileSync(join(this.dataFolder, adapterFolder, "adapter_model.safetensors"));
+  }
+}
+
+export function rejectsWith(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof ServiceError && error.code === code;
+}
+
+export const death = new Error("the process died");
+
+/** Dies when a report is made for the given time, counted from 1. */
+export function atReport(name: "stepped" | "saved", wanted: number): SeenEvents {
+  let count = 0;
+  const die = async (): Promise<void> => {
+    if (++count === wanted) throw death;
+  };
+  // That nothing is kept is said first.
+  return name === "stepped"
+    ? { stepped: die }
+    : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };
+}
+
+export const compared = { ...pinnedSettings(trainingSettings.with()), ...few, baseComparisonShare: 0.5 };
