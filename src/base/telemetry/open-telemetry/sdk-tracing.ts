@@ -20,19 +20,18 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { Clock } from "../../domain/clock.ts";
 import type { OpenSpan, SpanAttributes, SpanStart, Tracing } from "../tracing.ts";
-import type { TraceSampler } from "./environment.ts";
+import type { OpenTelemetrySettings } from "./environment.ts";
 import { readTraceparent, writeTraceparent } from "./trace-context.ts";
 
 const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const;
 
-export function samplerOf({ ratio, isParentBased }: TraceSampler): Sampler {
-  const root =
-    ratio === 1
-      ? new AlwaysOnSampler()
-      : ratio === 0
-        ? new AlwaysOffSampler()
-        : new TraceIdRatioBasedSampler(ratio);
-  return isParentBased ? new ParentBasedSampler({ root }) : root;
+export function samplerOf({ name, ratio }: OpenTelemetrySettings["sampler"]): Sampler {
+  const root = name.endsWith("always_on")
+    ? new AlwaysOnSampler()
+    : name.endsWith("always_off")
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(ratio);
+  return name.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root;
 }
 
 export function sdkTracing(tracer: Tracer, clock: Clock): Tracing {
