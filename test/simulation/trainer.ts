@@ -19,7 +19,7 @@ import { ownState, storedState } from "../../src/base/domain/trainer/state.ts";
 import { adapterFiles } from "../../src/inference/model/hashes/adapter-hash.ts";
 import { discardState, embeddedProfile, stateFileName } from "../../src/train/training/embedded/profile.ts";
 import { publishVersion } from "../../src/train/training/folders/publish.ts";
-import { resultFolderOf } from "../../src/train/training/folders/run-request.ts";
+import { resultFolderOf } from "../../src/train/training/training-run.ts";
 import type { SimulatedProcess } from "./world/process.ts";
 import type { Scheduler } from "./world/scheduler.ts";
 

@@ -368,8 +368,8 @@ export interface JobStore {
   requestCancel(id: string, at: Date): Promise<JobState | null>;
 }
 
-/** What is trained, on what, from where. */
-export interface TrainingRun {
+/** A job with the version that it trains from. */
+export interface JobRun {
   /** Its task, and its lines or those of the job that it repeats. */
   readonly job: TrainingJob;
   /** The version that training starts from: that of `pins.startStep`. */
@@ -380,7 +380,7 @@ export interface TrainingRun {
 }
 
 /** Everything an attempt at a job needs to know. */
-export interface JobAssignment extends TrainingRun {
+export interface JobAssignment extends JobRun {
   readonly model: TrainedModel;
   /** Of a replay, whose pins are those of the job that it repeats; null for a job that makes a version. */
   readonly replay: ReplayAssignment | null;
@@ -393,7 +393,7 @@ export interface ReplayAssignment {
    * Runs that are repeated first, in their order, since what they made of the optimizer is not kept: each goes on from
    * the result of the one before, and so does the run itself.
    */
-  readonly earlier: readonly TrainingRun[];
+  readonly earlier: readonly JobRun[];
 }
 
 /** Makes an attempt's event durable, in the order of the calls. @throws ServiceError as the event says */

@@ -1,12 +1,7 @@
 // Repeating a job that succeeded, to compare with the version that it made: what has to be there still, and what has to be
 // repeated with it. Decides and refuses; nothing is trained here.
 import { isDeepStrictEqual } from "node:util";
-import {
-  dataRemoved,
-  type JobAssignment,
-  type TrainingJob,
-  type TrainingRun,
-} from "../../base/domain/job.ts";
+import { dataRemoved, type JobAssignment, type JobRun, type TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
@@ -42,9 +37,9 @@ export async function requireRepeatable(
 }
 
 interface Repetition {
-  readonly run: TrainingRun;
+  readonly run: JobRun;
   readonly version: ModelVersion;
-  readonly earlier: readonly TrainingRun[];
+  readonly earlier: readonly JobRun[];
 }
 
 async function repetitionOf(
@@ -89,7 +84,7 @@ async function runOf(
   dependencies: ReplayDependencies,
   job: TrainingJob,
   model: TrainedModel,
-): Promise<TrainingRun> {
+): Promise<JobRun> {
   const { pins, dataRemovedAt, id } = job;
   if (dataRemovedAt !== null) throw refusal(dataRemoved(id, dataRemovedAt).message);
   if (pins === null)
@@ -101,7 +96,7 @@ async function runOf(
 }
 
 /** Whether a run went on from an optimizer that is not kept any more; another kind of job, or the base model, has none. */
-function needsOptimizer({ from, fromKind, job, pins }: TrainingRun): boolean {
+function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
   const hadOptimizer = from.adapterFolder !== null && fromKind === job.task.kind;
   return hadOptimizer && pins.hasTrainerState && from.trainerState === null;
 }
@@ -110,7 +105,7 @@ function needsOptimizer({ from, fromKind, job, pins }: TrainingRun): boolean {
 async function requireSameMachinery(
   { runner }: ReplayDependencies,
   model: TrainedModel,
-  runs: readonly TrainingRun[],
+  runs: readonly JobRun[],
 ): Promise<void> {
   const now = await runner.pinsFor(model, runs[0].from, runs[0].job.task);
   for (const { pins } of runs) {

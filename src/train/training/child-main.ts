@@ -3,11 +3,9 @@
 import { createReadStream } from "node:fs";
 import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
-import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { openArtifacts } from "../../store/artifacts/open-artifacts.ts";
-import { unreachable } from "../../base/domain/assert.ts";
 import { systemClock } from "../../base/domain/clock.ts";
-import type { JobOutcome, JobReport, JobTask } from "../../base/domain/job.ts";
+import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
 import { readModelConfig } from "../../inference/model/config/read-config.ts";
 import { failureOf } from "../../base/processes/carried-error.ts";
 import { refuseOrphan } from "../../base/processes/orphan.ts";
@@ -15,10 +13,8 @@ import { privateBytes } from "../../base/processes/private-memory.ts";
 import { serveParent } from "../../base/processes/serve-parent.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
-import type { JobWork, WorkLines } from "./plans/work.ts";
 import type {
   LoadedTrainers,
-  RunDescription,
   RunRequest,
   TrainingEvent,
   TrainingLoad,
@@ -28,6 +24,7 @@ import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
 import { pinnedSettings } from "./settings.ts";
 import { compareVersions } from "./replay/compare-versions.ts";
+import { linesFileOf, type TrainingRun } from "./training-run.ts";
 import { createTurnRenderer } from "./turn-renderer.ts";
 import { WhenIdle } from "./when-idle.ts";
 
@@ -39,10 +36,7 @@ const programsKeptMs = 2000;
 /** Of what training may have: programs that hold no more stay as long as the process, since loading them takes seconds. */
 const programsKeptShare = 1 / 8;
 
-interface LoadedModel extends LoadedTrainers {
-  readonly artifacts: ArtifactStore;
-  readonly tokenizer: TrainingJobDependencies["tokenizer"];
-}
+type LoadedModel = LoadedTrainers & Omit<TrainingJobDependencies, "lines" | "report" | "clock" | "signal">;
 
 serveParent<TrainingProtocol>(async (options, emitMeasured) => {
   const emit = (event: TrainingEvent): Promise<void> =>
@@ -58,7 +52,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     if (privateBytes() > keptBytes) await model.free();
   });
   const answer = (request: RunRequest): Promise<void> =>
-    run({ model, options, emit }, request).then(emit, (error: unknown) =>
+    run({ model, emit }, request).then(emit, (error: unknown) =>
       emit({ kind: "failed", failure: failureOf(error, internalMessage) }),
     );
   return {
@@ -74,7 +68,6 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
 
 interface Context {
   readonly model: LoadedModel;
-  readonly options: TrainingLoad;
   readonly emit: (event: TrainingEvent) => Promise<void>;
 }
 
@@ -86,14 +79,14 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
   // The parent hears only that there is progress.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
-  let { from, fromHash } = request.earlier[0] ?? request;
-  for (const earlier of request.earlier) {
-    const made = await train(context, { ...earlier, from, fromHash }, unread);
-    from = { adapterFolder: made.adapterFolder, trainerState: made.trainerState };
-    fromHash = made.adapterHash;
+  const { runs, comparedWith } = request;
+  let outcome = await train(context, runs[0], runs.length === 1 ? report : unread);
+  for (const [index, run] of runs.entries()) {
+    if (index === 0) continue;
+    const { adapterFolder, trainerState, adapterHash: fromHash } = outcome;
+    const next = { ...run, from: { adapterFolder, trainerState }, fromHash };
+    outcome = await train(context, next, index === runs.length - 1 ? report : unread);
   }
-  const outcome = await train(context, { ...request, from, fromHash }, report);
-  const { comparedWith } = request;
   if (comparedWith === null) return { kind: "finished", outcome };
   const { artifacts } = context.model;
   const version = await artifacts.path(comparedWith, null);
@@ -101,24 +94,11 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
   return { kind: "finished", outcome: { ...outcome, comparison: compareVersions(version, replayed) } };
 }
 
-function train(
-  { model, options }: Context,
-  { task, linesFile, lineCount, ...described }: RunDescription,
-  report: JobReport,
-): Promise<JobOutcome> {
-  const { settings, baseModel } = options;
-  return runTrainingJob(
-    { ...model, report, clock: systemClock },
-    {
-      ...described,
-      work: workOf(task, { linesFile, lineCount }),
-      base: baseModel.weights,
-      settings: pinnedSettings(settings),
-      snapshotShare: settings.snapshotShare,
-      // The parent ends this process instead.
-      signal: new AbortController().signal,
-    },
-  );
+function train({ model }: Context, run: TrainingRun, report: JobReport): Promise<JobOutcome> {
+  const lines = { count: run.lineCount, from: (index: number) => readLines(linesFileOf(run), index) };
+  // The parent ends this process instead of aborting.
+  const { signal } = new AbortController();
+  return runTrainingJob({ ...model, lines, report, clock: systemClock, signal }, run);
 }
 
 /** Lets the event loop send messages, and notice a parent that has gone, before the next step takes the thread. */
@@ -181,6 +161,9 @@ async function load(
   return {
     artifacts,
     ...trainers,
+    base: baseModel.weights,
+    settings: pinnedSettings(settings),
+    snapshotShare: settings.snapshotShare,
     tokenizer: {
       ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
       ...createTurnRenderer({
@@ -196,30 +179,10 @@ async function load(
   };
 }
 
-type Lines = Pick<RunDescription, "linesFile" | "lineCount">;
-
-function workOf(task: JobTask, lines: Lines): JobWork {
-  switch (task.kind) {
-    case "rl":
-      return { ...task, groups: linesOf(lines) };
-    case "sft":
-      return { ...task, conversations: linesOf(lines) };
-    case "preference":
-      return { ...task, preferences: linesOf(lines) };
-    default:
-      return unreachable(task);
-  }
-}
-
-function linesOf<Item>({ linesFile, lineCount }: Lines): WorkLines<Item> {
-  return { count: lineCount, from: (index) => readLines(linesFile, index) };
-}
-
-async function* readLines<Item>(file: string, from: number): AsyncGenerator<Item> {
+async function* readLines(file: string, from: number): AsyncGenerator {
   let index = 0;
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-    // The parent wrote there what its own store has of a job of this kind.
-    if (index >= from) yield JSON.parse(line) as Item;
+    if (index >= from) yield JSON.parse(line);
     index += 1;
   }
 }

@@ -2,16 +2,16 @@
 // dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
 import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import { jobKey, type ServerFolder } from "../../store/artifacts/server-folder.ts";
-import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type {
   JobAssignment,
   JobOutcome,
   JobReport,
+  JobRun,
   JobRunner,
   JobTask,
   RunnerPins,
@@ -30,8 +30,7 @@ import { ownState } from "../../base/domain/trainer/state.ts";
 import { hasWeights } from "../../lib/model-files/weight-files.ts";
 import { baseHashes } from "../../inference/model/hashes/base-hashes.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
-import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";
-import { type RequestedRun, type RequestedRuns, requestOf, resultFolderOf } from "./folders/run-request.ts";
+import type { TrainingLoad } from "./child-protocol.ts";
 import { discardState, embeddedProfile } from "./embedded/profile.ts";
 import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
@@ -41,6 +40,14 @@ import { tinkerProfile } from "./tinker/profile.ts";
 import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
 import { requireWishedAdapter } from "./tinker/wished-adapter.ts";
 import { TrainingProcess } from "./training-process.ts";
+import {
+  linesFileOf,
+  placesOf,
+  resultFolderOf,
+  type RunPlaces,
+  type TrainingRun,
+  trainingRunOf,
+} from "./training-run.ts";
 
 export interface ChildJobRunnerOptions {
   readonly artifacts: PlacedArtifacts;
@@ -201,31 +208,39 @@ class ProcessJobRunner implements ChildJobRunner {
     const { artifacts, folder, logger } = this.#options;
     const { model } = assignment;
     const load = await this.#loadFor(assignment);
-    const request = requestOf(assignment, folder);
+    const runs = [...(assignment.replay?.earlier ?? []), assignment].map((run) => ({
+      run,
+      places: placesOf(assignment, run, folder),
+    }));
+    const { adapterFolder, runKey } = runs[runs.length - 1].places;
     // What a replay makes lies with its job's work, and goes with that.
-    if (assignment.replay === null) await artifacts.hold(request.adapterFolder);
+    if (assignment.replay === null) await artifacts.hold(adapterFolder);
     try {
-      const written = await this.#withLines(assignment, request);
+      const filled: TrainingRun[] = [];
+      for (const { run, places } of runs) filled.push(await this.#fill(run, places, assignment));
       const training = await this.#takeProcess(load, { signal });
       this.#busy.add(training);
+      const comparedWith = assignment.replay?.version.adapterFolder ?? null;
       const outcome = await training
-        .run(written, report, { signal })
+        .run({ kind: "run", runs: filled, comparedWith }, report, { signal })
         .finally(() => this.#busy.delete(training));
       this.#keepProcess(model.baseModel, training);
       return outcome;
     } catch (error) {
       // The process is gone, and nothing reads what it was writing.
-      await artifacts.removeUnfinished(request.adapterFolder);
-      await artifacts.removeUnfinished(request.runKey);
+      await artifacts.removeUnfinished(adapterFolder);
+      await artifacts.removeUnfinished(runKey);
       throw error;
     } finally {
-      for (const { jobId, linesFile } of [...request.earlier, request])
+      for (const { places } of runs) {
+        const linesFile = linesFileOf(places);
         await rm(linesFile, { force: true }).catch((error: unknown) =>
           logger.warn(
-            { err: error, jobId, linesFile },
+            { err: error, jobId: assignment.job.id, linesFile },
             "what a job trains on could not be removed from its folder",
           ),
         );
+      }
     }
   }
 
@@ -279,19 +294,16 @@ class ProcessJobRunner implements ChildJobRunner {
     };
   }
 
-  /** Writes what each of the runs trains on. */
-  async #withLines({ job, replay }: JobAssignment, request: RequestedRuns): Promise<RunRequest> {
-    const written = async (run: RequestedRun, jobId: string): Promise<RunDescription> => {
-      const lines = await this.#options.trajectoryLines(jobId);
-      if (lines === null) throw notFound("training job", jobId);
-      await mkdir(dirname(run.linesFile), { recursive: true });
-      return { ...run, lineCount: await writeLines(run.linesFile, lines) };
-    };
-    const earlier: RunDescription[] = [];
-    for (const [index, run] of request.earlier.entries())
-      earlier.push(await written(run, present(replay?.earlier[index], "a run to repeat").job.id));
-    const { comparedWith } = request;
-    return { kind: "run", ...(await written(request, job.replayOf ?? job.id)), earlier, comparedWith };
+  /** Writes what a run of the assignment trains on. */
+  async #fill(run: JobRun, places: RunPlaces, assignment: JobAssignment): Promise<TrainingRun> {
+    const { job } = run;
+    const id = job.replayOf ?? job.id;
+    const lines = await this.#options.trajectoryLines(id);
+    if (lines === null) throw notFound("training job", id);
+    await mkdir(places.workFolder, { recursive: true });
+    const lineCount = await writeLines(linesFileOf(places), lines);
+    const reportedStepCount = run === assignment ? (job.progress?.gradientStepCount ?? 0) : 0;
+    return trainingRunOf(run, places, { lineCount, reportedStepCount });
   }
 
   /** A process that has just this loaded: the one that waits for work, else a new one. */

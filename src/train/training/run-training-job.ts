@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { unreachable } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import type { JobKind, JobOutcome, JobReport } from "../../base/domain/job.ts";
+import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
   requireTrainerFor,
@@ -21,60 +21,32 @@ import { planPreference } from "./plans/preference.ts";
 import { planReinforcement } from "./plans/reinforcement.ts";
 import { movementWarning } from "./plans/step-counts.ts";
 import { planSupervised } from "./plans/supervised.ts";
-import type { JobWork, WorkLines } from "./plans/work.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import { readBatch } from "./data/planned-sequence.ts";
-import { PreparedLines } from "./prepared/prepared-lines.ts";
+import { PreparedLines, type WorkLines } from "./prepared/prepared-lines.ts";
 import { preparedFileName, TokenFile } from "./prepared/token-file.ts";
 import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
 import { neededArrays, takeSteps, reportAgain, type TakenSteps } from "./steps/take-steps.ts";
 import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
+import type { StartVersion, TrainingRun } from "./training-run.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
   readonly artifacts: ArtifactStore;
   readonly tokenizer: ConversationTokenizer & TurnRenderer;
-  readonly report: JobReport;
-  readonly clock: Clock;
-}
-
-export interface TrainingJobInput {
-  /** Of the job's content: decides the first adapter of a model and the order of the steps. */
-  readonly seed: string;
-  readonly work: JobWork;
   readonly settings: PinnedSettings;
-  /** The version to go on from; null for the base model. */
-  readonly from: StartVersion | null;
-  /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
-  readonly fromHash: string | null;
   /** Hex SHA-256 of the base model's weights. */
   readonly base: string;
-  /** That version's number. */
-  readonly startStep: number;
-  /** What kind of job made that version; null when none did. */
-  readonly fromKind: JobKind | null;
-  /** The key of the result; replaced when a lost attempt left it. */
-  readonly adapterFolder: string;
-  /** Where attempts at this job keep what they have done. */
-  readonly workFolder: string;
-  /** What the run is called at its trainer, and the key that its states lie below. */
-  readonly runKey: string;
-  /** Which part of the job's time may go into that; see {@link JobSnapshots}. */
+  /** Share of the job's time that may go into snapshots; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
-  /** How many steps earlier attempts are known to have reported, the first ones. */
-  readonly reportedStepCount: number;
+  /** What the job trains on: as the store has it of a job of this kind. */
+  readonly lines: WorkLines<unknown>;
+  readonly report: JobReport;
+  readonly clock: Clock;
   /** Aborted, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
-}
-
-/** A version that training goes on from. */
-export interface StartVersion {
-  /** The key of its PEFT folder. */
-  readonly adapterFolder: string;
-  /** As it is stored: with the name of the trainer that keeps it. */
-  readonly trainerState: string | null;
 }
 
 /**
@@ -86,15 +58,15 @@ export interface StartVersion {
  */
 export async function runTrainingJob(
   dependencies: TrainingJobDependencies,
-  input: TrainingJobInput,
+  run: TrainingRun,
 ): Promise<JobOutcome> {
   const { clock } = dependencies;
   const startMs = clock.monotonicMs();
   const secondsSpent = (): number => (clock.monotonicMs() - startMs) / 1000;
-  const file = new TokenFile(join(input.workFolder, preparedFileName), preparedKey(dependencies, input));
+  const file = new TokenFile(join(run.workFolder, preparedFileName), preparedKey(dependencies, run));
   try {
-    const plan = await planJob(dependencies, input, file);
-    return await carryOut(plan, dependencies, { ...input, secondsSpent });
+    const plan = await planJob(dependencies, run, file);
+    return await carryOut(plan, dependencies, { ...run, secondsSpent });
   } finally {
     file.close();
   }
@@ -102,13 +74,12 @@ export async function runTrainingJob(
 
 /** What the prepared lines of a job depend on, beside the base model's files, to which a job is pinned. */
 function preparedKey(
-  { trainers }: TrainingJobDependencies,
-  { work, seed, settings }: TrainingJobInput,
+  { trainers, settings }: TrainingJobDependencies,
+  { task: { kind, config }, seed }: TrainingRun,
 ): JsonObject {
   const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
   // Its own configuration decides too which of its lines train.
-  const config = JSON.stringify(work.config);
-  return { algorithm: trainerAlgorithm, kind: work.kind, seed, config, sequenceLengthMax };
+  return { algorithm: trainerAlgorithm, kind, seed, config: JSON.stringify(config), sequenceLengthMax };
 }
 
 function sequenceLengthMaxOf(trainers: TrainerProvider, settings: PinnedSettings): number {
@@ -116,38 +87,33 @@ function sequenceLengthMaxOf(trainers: TrainerProvider, settings: PinnedSettings
 }
 
 function planJob(
-  { trainers, tokenizer, clock, report }: TrainingJobDependencies,
-  { work, settings, seed, startStep, from }: TrainingJobInput,
+  { trainers, tokenizer, settings, lines, clock, report }: TrainingJobDependencies,
+  { task, seed, startStep, from }: TrainingRun,
   file: TokenFile,
 ): Promise<TrainingPlan> {
   const { profile } = trainers;
   // It was asked when the job came; another trainer may have come since.
   const { basePrecision } = settings;
   // What each kind of task names is of its own configuration.
-  const task = { kind: work.kind, config: { ...work.config, basePrecision } } as TrainerTask;
-  requireTrainerFor(profile, task, from ?? { adapterFolder: null, trainerState: null });
+  const asked = { kind: task.kind, config: { ...task.config, basePrecision } } as TrainerTask;
+  requireTrainerFor(profile, asked, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
-  const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
-    new PreparedLines(file, lines, {
+  // Safe cast: the lines are of the task's kind.
+  const prepared = <Item>(): PreparedLines<Item> =>
+    new PreparedLines(file, lines as WorkLines<Item>, {
       clock,
       report: (count, total, secondsLeft) => report({ kind: "prepared", count, total, secondsLeft }),
     });
   const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
-  switch (work.kind) {
+  switch (task.kind) {
     case "rl":
-      return planReinforcement(work, prepared(work.groups), model, {
-        profile,
-        settings,
-        seed,
-        startStep,
-        read,
-      });
+      return planReinforcement(task.config, prepared(), model, { profile, settings, seed, startStep, read });
     case "sft":
-      return planSupervised(work, prepared(work.conversations), model, { seed, read });
+      return planSupervised(task.config, prepared(), model, { seed, read });
     case "preference":
-      return planPreference(work, prepared(work.preferences), model, { seed, read });
+      return planPreference(task.config, prepared(), model, { seed, read });
     default:
-      return unreachable(work);
+      return unreachable(task);
   }
 }
 
@@ -155,29 +121,33 @@ function planJob(
 async function carryOut(
   plan: TrainingPlan,
   dependencies: TrainingJobDependencies,
-  input: TrainingJobInput & { readonly secondsSpent: () => number },
+  run: TrainingRun & { readonly secondsSpent: () => number },
 ): Promise<JobOutcome> {
-  const { trainers, report, clock } = dependencies;
-  const { adapterFolder, secondsSpent, signal, settings } = input;
+  const { trainers, report, clock, signal, settings, base } = dependencies;
+  const { adapterFolder, secondsSpent } = run;
   const { batches, counts } = plan;
   await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
   await report({ kind: "started", stepCount: batches.length, counts, metrics: plan.metrics.start });
-  const start = await startOf(dependencies, input);
+  const start = await startOf(dependencies, run);
   const stepWarnings = batches.length === 0 ? [] : fixedStepWarnings(trainers.profile, plan.optimizerStep(0));
   for (const warning of [...plan.warnings, ...start.warnings, ...stepWarnings])
     await report({ kind: "warned", warning });
-  const snapshots = snapshotsOf(dependencies, input, { start: start.start, plan });
-  const opened = () => openTrainer(dependencies, start.start, input);
-  const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
+  const snapshots = snapshotsOf(dependencies, run, { start: start.start, plan });
+  const opened = () => openTrainer(dependencies, start.start, run);
+  const { trainer, past } = await openWhereLeft(trainers, snapshots, {
+    plan,
+    opened,
+    call: { id: run.runKey, signal },
+  });
   try {
     const { basePrecision } = settings;
     const context = { report, clock, snapshots, secondsSpent, basePrecision, signal };
-    await reportAgain(past, plan, { report, reportedCount: input.reportedStepCount });
+    await reportAgain(past, plan, { report, reportedCount: run.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);
     if (warning !== null) await report({ kind: "warned", warning });
     await report({ kind: "entered", phase: "publishing" });
-    const result = batches.length === 0 ? unjudged : await checkResult(trainer, plan, steps, input);
+    const result = batches.length === 0 ? unjudged : await checkResult(trainer, plan, steps, signal);
     for (const each of result.warnings) await report({ kind: "warned", warning: each });
     if (result.refusal !== null) throw new ServiceError({ code: "unsupported", message: result.refusal });
     const target = { artifacts: dependencies.artifacts, adapterFolder };
@@ -187,7 +157,7 @@ async function carryOut(
       ...plan.metrics.version(steps.metrics, past.seconds + secondsSpent()),
       ...result.metrics,
     };
-    return { adapterFolder, trainerState, base: input.base, adapterHash, counts, metrics };
+    return { adapterFolder, trainerState, base, adapterHash, counts, metrics };
   } finally {
     await trainer.close();
   }
@@ -225,12 +195,12 @@ function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, 
 /** Where the trainer starts, and warnings about that for the job's sender. */
 async function startOf(
   { trainers: { profile }, artifacts }: TrainingJobDependencies,
-  { from, fromKind, seed, work }: TrainingJobInput,
+  { from, fromKind, seed, task }: TrainingRun,
 ): Promise<{ readonly start: TrainerStart; readonly warnings: readonly string[] }> {
   if (from === null) return { start: { kind: "new", seed }, warnings: [] };
   const state = ownState(profile, from.trainerState);
   const folder = await artifacts.path(from.adapterFolder, null);
-  const fresh = freshOptimizerReason(profile, { from, fromKind, work });
+  const fresh = freshOptimizerReason(profile, { from, fromKind, task });
   const warnings =
     fresh === null ? [] : [`Training goes on from this version's weights with a fresh optimizer: ${fresh}`];
   if (state === null || (fresh !== null && profile.takesAdapters))
@@ -241,20 +211,20 @@ async function startOf(
 /** Why the optimizer starts anew though the version is not the base; null when it does not, or never was one. */
 function freshOptimizerReason(
   { name }: TrainerProfile,
-  { from, fromKind, work }: Pick<TrainingJobInput, "fromKind" | "work"> & { readonly from: StartVersion },
+  { from, fromKind, task }: Pick<TrainingRun, "fromKind" | "task"> & { readonly from: StartVersion },
 ): string | null {
   // What no job made, such as an imported adapter, never had an optimizer.
   if (fromKind === null) return null;
-  if (fromKind !== work.kind)
-    return `the version was made by a job of kind ${fromKind}, and this one is of kind ${work.kind}.`;
+  if (fromKind !== task.kind)
+    return `the version was made by a job of kind ${fromKind}, and this one is of kind ${task.kind}.`;
   if (from.trainerState === null) return "the state of its optimizer is not kept any more.";
   const { trainer } = stateOf(from.trainerState);
   return trainer === name ? null : `its state was kept by the trainer ${trainer}, and this one is ${name}.`;
 }
 
 function snapshotsOf(
-  { clock, report, trainers, artifacts }: TrainingJobDependencies,
-  { workFolder, runKey, snapshotShare, seed, from: version }: TrainingJobInput,
+  { clock, report, trainers, artifacts, snapshotShare }: TrainingJobDependencies,
+  { workFolder, runKey, seed, from: version }: TrainingRun,
   { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
 ): JobSnapshots {
   const from = JSON.stringify([start.kind, version]);
@@ -279,12 +249,12 @@ async function openWhereLeft(
   {
     plan,
     opened,
-    input,
+    call,
   }: {
     readonly plan: TrainingPlan;
     /** A trainer on the version to start from. */
     readonly opened: () => Promise<Trainer>;
-    readonly input: TrainingJobInput;
+    readonly call: TrainerCall;
   },
 ): Promise<{ readonly trainer: Trainer; readonly past: PastSteps }> {
   const snapshot = await snapshots.newest(neededArrays(plan));
@@ -292,7 +262,7 @@ async function openWhereLeft(
   const { state, past } = snapshot;
   try {
     return {
-      trainer: await trainers.open({ kind: "state", state, keepsOptimizer: true }, runOf(input)),
+      trainer: await trainers.open({ kind: "state", state, keepsOptimizer: true }, call),
       past,
     };
   } catch (error) {
@@ -304,14 +274,13 @@ async function openWhereLeft(
 
 /** Why a version cannot be read is for the log: the job's sender learns only which version it is. */
 async function openTrainer(
-  { trainers, artifacts }: TrainingJobDependencies,
+  { trainers, artifacts, signal }: TrainingJobDependencies,
   start: TrainerStart,
-  input: TrainingJobInput,
+  { from, fromHash, startStep, runKey }: TrainingRun,
 ): Promise<Trainer> {
-  const { from, fromHash, startStep } = input;
   try {
     if (from !== null) await artifacts.path(from.adapterFolder, adapterSeal(fromHash));
-    return await trainers.open(start, runOf(input));
+    return await trainers.open(start, { id: runKey, signal });
   } catch (cause) {
     if (from === null || !isUnusable(cause)) throw cause;
     throw new ServiceError({
@@ -330,11 +299,6 @@ function isUnusable(error: unknown): error is ServiceError {
   return error instanceof ServiceError && codes.includes(error.code);
 }
 
-/** The run as its trainer knows it, whichever attempt at the job goes on with it. */
-function runOf({ runKey, signal }: TrainingJobInput): TrainerCall {
-  return { id: runKey, signal };
-}
-
 /**
  * Computes the checked sequences with the new weights, and judges them.
  *
@@ -345,10 +309,10 @@ async function checkResult(
   trainer: Trainer,
   { metrics, batches, optimizerStep }: TrainingPlan,
   steps: TakenSteps,
-  input: TrainingJobInput,
+  signal: AbortSignal,
 ): Promise<JobResult> {
   const { checked } = steps;
-  const computed = await trainer.forward(checked, callOf("check", input));
+  const computed = await trainer.forward(checked, { id: "check", signal });
   if (computed.logprobs.every((logprobs) => logprobs.every(Number.isFinite)))
     return metrics.result?.(steps.metrics, checked, computed) ?? unjudged;
   throw new ServiceError({
@@ -357,8 +321,4 @@ async function checkResult(
       "After its last step the model does not give finite log-probabilities any more, so no version is made of it; " +
       `lower the learning rate, which is ${optimizerStep(batches.length - 1).learningRate}.`,
   });
-}
-
-function callOf(id: string, { signal }: Pick<TrainingJobInput, "signal">): TrainerCall {
-  return { id, signal };
 }

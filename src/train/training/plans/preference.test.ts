@@ -14,9 +14,9 @@ import type { PreferenceExample } from "../../../base/domain/preferences/prefere
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { batchLoss } from "../losses/batch-loss.ts";
-import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettings } from "../settings.ts";
+import type { TrainingJobDependencies } from "../run-training-job.ts";
 import { linesOf } from "../testing/lines-of.ts";
+import { type JobInput, runJob } from "../testing/run-job.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { type RecordedCall, RecordingTrainers } from "../testing/recording-trainers.ts";
 import { silentReport } from "../testing/silent-report.ts";
@@ -67,7 +67,7 @@ interface Ran {
   readonly adapter: Buffer;
 }
 
-interface RunOptions extends Partial<TrainingJobInput> {
+interface RunOptions extends JobInput {
   readonly dataFolder?: string;
   readonly onCall?: RecordingTrainers["onCall"];
 }
@@ -79,14 +79,14 @@ async function run(
   { dataFolder = mkdtempSync(join(tmpdir(), "hone-preference-")), onCall, ...input }: RunOptions = {},
 ): Promise<Ran> {
   t.after(() => rmSync(dataFolder, { recursive: true, force: true }));
-  const { artifacts, folder } = dataFolderAt(dataFolder);
+  const { artifacts } = dataFolderAt(dataFolder);
   const options = { config: tinyConfig, weights: tinyWeights, lora: tinyLora, dataFolder };
   const trainers = new RecordingTrainers(new NaiveTrainers({ ...options, sequenceLengthMax: 10 }));
   if (onCall !== undefined) trainers.onCall = onCall;
   const steps: Ran["steps"][number][] = [];
   const warnings: string[] = [];
   const adapterFolder = input.adapterFolder ?? "adapters/m/1";
-  const outcome = await runTrainingJob(
+  const outcome = await runJob(
     {
       trainers,
       artifacts,
@@ -96,28 +96,14 @@ async function run(
         stepped: async ({ metrics }) => void steps.push(metrics),
         warned: async ({ warning }) => void warnings.push(warning),
       }),
-    },
-    {
-      seed: "seed",
-      startStep: 0,
-      work: {
+      lines: linesOf(preferences),
+      task: {
         kind: "preference",
         config: resolvePreferenceConfig({ isShuffled: false, learningRate: 0.01, ...config }),
-        preferences: linesOf(preferences),
       },
-      settings: pinnedSettings(trainingSettings.with()),
-      from: null,
-      fromKind: null,
-      fromHash: null,
-      base: "weights",
-      adapterFolder,
-      workFolder: folder.jobFolder("job"),
-      runKey: "jobs/job",
-      snapshotShare: 0,
-      reportedStepCount: 0,
-      signal: new AbortController().signal,
-      ...input,
+      dataFolder,
     },
+    input,
   );
   const { calls, ids } = trainers;
   const batches = calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data] : []));

@@ -16,10 +16,9 @@ import { preferenceLossOf } from "../trainer.ts";
 import { shortestOf } from "./checked-sequences.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
-import type { PreferenceWork } from "./work.ts";
 
 export async function planPreference(
-  { config }: Pick<PreferenceWork, "config">,
+  config: PreferenceConfig,
   lines: PreparedLines<PreferenceExample>,
   model: { readonly tokenizer: TurnRenderer & ConversationTokenizer; readonly sequenceLengthMax: number },
   { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,

@@ -26,7 +26,6 @@ import { hasKlPenalty, policyLossOf, type OptimizerStep } from "../trainer.ts";
 import { sampleOf } from "./checked-sequences.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
-import type { ReinforcementWork } from "./work.ts";
 
 export interface PlanModel {
   readonly tokenizer: ConversationTokenizer;
@@ -43,7 +42,7 @@ export interface PlanInput extends Pick<TrainingPlan, "read"> {
 
 /** @throws ServiceError as `prepareTrainingData` does */
 export async function planReinforcement(
-  { config }: Pick<ReinforcementWork, "config">,
+  config: TrainingConfig,
   groups: PreparedLines<TrajectoryGroup>,
   model: PlanModel,
   { profile, settings, seed, startStep, read }: PlanInput,

@@ -13,11 +13,11 @@ import {
   type SupervisedConfigInput,
 } from "../../../base/domain/supervised/supervised-config.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
-import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettings } from "../settings.ts";
+import type { TrainingJobDependencies } from "../run-training-job.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { RecordingTrainers } from "../testing/recording-trainers.ts";
 import { linesOf } from "../testing/lines-of.ts";
+import { type JobInput, runJob } from "../testing/run-job.ts";
 import { silentReport } from "../testing/silent-report.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
@@ -68,17 +68,17 @@ async function run(
   {
     dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-")),
     ...input
-  }: Partial<TrainingJobInput> & { readonly dataFolder?: string } = {},
+  }: JobInput & { readonly dataFolder?: string } = {},
 ): Promise<Ran> {
   t.after(() => rmSync(dataFolder, { recursive: true, force: true }));
-  const { artifacts, folder } = dataFolderAt(dataFolder);
+  const { artifacts } = dataFolderAt(dataFolder);
   const options = { config: tinyConfig, weights: tinyWeights, lora: tinyLora, dataFolder };
   const trainers = new RecordingTrainers(new NaiveTrainers({ ...options, sequenceLengthMax: 10 }));
   const started: Ran["started"][] = [];
   const steps: Ran["steps"][number][] = [];
   const warnings: string[] = [];
   const adapterFolder = input.adapterFolder ?? "adapters/m/1";
-  const outcome = await runTrainingJob(
+  const outcome = await runJob(
     {
       trainers,
       artifacts,
@@ -89,24 +89,11 @@ async function run(
         stepped: async ({ metrics }) => void steps.push(metrics),
         warned: async ({ warning }) => void warnings.push(warning),
       }),
+      lines: linesOf(conversations),
+      task: { kind: "sft", config: resolveSupervisedConfig(config) },
+      dataFolder,
     },
-    {
-      seed: "seed",
-      startStep: 0,
-      work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: linesOf(conversations) },
-      settings: pinnedSettings(trainingSettings.with()),
-      from: null,
-      fromKind: null,
-      fromHash: null,
-      base: "weights",
-      adapterFolder,
-      workFolder: folder.jobFolder("job"),
-      runKey: "jobs/job",
-      snapshotShare: 0,
-      reportedStepCount: 0,
-      signal: new AbortController().signal,
-      ...input,
-    },
+    input,
   );
   const batches = trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data] : []));
   const adapter = readFileSync(join(dataFolder, adapterFolder, "adapter_model.safetensors"));

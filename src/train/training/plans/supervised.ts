@@ -12,7 +12,6 @@ import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { shortestOf } from "./checked-sequences.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
-import type { SupervisedWork } from "./work.ts";
 
 /** The conversations of one step, as they were cut: also those that are dropped. */
 interface ExampleBatch {
@@ -21,7 +20,7 @@ interface ExampleBatch {
 }
 
 export async function planSupervised(
-  { config }: Pick<SupervisedWork, "config">,
+  config: SupervisedConfig,
   conversations: PreparedLines<ExampleConversation>,
   model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
   { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,

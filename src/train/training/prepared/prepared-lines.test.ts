@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
-import type { WorkLines } from "../plans/work.ts";
 import { linesOf } from "../testing/lines-of.ts";
-import { type PreparedLine, PreparedLines } from "./prepared-lines.ts";
+import { type PreparedLine, PreparedLines, type WorkLines } from "./prepared-lines.ts";
 import { TokenFile } from "./token-file.ts";
 
 type Reported = readonly [count: number, total: number, secondsLeft: number];

@@ -2,8 +2,14 @@
 // now and written there. Says how far that is.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { TokenSequence } from "../../trajectories/sequences.ts";
-import type { WorkLines } from "../plans/work.ts";
 import type { StoredSequence, TokenFile } from "./token-file.ts";
+
+/** What a job trains on: groups, conversations or preferences, in their order. */
+export interface WorkLines<Item> {
+  readonly count: number;
+  /** Those from this index on, one in memory at a time. */
+  from(index: number): AsyncIterable<Item>;
+}
 
 /** What a line is made into. */
 export interface PreparedLine<Note> {

@@ -12,12 +12,13 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
 import type { TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
-import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "../run-training-job.ts";
+import type { TrainingJobDependencies } from "../run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "../settings.ts";
 import type { TrainerProvider } from "../trainer.ts";
 import { NaiveTrainers } from "./naive-trainer.ts";
 import { RecordingTrainers } from "./recording-trainers.ts";
 import { linesOf } from "./lines-of.ts";
+import { type JobInput, runJob } from "./run-job.ts";
 import { type SeenEvents, silentReport } from "./silent-report.ts";
 
 /** Every trajectory carries its tokens: nothing has to be rendered. */
@@ -46,7 +47,7 @@ export function someGroups(): readonly TrajectoryGroup[] {
 export interface Given {
   readonly groups?: readonly TrajectoryGroup[];
   readonly config?: Parameters<typeof resolveTrainingConfig>[0];
-  readonly input?: Partial<TrainingJobInput>;
+  readonly input?: JobInput;
   readonly on?: SeenEvents;
 }
 
@@ -82,30 +83,18 @@ export class Bench {
       ...on,
     });
     const { artifacts } = dataFolderAt(this.dataFolder);
-    const { runKey = "jobs/job" } = input;
-    return runTrainingJob(
-      { trainers: this.trainers, artifacts, tokenizer, report, clock: new FakeClock() },
+    return runJob(
       {
-        seed: "seed",
-        startStep: 0,
-        work: {
-          kind: "rl",
-          config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
-          groups: linesOf(groups),
-        },
-        settings: { ...pinnedSettings(trainingSettings.with()), ...few },
-        from: null,
-        fromHash: null,
-        base: "weights",
-        fromKind: null,
-        adapterFolder: "adapters/m/1",
-        runKey,
-        workFolder: join(this.dataFolder, runKey),
-        snapshotShare: 0,
-        reportedStepCount: 0,
-        signal: new AbortController().signal,
-        ...input,
+        trainers: this.trainers,
+        artifacts,
+        tokenizer,
+        report,
+        clock: new FakeClock(),
+        lines: linesOf(groups),
+        task: { kind: "rl", config: resolveTrainingConfig({ learningRate: 0.01, ...config }) },
+        dataFolder: this.dataFolder,
       },
+      { settings: { ...pinnedSettings(trainingSettings.with()), ...few }, ...input },
     );
   }
 

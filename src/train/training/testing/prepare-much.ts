@@ -12,9 +12,9 @@ import { resolveSupervisedConfig } from "../../../base/domain/supervised/supervi
 import { weightsInMemory } from "../../../inference/model/testing/weights-in-memory.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
-import type { WorkLines } from "../plans/work.ts";
-import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettings } from "../settings.ts";
+import type { WorkLines } from "../prepared/prepared-lines.ts";
+import type { TrainingJobDependencies } from "../run-training-job.ts";
+import { runJob } from "./run-job.ts";
 import { silentReport } from "./silent-report.ts";
 
 const conversations = { count: 15_000, tokens: 400 };
@@ -49,7 +49,7 @@ const tokenizer: TrainingJobDependencies["tokenizer"] = {
 };
 
 const dataFolder = mkdtempSync(join(tmpdir(), "hone-prepare-much-"));
-const { artifacts, folder } = dataFolderAt(dataFolder);
+const { artifacts } = dataFolderAt(dataFolder);
 const trainers = new EmbeddedTrainers({
   config: { ...tinyConfig, contextLength: 512 },
   weights: weightsInMemory(tinyConfig, tinyWeights),
@@ -63,31 +63,16 @@ const trainers = new EmbeddedTrainers({
 });
 const enough = new ServiceError({ code: "cancelled", message: "The steps are not wanted." });
 try {
-  await runTrainingJob(
-    {
-      trainers,
-      artifacts,
-      tokenizer,
-      clock: systemClock,
-      report: silentReport({ started: () => Promise.reject(enough) }),
-    },
-    {
-      seed: "seed",
-      startStep: 0,
-      work: { kind: "sft", config: resolveSupervisedConfig({ batchSize: 8 }), conversations: lines },
-      settings: pinnedSettings(trainingSettings.with()),
-      from: null,
-      fromKind: null,
-      fromHash: null,
-      base: "weights",
-      adapterFolder: "adapters/m/1",
-      workFolder: folder.jobFolder("job"),
-      runKey: "jobs/job",
-      snapshotShare: 0,
-      reportedStepCount: 0,
-      signal: new AbortController().signal,
-    },
-  );
+  await runJob({
+    trainers,
+    artifacts,
+    tokenizer,
+    clock: systemClock,
+    report: silentReport({ started: () => Promise.reject(enough) }),
+    lines,
+    task: { kind: "sft", config: resolveSupervisedConfig({ batchSize: 8 }) },
+    dataFolder,
+  });
 } catch (error) {
   if (error !== enough) throw error;
 } finally {

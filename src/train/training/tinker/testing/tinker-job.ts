@@ -11,9 +11,11 @@ import { resolveTrainingConfig } from "../../../../base/domain/training-config.t
 import type { LoraAdapter } from "../../../../inference/model/lora.ts";
 import { readLoraAdapter } from "../../../../inference/model/peft-folder.ts";
 import { tinyBatch, tinyConfig } from "../../contract/tiny-model.ts";
-import { runTrainingJob, type StartVersion, type TrainingJobDependencies } from "../../run-training-job.ts";
+import type { TrainingJobDependencies } from "../../run-training-job.ts";
+import type { StartVersion } from "../../training-run.ts";
 import { pinnedSettings, trainingSettings } from "../../settings.ts";
 import { linesOf } from "../../testing/lines-of.ts";
+import { runJob } from "../../testing/run-job.ts";
 import { silentReport } from "../../testing/silent-report.ts";
 import type { TrainerProvider } from "../../trainer.ts";
 
@@ -76,27 +78,25 @@ export async function runTinkerJob(
   const runKey = `jobs/job-${version}`;
   for (;;) {
     try {
-      const outcome = await runTrainingJob(
-        { trainers: trainersOf(), artifacts, tokenizer, report, clock: systemClock },
+      const outcome = await runJob(
         {
-          seed: "seed",
+          trainers: trainersOf(),
+          artifacts,
+          tokenizer,
+          report,
+          clock: systemClock,
+          lines: linesOf(groups),
+          task: { kind: "rl", config: resolveTrainingConfig({ learningRate: 0.01 }) },
+          dataFolder,
+        },
+        {
           startStep: version - 1,
-          work: {
-            kind: "rl",
-            config: resolveTrainingConfig({ learningRate: 0.01 }),
-            groups: linesOf(groups),
-          },
           settings: { ...pinnedSettings(trainingSettings.with()), batchTokens: 12, baseComparisonShare: 0.5 },
           from,
-          fromHash: null,
-          base: "weights",
           fromKind: from === null ? null : "rl",
           adapterFolder,
           runKey,
-          workFolder: join(dataFolder, runKey),
           snapshotShare: 1,
-          reportedStepCount: 0,
-          signal: new AbortController().signal,
         },
       );
       assert.deepEqual(readdirSync(join(dataFolder, "adapters/m")).length, version);

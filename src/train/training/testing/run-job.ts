@@ -1,0 +1,40 @@
+// A job on a trainer of a test, with plain values for all that the test does not give.
+import { join } from "node:path";
+import type { JobOutcome } from "../../../base/domain/job.ts";
+import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
+import { pinnedSettings, trainingSettings } from "../settings.ts";
+import type { TrainingRun } from "../training-run.ts";
+
+/** What a test may give in place of the plain values. */
+export type JobInput = Partial<
+  Omit<TrainingJobDependencies, GivenName> & Omit<TrainingRun, "task" | "lineCount" | "workFolder">
+>;
+
+type GivenName = "trainers" | "artifacts" | "tokenizer" | "report" | "clock" | "lines";
+
+export function runJob(
+  given: Pick<TrainingJobDependencies, GivenName> &
+    Pick<TrainingRun, "task"> & { readonly dataFolder: string },
+  input: JobInput = {},
+): Promise<JobOutcome> {
+  const { runKey = "jobs/job" } = input;
+  const all = {
+    seed: "seed",
+    startStep: 0,
+    lineCount: given.lines.count,
+    settings: pinnedSettings(trainingSettings.with()),
+    from: null,
+    fromHash: null,
+    base: "weights",
+    fromKind: null,
+    adapterFolder: "adapters/m/1",
+    runKey,
+    workFolder: join(given.dataFolder, runKey),
+    snapshotShare: 0,
+    reportedStepCount: 0,
+    signal: new AbortController().signal,
+    ...given,
+    ...input,
+  };
+  return runTrainingJob(all, all);
+}
