@@ -6,7 +6,9 @@ import {
   type KeyFilter,
   type KeyRole,
   type KeyStore,
+  graceSecondsMax,
   hashSecret,
+  keyTextMax,
 } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid } from "../../base/domain/ids.ts";
@@ -55,12 +57,6 @@ export interface KeyService {
   /** From the next request on it is refused, and what runs for it ends. @throws ServiceError `not_found` for no live key */
   revoke(id: string): Promise<AccessKey>;
 }
-
-/** Long enough to change a secret in every program that has it. */
-export const graceSecondsDefault = 86_400;
-export const graceSecondsMax = 90 * 86_400;
-/** Characters of a key's name, and of its owner's. */
-export const keyTextMax = 128;
 
 export function createKeyService({
   keys,

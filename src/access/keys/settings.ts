@@ -1,5 +1,5 @@
 // Settings of API keys: limits for entities without limits of their own.
-import { limitMaxima, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
+import { limitFields, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
@@ -16,7 +16,7 @@ export const keySettings = section(schema);
 
 export type KeySettings = SettingsIn<typeof keySettings>;
 
-const limitNames: Readonly<Record<string, keyof KeyLimits>> = {
+const limitOf: Readonly<Record<string, keyof KeyLimits>> = {
   requests: "requestsPerMinute",
   tokens: "tokensPerMinute",
   concurrent: "concurrentRequests",
@@ -29,19 +29,19 @@ const limitNames: Readonly<Record<string, keyof KeyLimits>> = {
  * @throws ServiceError `invalid` naming the item that cannot be read
  */
 export function entityLimitsOf({ entityLimits }: KeySettings): KeyLimits {
-  const limits = { ...noLimits };
+  const limits: { -readonly [Limit in keyof KeyLimits]: number | null } = { ...noLimits };
   for (const item of entityLimits) {
     const [, name = "", digits = ""] = /^(\w+)=(\d{1,10})$/.exec(item) ?? [];
-    const limit = Object.hasOwn(limitNames, name) ? limitNames[name] : null;
+    const limit = Object.hasOwn(limitOf, name) ? limitOf[name] : null;
     const value = Number(digits);
-    if (limit === null || value < 1 || value > limitMaxima[limit]) throw invalidLimit(item);
+    if (limit === null || value < 1 || value > limitFields[limit].maximum) throw invalidLimit(item);
     limits[limit] = value;
   }
   return limits;
 }
 
 function invalidLimit(item: string): ServiceError {
-  const ranges = Object.entries(limitNames).map(([name, limit]) => `${name}=1 to ${limitMaxima[limit]}`);
+  const ranges = Object.entries(limitOf).map(([name, limit]) => `${name}=1 to ${limitFields[limit].maximum}`);
   const message = `keys.entityLimits has ${JSON.stringify(item)}; it takes ${ranges.join(", ")}.`;
   return new ServiceError({ code: "invalid", message });
 }

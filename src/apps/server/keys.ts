@@ -8,8 +8,8 @@ import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { createEntityLimits, type EntityLimits } from "../../access/keys/limits/entity-limits.ts";
 import { createKeyService, type KeyService, type NewKey } from "../../access/keys/key-service.ts";
 import { appendEntries, type AuditEntry } from "../../base/telemetry/audit-log.ts";
-import { keyBody } from "../../api/wire/keys/key.ts";
-import { limitsBody } from "../../api/wire/keys/limits.ts";
+import { keyAnswer } from "../../api/wire/keys/key.ts";
+import { entityLimitsAnswer } from "../../api/wire/keys/limits.ts";
 import { auditedKeys, auditedLimits, auditFile } from "./audit-keys.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
 import { databasePlace } from "./database-place.ts";
@@ -98,13 +98,13 @@ export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
 export async function changeEntityLimits(
   entity: string,
   flags: DataFlags & { readonly limits: Partial<KeyLimits> },
-): Promise<ReturnType<typeof limitsBody> & { readonly entity: string }> {
+): Promise<ReturnType<typeof entityLimitsAnswer.body>> {
   const limits = await withKeys(flags, ({ entities }) => entities.change(entity, flags.limits));
-  return { entity, ...limitsBody(limits) };
+  return entityLimitsAnswer.body({ entity, ...limits });
 }
 
 /** A key as the API shows it, without its secret. */
-export const shownKey = keyBody;
+export const shownKey = keyAnswer.body;
 
 function roleOf(role: string): KeyRole {
   if (role === "member" || role === "admin") return role;

@@ -1,9 +1,10 @@
 // Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
 
 import { hash } from "node:crypto";
-import type { KeyScope, Owned } from "./keys/key-scope.ts";
-import { type KeyLimits, noLimits } from "./keys/limits.ts";
+import { type KeyScope, keyScopes, type Owned } from "./keys/key-scope.ts";
+import { type KeyLimits, limitFields, noLimits } from "./keys/limits.ts";
 import type { Page, PageRequest } from "./page.ts";
+import { type FieldValues, orNull, setOf, text, time } from "./resources/fields.ts";
 import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
@@ -25,17 +26,50 @@ export interface AccessKey extends KeyChoices {
   readonly revokedAt: Date | null;
 }
 
-/** What of a key may be changed; its limits are beside those that all keys of its entity have together. */
-export interface KeyChoices extends KeyLimits {
-  /** What uses it, for people; null where nobody said. */
-  readonly name: string | null;
-  /** From then on it is refused; null for never. */
-  readonly expiresAt: Date | null;
-  /** What it opens, at least one; null for all that its role may. */
-  readonly scopes: readonly KeyScope[] | null;
-  /** The one project of its entity that it reaches; null for all. Never of an admin's. */
-  readonly project: string | null;
-}
+/** Characters of a key's name, and of its owner's. */
+export const keyTextMax = 128;
+
+/** What of a key may be changed; its limits are next to those that all keys of its entity have together. */
+export const keyFields = {
+  name: orNull(
+    text({
+      lengthMin: 1,
+      lengthMax: keyTextMax,
+      about: "What uses the key, for people.",
+      aboutShown: "What uses it.",
+      example: "nightly evaluation",
+      isStoredAsJson: true,
+    }),
+  ),
+  expiresAt: orNull(
+    time({
+      about: "From then on it is refused, and what runs for it ends. Null: never.",
+      aboutShown: "From then on it is refused.",
+    }),
+  ),
+  scopes: orNull(
+    setOf(keyScopes, {
+      countMax: 16,
+      about:
+        "What it opens: `chat` has models answer, `train` is for models, jobs and what they train on, `feedback` for feedback, annotation and traces, each with reading what it is about, and `read` reads everything and changes nothing. Null: all that its role may.",
+      aboutShown: "What it opens; null for all that its role may.",
+    }),
+  ),
+  project: orNull(
+    text({
+      lengthMin: 1,
+      lengthMax: keyTextMax,
+      about: "The one project of its entity that it reaches, beside base models. Null: all. Not for admins.",
+      aboutShown: "The one project that it reaches; null for all.",
+    }),
+  ),
+  ...limitFields,
+};
+export type KeyChoices = FieldValues<typeof keyFields>;
+
+/** How long a secret holds after its key was given another one: long enough to change it in every program that has it. */
+export const graceSecondsDefault = 86_400;
+export const graceSecondsMax = 90 * 86_400;
 
 export interface PreviousSecret {
   readonly secretHash: string;

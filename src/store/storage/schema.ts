@@ -1,11 +1,12 @@
 // The tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
 // which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
+import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
+import type { limitFields } from "../../base/domain/keys/limits.ts";
 import type { webhookFields } from "../../base/domain/webhooks/webhook.ts";
 import type { ColumnsOf } from "./columns/resource-columns.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
-import type { LimitColumns } from "./keys/limit-columns.ts";
 import type { TraceTables } from "./traces/trace-tables.ts";
 
 export interface Schema extends RewardTables, TraceTables {
@@ -110,7 +111,7 @@ export interface FileTable {
   readonly used_at: string;
 }
 
-export interface AccessKeyTable extends LimitColumns {
+export interface AccessKeyTable extends ColumnsOf<typeof keyFields> {
   readonly sequence: number;
   readonly id: string;
   readonly entity: string;
@@ -119,19 +120,13 @@ export interface AccessKeyTable extends LimitColumns {
   readonly secret_hash: string;
   readonly created_at: string;
   readonly revoked_at: string | null;
-  /** As JSON. */
-  readonly name: string | null;
-  readonly expires_at: string | null;
-  /** A JSON list of their names. */
-  readonly scopes: string | null;
-  readonly project: string | null;
   readonly last_used_at: string | null;
   /** Both are null where it was never rotated. */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
 }
 
-export interface EntityLimitTable extends LimitColumns {
+export interface EntityLimitTable extends ColumnsOf<typeof limitFields> {
   readonly entity: string;
 }
 

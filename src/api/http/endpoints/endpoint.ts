@@ -1,7 +1,13 @@
 // Declares a route once: method and path, documents, query, body, answer, and where a client sent what an error names. The
 // handler gets the parameters, the query and the body checked and typed, and returns the answer. A route that streams its
 // answer sends it by `reply`; one that reads its body apart leaves `body` out.
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RouteShorthandOptions,
+} from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import { type BodyForm, type DomainForm, isDomainForm } from "../../wire/body.ts";
 import type { ObjectSchema, ValueOf } from "../../wire/checked.ts";
@@ -32,6 +38,8 @@ interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchem
   readonly body?: Body;
   /** What the answer is, in words. */
   readonly answer: string;
+  /** Parts of the route's documents that nothing else here gives, such as a body that the handler reads. */
+  readonly documented?: FastifySchema;
   readonly places?: WirePlaces;
   readonly options?: RouteShorthandOptions;
 }
@@ -135,6 +143,7 @@ function documentation(
     response: answered(endpoint.answer, endpoint),
     tags: [tag],
     ...(scheme === undefined ? {} : { security: [{ [scheme]: [] }] }),
+    ...endpoint.documented,
   };
 }
 

@@ -258,13 +258,13 @@ function written(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** The rows of an answer for fields that a client chose: their values, with no more words. */
+/** The rows of an answer for fields that a client chose. */
 export function shown<Rows extends Fields>(
   fields: Rows,
 ): { readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema } {
-  const schemas = Object.entries(fields).map(([name, { form, isNullable }]) => {
-    const schema = plainSchema(form);
-    return [snakeCase(name), isNullable ? orNull(schema) : schema];
+  const schemas = Object.entries(fields).map(([name, { form, isNullable, aboutShown }]) => {
+    const words = aboutShown === undefined ? {} : worded(aboutShown);
+    return [snakeCase(name), isNullable ? orNull(plainSchema(form), words) : plainSchema(form, words)];
   });
   // A schema for each field.
   return Object.fromEntries(schemas) as {
@@ -284,7 +284,11 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
     case "time":
       return Type.String({ format: "date-time", ...words });
     case "set":
-      return Type.Array(Type.Enum([...form.values]), { minItems: 1, maxItems: form.values.length, ...words });
+      return Type.Array(Type.Enum([...form.values]), {
+        minItems: 1,
+        maxItems: form.countMax ?? form.values.length,
+        ...words,
+      });
     case "list":
       return Type.Array(Type.String(), { maxItems: form.countMax, ...words });
     case "json":
@@ -295,20 +299,20 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
 }
 
 /** The values that an answer has: those that a request may have, without their limits. */
-function plainSchema(form: FieldForm): TSchema {
+function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":
-      return Type.String();
+      return Type.String(words);
     case "integer":
-      return Type.Integer();
+      return Type.Integer(words);
     case "set":
-      return Type.Array(Type.Enum([...form.values]));
+      return Type.Array(Type.Enum([...form.values]), words);
     case "list":
-      return Type.Array(Type.String());
+      return Type.Array(Type.String(), words);
     case "flag":
     case "time":
     case "json":
-      return schemaOf(form);
+      return schemaOf(form, words);
     default:
       return unreachable(form);
   }

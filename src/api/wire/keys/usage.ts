@@ -3,8 +3,9 @@ import { Type, type Static } from "typebox";
 import { usageId, type UsageFilter, type UsageRow } from "../../../base/domain/keys/usage.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import { csvLine } from "../feedback/csv.ts";
+import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
-import { pageQueryFields, pageSchema } from "../page.ts";
+import { pageQueryFields } from "../page.ts";
 
 const day = { pattern: "^\\d{4}-\\d{2}-\\d{2}$", examples: ["2026-11-26"] };
 
@@ -23,48 +24,32 @@ const filterFields = {
 export const usageQuerySchema = Type.Object({ ...filterFields, ...pageQueryFields });
 export const usageExportQuerySchema = Type.Object(filterFields);
 
-export const usageSchema = Type.Object(
-  {
-    id: Type.String({ description: "Of the row, for `after`." }),
-    day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
-    key_id: orNull(Type.String(), {
+export const usageAnswer = answerOf<UsageRow>()("Usage", {
+  id: [Type.String({ description: "Of the row, for `after`." }), usageId],
+  day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
+  key_id: [
+    orNull(Type.String(), {
       description: "Null for what no key asked for, such as a job of a standing rule.",
     }),
-    entity: Type.String({ description: "The key's." }),
-    model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
-    requests: Type.Integer({
-      minimum: 0,
-      description: "Answers that the model began; each prompt of a text completion is one.",
-    }),
-    prompt_tokens: Type.Integer({ minimum: 0 }),
-    cached_tokens: Type.Integer({
-      minimum: 0,
-      description: "Those of the prompts that were not computed anew.",
-    }),
-    completion_tokens: Type.Integer({ minimum: 0 }),
-    training_tokens: Type.Integer({
-      minimum: 0,
-      description: "Tokens that jobs which succeeded learned from, each as often as they did.",
-    }),
-  },
-  { title: "Usage" },
-);
-export const usagePageSchema = pageSchema(usageSchema);
-
-export function usageBody(row: UsageRow): Static<typeof usageSchema> {
-  return {
-    id: usageId(row),
-    day: row.day,
-    key_id: row.keyId === "" ? null : row.keyId,
-    entity: row.entity,
-    model: row.model,
-    requests: row.requests,
-    prompt_tokens: row.promptTokens,
-    cached_tokens: row.cachedTokens,
-    completion_tokens: row.completionTokens,
-    training_tokens: row.trainingTokens,
-  };
-}
+    ({ keyId }) => (keyId === "" ? null : keyId),
+  ],
+  entity: Type.String({ description: "The key's." }),
+  model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
+  requests: Type.Integer({
+    minimum: 0,
+    description: "Answers that the model began; each prompt of a text completion is one.",
+  }),
+  prompt_tokens: Type.Integer({ minimum: 0 }),
+  cached_tokens: Type.Integer({
+    minimum: 0,
+    description: "Those of the prompts that were not computed anew.",
+  }),
+  completion_tokens: Type.Integer({ minimum: 0 }),
+  training_tokens: Type.Integer({
+    minimum: 0,
+    description: "Tokens that jobs which succeeded learned from, each as often as they did.",
+  }),
+});
 
 /**
  * @param entity whose the caller may see, or asked for
@@ -87,13 +72,13 @@ function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to
   throw new ServiceError({ code: "invalid", faults });
 }
 
-const columns = Object.keys(usageSchema.properties).filter((name) => name !== "id");
+const columns = Object.keys(usageAnswer.schema.properties).filter((name) => name !== "id");
 
 /** RFC 4180, a column for each field but `id`. */
 export const usageCsv = {
   header: csvLine(columns),
   line: (row: UsageRow): string => {
-    const values: Readonly<Record<string, string | number | null>> = usageBody(row);
+    const values: Readonly<Record<string, string | number | null>> = usageAnswer.body(row);
     return csvLine(columns.map((name) => values[name] ?? null));
   },
 };

@@ -1,7 +1,7 @@
 // Lines of the server's log as the API spells them.
 import { Type } from "typebox";
 import { lineLevels } from "../../../base/domain/logs/log-line.ts";
-import { pageQueryFields, pageSchema } from "../page.ts";
+import { pageQueryFields } from "../page.ts";
 
 export const logQuerySchema = Type.Object({
   ...pageQueryFields,
@@ -25,5 +25,3 @@ export const logLineSchema = Type.Object(
   },
   { title: "LogLine" },
 );
-
-export const logPageSchema = pageSchema(logLineSchema);

@@ -8,8 +8,9 @@ import {
   type StoredKind,
   storedKinds,
 } from "../../../base/domain/retention/retention-store.ts";
-import type { BodyForm } from "../body.ts";
-import { nullable, orNull } from "../nullable.ts";
+import { flag } from "../../../base/domain/resources/fields.ts";
+import { answerOf, asked, creation } from "../fields/resource.ts";
+import { orNull } from "../nullable.ts";
 
 const count = Type.Integer({ minimum: 0, description: "Logs, jobs, completions or revisions." });
 const bytes = Type.Integer({ minimum: 0, description: "Of what was theirs alone." });
@@ -32,17 +33,19 @@ const ruleSchema = Type.Object(
   },
   { title: "RetentionRule" },
 );
-const removedOfDaySchema = Type.Object(
-  {
-    day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
-    kind,
-    entity: Type.String(),
-    count,
-    bytes,
-    last_at: Type.String({ description: "When the last of it was removed." }),
-  },
-  { title: "RemovedOfDay" },
-);
+const removedRows = {
+  kind,
+  entity: Type.String(),
+  count: [count, ({ itemCount }: RemovedData) => itemCount],
+  bytes: [bytes, ({ byteCount }: RemovedData) => byteCount],
+} as const;
+const removedOfDayAnswer = answerOf<RemovedOfDay>()("RemovedOfDay", {
+  day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
+  ...removedRows,
+  last_at: Type.String({ description: "When the last of it was removed." }),
+});
+export const removedAnswer = answerOf<RemovedData & { readonly kind: KeptKind }>()("Removed", removedRows);
+
 const storedWords: Readonly<Record<StoredKind, string>> = {
   trajectories: "Of logged trajectories.",
   jobs: "Of what jobs trained on, and the events of those that have ended.",
@@ -52,7 +55,6 @@ const storedWords: Readonly<Record<StoredKind, string>> = {
   files: "Of uploaded files.",
   traces: "Of files that clients of traces published.",
 };
-const removedSchema = Type.Object({ kind, entity: Type.String(), count, bytes }, { title: "Removed" });
 
 export const retentionQuerySchema = Type.Object({
   entity: Type.Optional(
@@ -75,28 +77,22 @@ export const retentionSchema = Type.Object(
         "What the entity may have of all that together; null where nothing limits it, or it is everybody's.",
     }),
     rules: Type.Array(ruleSchema),
-    removed: Type.Array(removedOfDaySchema, {
+    removed: Type.Array(removedOfDayAnswer.schema, {
       description: "What was removed by them, the latest day first; at most 1000 rows of the last 400 days.",
     }),
   },
   { title: "Retention" },
 );
 
-const sweepSchema = Type.Object(
-  {
-    dry_run: nullable(Type.Boolean(), {
-      default: false,
-      description: "Removes nothing, and says what would be.",
-    }),
-  },
-  { title: "RetentionSweepCreate" },
-);
-export const sweepForm: BodyForm<typeof sweepSchema> = { schema: sweepSchema };
+const sweepFields = {
+  dryRun: flag({ default: false, about: "Removes nothing, and says what would be." }),
+};
+export const sweepForm = creation("RetentionSweepCreate", asked(sweepFields));
 
 export const sweepAnswerSchema = Type.Object(
   {
     dry_run: Type.Boolean(),
-    removed: Type.Array(removedSchema),
+    removed: Type.Array(removedAnswer.schema),
     is_complete: Type.Boolean({
       description: "False where there was no time for all of it: the server goes on by itself.",
     }),
@@ -127,19 +123,6 @@ export function retentionBody(
       model_count: limit(policies[each].modelCount),
       stored_bytes: stored[each],
     })),
-    removed: removed.map(({ day, lastAt, ...one }) => ({
-      day,
-      ...removedBody(one),
-      last_at: lastAt.toISOString(),
-    })),
+    removed: removed.map(removedOfDayAnswer.body),
   };
-}
-
-export function removedBody({
-  kind: ofKind,
-  entity,
-  itemCount,
-  byteCount,
-}: RemovedData & { readonly kind: KeptKind }): Static<typeof removedSchema> {
-  return { kind: ofKind, entity, count: itemCount, bytes: byteCount };
 }

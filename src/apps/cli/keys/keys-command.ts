@@ -86,8 +86,9 @@ async function create(
 
 async function list(flags: KeyFlags): Promise<void> {
   const { listKeys, shownKey } = await import("../../server/keys.ts");
-  const rows = (await listKeys(flags)).map(shownKey);
-  const shown = flags.json === true ? rows : rows.map((row) => ({ ...row, scopes: row.scopes?.join(",") }));
+  const shown = (await listKeys(flags)).map((key) =>
+    flags.json === true ? shownKey(key) : { ...shownKey(key), scopes: key.scopes?.join(",") },
+  );
   printRows(shown, { ...flags, columns });
 }
 

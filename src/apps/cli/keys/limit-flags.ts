@@ -1,14 +1,9 @@
 // Limits as flags, of a key and of an entity.
-import type { KeyLimits } from "../../../base/domain/keys/limits.ts";
+import { type KeyLimits, limitNames } from "../../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
+import { snakeCase } from "../../../base/domain/text/names.ts";
 
-export interface LimitFlags {
-  readonly requestsPerMinute?: string;
-  readonly tokensPerMinute?: string;
-  readonly concurrentRequests?: string;
-  readonly queuePercent?: string;
-  readonly queuedJobs?: string;
-}
+export type LimitFlags = { readonly [Limit in keyof KeyLimits]?: string };
 
 /** Each with what it means. */
 export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
@@ -21,20 +16,17 @@ export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
 
 /** The limits that are named; `none` takes one away. @throws ServiceError `invalid` for what is no number */
 export function limitsOf(flags: LimitFlags): Partial<KeyLimits> {
-  const { requestsPerMinute, tokensPerMinute, concurrentRequests, queuePercent, queuedJobs } = flags;
-  return {
-    ...named("requestsPerMinute", "--requests-per-minute", requestsPerMinute),
-    ...named("tokensPerMinute", "--tokens-per-minute", tokensPerMinute),
-    ...named("concurrentRequests", "--concurrent-requests", concurrentRequests),
-    ...named("queuePercent", "--queue-percent", queuePercent),
-    ...named("queuedJobs", "--queued-jobs", queuedJobs),
-  };
+  const named = limitNames.flatMap((limit) => {
+    const text = flags[limit];
+    return text === undefined ? [] : [[limit, limitIn(limit, text)] as const];
+  });
+  return Object.fromEntries(named);
 }
 
-function named(limit: keyof KeyLimits, flag: string, text: string | undefined): Partial<KeyLimits> {
-  if (text === undefined) return {};
-  if (text === "none") return { [limit]: null };
-  if (/^\d{1,15}$/.test(text)) return { [limit]: Number(text) };
+function limitIn(limit: keyof KeyLimits, text: string): number | null {
+  if (text === "none") return null;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const flag = `--${snakeCase(limit).replaceAll("_", "-")}`;
   const message = `${flag} is ${JSON.stringify(text)}; it must be a whole number, or none.`;
   throw new ServiceError({ code: "invalid", message });
 }

@@ -1,36 +1,28 @@
 // How much a key, or all keys of an entity together, may ask for, and how servers of one database count it together.
+import { type FieldValues, integer, orNull } from "../resources/fields.ts";
 import { ServiceError } from "../service-error.ts";
 
-/** Each is null where there is no limit. */
-export interface KeyLimits {
-  /** Requests to models in any minute. */
-  readonly requestsPerMinute: number | null;
-  /** Tokens of prompts and answers together, in any minute. */
-  readonly tokensPerMinute: number | null;
-  /** Requests to models that are being answered at once. */
-  readonly concurrentRequests: number | null;
-  /** Of the requests that may wait for a model on a server, in percent. */
-  readonly queuePercent: number | null;
-  /** Training jobs that wait. */
-  readonly queuedJobs: number | null;
+function limit(maximum: number, about: string) {
+  const row = { minimum: 1, maximum, about: `${about} Null: no limit.`, aboutShown: about };
+  return { ...orNull(integer(row)), maximum };
 }
 
-export const noLimits: KeyLimits = {
-  requestsPerMinute: null,
-  tokensPerMinute: null,
-  concurrentRequests: null,
-  queuePercent: null,
-  queuedJobs: null,
+export const limitFields = {
+  requestsPerMinute: limit(1_000_000_000, "Requests to models in any minute."),
+  tokensPerMinute: limit(1_000_000_000, "Tokens of prompts and answers together, in any minute."),
+  concurrentRequests: limit(1_000_000, "Requests to models that are being answered at once."),
+  queuePercent: limit(100, "Of the requests that may wait for a model on a server, in percent."),
+  queuedJobs: limit(1_000_000, "Training jobs that wait."),
 };
 
-/** What each limit may be, from 1 on. */
-export const limitMaxima: { readonly [Limit in keyof KeyLimits]: number } = {
-  requestsPerMinute: 1_000_000_000,
-  tokensPerMinute: 1_000_000_000,
-  concurrentRequests: 1_000_000,
-  queuePercent: 100,
-  queuedJobs: 1_000_000,
-};
+/** Each is null if there is no limit. */
+export type KeyLimits = FieldValues<typeof limitFields>;
+
+// Safe cast: the fields are the limits.
+export const limitNames = Object.keys(limitFields) as readonly (keyof KeyLimits)[];
+
+// Safe cast: null for each limit.
+export const noLimits = Object.fromEntries(limitNames.map((name) => [name, null])) as unknown as KeyLimits;
 
 /** Whom limits are of: `key:<id>` or `entity:<name>`. */
 export type LimitSubject = `key:${string}` | `entity:${string}`;

@@ -8,8 +8,8 @@ export type FieldForm =
   | { readonly kind: "integer"; readonly minimum?: number; readonly maximum?: number }
   | { readonly kind: "flag" }
   | { readonly kind: "time" }
-  /** A list of distinct texts. */
-  | { readonly kind: "set"; readonly values: readonly string[] }
+  /** A list of distinct texts; a request may have up to `countMax` with repetitions, otherwise one of each. */
+  | { readonly kind: "set"; readonly values: readonly string[]; readonly countMax?: number }
   | { readonly kind: "list"; readonly countMax: number; readonly of: { readonly kind: "text" } }
   /** A value with a schema of its own. */
   | { readonly kind: "json" };
@@ -19,6 +19,8 @@ interface FieldWords {
   readonly about: string;
   /** The same where a request changes it, if that differs. */
   readonly aboutChange?: string;
+  /** What it means in answers, if they say so. */
+  readonly aboutShown?: string;
   readonly example?: Json;
 }
 
@@ -73,9 +75,10 @@ export function time(row: Row<Date>): Field<Date> {
 
 export function setOf<const Value extends string>(
   values: readonly Value[],
-  row: Row<readonly Value[]>,
+  row: Row<readonly Value[]> & { readonly countMax?: number },
 ): Field<readonly Value[]> {
-  return field({ kind: "set", values }, row);
+  const { countMax, ...rest } = row;
+  return field({ kind: "set", values, countMax }, rest);
 }
 
 export function texts(row: Row<readonly string[]> & { readonly countMax: number }): Field<readonly string[]> {

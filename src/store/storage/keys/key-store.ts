@@ -6,7 +6,7 @@ import { GroupCommit, type Outcome } from "../group-commit.ts";
 import { readPage } from "../paging.ts";
 import { nextSequence } from "../sequences.ts";
 import type { Schema } from "../schema.ts";
-import { choiceColumns, keyOf, rowOf } from "./key-rows.ts";
+import { keyColumns, keyOf, rowOf } from "./key-rows.ts";
 import { entityColumns, entityLimitsOf } from "./limit-columns.ts";
 
 /** Keys looked for by one query. */
@@ -60,7 +60,7 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
       );
     },
     change: async (id, choices) => {
-      const columns = choiceColumns(choices);
+      const columns = keyColumns.writeSome(choices);
       // A change of nothing is no SQL.
       if (Object.keys(columns).length === 0) return liveOnly(await findKey(database, id));
       const row = await update().set(columns).where("id", "=", id).returningAll().executeTakeFirst();

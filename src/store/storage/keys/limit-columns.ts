@@ -1,56 +1,28 @@
-// Limits as the columns of a key and of an entity hold them.
-import type { KeyLimits } from "../../../base/domain/keys/limits.ts";
+// The columns of limits: a key's own, and its entity's next to them under names of their own.
+import { type KeyLimits, limitFields, limitNames } from "../../../base/domain/keys/limits.ts";
+import { snakeCase } from "../../../base/domain/text/names.ts";
+import { columnsOf, type ColumnsOf } from "../columns/resource-columns.ts";
 
-export interface LimitColumns {
-  readonly requests_per_minute: number | null;
-  readonly tokens_per_minute: number | null;
-  readonly concurrent_requests: number | null;
-  readonly queue_percent: number | null;
-  readonly queued_jobs: number | null;
-}
+type LimitColumns = ColumnsOf<typeof limitFields>;
 
-/** Of those limits that are named. */
-export function limitColumns(limits: KeyLimits): LimitColumns;
-export function limitColumns(limits: Partial<KeyLimits>): Partial<LimitColumns>;
-export function limitColumns(limits: Partial<KeyLimits>): Partial<LimitColumns> {
-  const { requestsPerMinute, tokensPerMinute, concurrentRequests, queuePercent, queuedJobs } = limits;
-  return {
-    ...(requestsPerMinute === undefined ? {} : { requests_per_minute: requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokens_per_minute: tokensPerMinute }),
-    ...(concurrentRequests === undefined ? {} : { concurrent_requests: concurrentRequests }),
-    ...(queuePercent === undefined ? {} : { queue_percent: queuePercent }),
-    ...(queuedJobs === undefined ? {} : { queued_jobs: queuedJobs }),
-  };
-}
+export const limitColumns = columnsOf(limitFields);
 
-export function limitsOf(row: LimitColumns): KeyLimits {
-  return {
-    requestsPerMinute: row.requests_per_minute,
-    tokensPerMinute: row.tokens_per_minute,
-    concurrentRequests: row.concurrent_requests,
-    queuePercent: row.queue_percent,
-    queuedJobs: row.queued_jobs,
-  };
-}
+// Safe cast: a column is its field's name in snake case.
+const names = limitNames.map(snakeCase) as readonly (keyof LimitColumns)[];
 
-/** An entity's limits beside a key's, under names of their own. */
-export const entityColumns = [
-  "entity_limits.requests_per_minute as entity_requests_per_minute",
-  "entity_limits.tokens_per_minute as entity_tokens_per_minute",
-  "entity_limits.concurrent_requests as entity_concurrent_requests",
-  "entity_limits.queue_percent as entity_queue_percent",
-  "entity_limits.queued_jobs as entity_queued_jobs",
-] as const;
+type EntityColumn = {
+  [Column in keyof LimitColumns]: `entity_limits.${Column} as entity_${Column}`;
+}[keyof LimitColumns];
 
-/** Null in all where the entity has none. */
-type EntityColumns = { readonly [Column in keyof LimitColumns as `entity_${Column}`]: LimitColumns[Column] };
+// Safe cast: one for each column.
+export const entityColumns = names.map((name) => `entity_limits.${name} as entity_${name}`) as EntityColumn[];
 
-export function entityLimitsOf(row: EntityColumns): KeyLimits {
-  return {
-    requestsPerMinute: row.entity_requests_per_minute,
-    tokensPerMinute: row.entity_tokens_per_minute,
-    concurrentRequests: row.entity_concurrent_requests,
-    queuePercent: row.entity_queue_percent,
-    queuedJobs: row.entity_queued_jobs,
-  };
+/** @param row null in all columns if the entity has no limits */
+export function entityLimitsOf(row: {
+  readonly [Column in keyof LimitColumns as `entity_${Column}`]: LimitColumns[Column];
+}): KeyLimits {
+  // Safe cast: a value for each column.
+  return limitColumns.read(
+    Object.fromEntries(names.map((name) => [name, row[`entity_${name}`]])) as unknown as LimitColumns,
+  );
 }

@@ -9,7 +9,7 @@ import {
   type SlotCounts,
 } from "../../../base/domain/keys/limits.ts";
 import type { Schema } from "../schema.ts";
-import { limitColumns, limitsOf } from "./limit-columns.ts";
+import { limitColumns } from "./limit-columns.ts";
 
 /** Of one statement. */
 const rowsMax = 300;
@@ -22,21 +22,21 @@ export function createLimitStore(database: Kysely<Schema>, isShared: boolean): L
       .selectAll()
       .where("entity", "=", entity)
       .executeTakeFirst();
-    return row === undefined ? noLimits : limitsOf(row);
+    return row === undefined ? noLimits : limitColumns.read(row);
   };
   return {
     findEntityLimits,
     changeEntityLimits: async (entity, limits) => {
-      const columns = limitColumns(limits);
+      const columns = limitColumns.writeSome(limits);
       // A change of nothing is no SQL.
       if (Object.keys(columns).length === 0) return findEntityLimits(entity);
       const row = await database
         .insertInto("entity_limits")
-        .values({ ...limitColumns(noLimits), ...columns, entity })
+        .values({ ...limitColumns.write(noLimits), ...columns, entity })
         .onConflict((conflict) => conflict.column("entity").doUpdateSet(columns))
         .returningAll()
         .executeTakeFirstOrThrow();
-      return limitsOf(row);
+      return limitColumns.read(row);
     },
     isShared,
     exchange: async ({ serverId, slots, running, ...asked }) => {

@@ -1,67 +1,32 @@
 // The limits that all keys of an entity have together, for administrators.
 import type { FastifyInstance } from "fastify";
-import {
-  entityLimitsForm,
-  entityLimitsSchema,
-  limitPlaces,
-  limitsBody,
-  limitsIn,
-} from "../../../wire/keys/limits.ts";
-import { locate } from "../../../wire/places.ts";
+import { entityLimitsAnswer, entityLimitsForm } from "../../../wire/keys/limits.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readBody } from "../../input/read-body.ts";
-import { forAdmins } from "./keys.ts";
-
-const documented = { tags: ["keys"], security: [{ bearer: [] }] };
-const path = "/v1/preview/entities/:entity/limits";
-
-interface EntityPath {
-  Params: { entity: string };
-}
-
-const parameters = {
-  type: "object",
-  properties: { entity: { type: "string", description: "The entity's name." } },
-} as const;
-const response = answered("Its own limits; null for what the server's settings say.", {
-  json: entityLimitsSchema,
-});
+import { endpoints } from "../../endpoints/endpoint.ts";
+import { forKeyAdmins } from "./keys.ts";
 
 export function entityLimitRoutes(app: FastifyInstance, { limits }: Pick<HttpDependencies, "limits">): void {
-  app.get<EntityPath>(
-    path,
-    {
-      ...forAdmins,
-      schema: { summary: "Read an entity's limits", params: parameters, response, ...documented },
-    },
-    async ({ params: { entity } }) => ({
-      entity,
-      ...limitsBody(await limits.find(entity).catch(located)),
-    }),
+  const places = { entity: ["path", "entity"] };
+  const on = endpoints(app, { tag: "keys", scheme: "bearer", places, options: forKeyAdmins });
+  const one = {
+    answer: "Its own limits; null for what the server's settings say.",
+    json: entityLimitsAnswer.schema,
+  };
+  on(
+    "GET /v1/preview/entities/:entity/limits",
+    { summary: "Read an entity's limits", ...one },
+    async ({ params: { entity } }) => entityLimitsAnswer.body({ entity, ...(await limits.find(entity)) }),
   );
-  app.post<EntityPath>(
-    path,
+  on(
+    "POST /v1/preview/entities/:entity/limits",
     {
-      ...forAdmins,
-      schema: {
-        summary: "Change an entity's limits",
-        description:
-          "They hold for all keys of the entity together, beside those that each has. What is named changes, for requests from then on; null takes a limit away, and the server's settings hold again.",
-        params: parameters,
-        body: entityLimitsForm.schema,
-        response,
-        ...documented,
-      },
+      summary: "Change an entity's limits",
+      description:
+        "They hold for all keys of the entity together, beside those that each has. What is named changes, for requests from then on; null takes a limit away, and the server's settings hold again.",
+      body: entityLimitsForm,
+      ...one,
     },
-    async (request, reply) => {
-      const { entity } = request.params;
-      const named = limitsIn(readBody(entityLimitsForm, request, reply));
-      return { entity, ...limitsBody(await limits.change(entity, named).catch(located)) };
-    },
+    async ({ params: { entity }, body }) =>
+      entityLimitsAnswer.body({ entity, ...(await limits.change(entity, body)) }),
   );
-}
-
-function located(error: unknown): never {
-  throw locate(error, { ...limitPlaces, entity: ["path", "entity"] });
 }

@@ -1,162 +1,87 @@
 // Keys, for administrators: making, listing, changing, rotating and revoking them.
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { noLimits } from "../../../../base/domain/keys/limits.ts";
-import { requireAdministrator } from "../../credentials/require-administrator.ts";
-import { graceSecondsDefault, graceSecondsMax } from "../../../../access/keys/key-service.ts";
+import type { FastifyInstance } from "fastify";
+import type { NewKey } from "../../../../access/keys/key-service.ts";
 import {
-  keyBody,
+  keyAnswer,
   keyChangeForm,
-  keyChoices,
   keyCreateForm,
-  keyPageSchema,
-  keyPlaces,
   keyQuerySchema,
   keyRotationForm,
-  keySchema,
-  newKeySchema,
+  newKeyAnswer,
 } from "../../../wire/keys/key.ts";
-import { pageAnswer, pageRequest } from "../../../wire/page.ts";
-import { locate } from "../../../wire/places.ts";
+import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
+import { forAdministrators } from "../../credentials/for-administrators.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readQuery } from "../../input/query.ts";
-import { readBody } from "../../input/read-body.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 
-const documented = { tags: ["keys"], security: [{ bearer: [] }] };
-const path = "/v1/preview/keys";
-
-interface KeyPath {
-  Params: { key_id: string };
-}
-
-const keyParameters = {
-  type: "object",
-  properties: { key_id: { type: "string", description: "The key's id." } },
-} as const;
-
-const rotationForm = keyRotationForm({ secondsDefault: graceSecondsDefault, secondsMax: graceSecondsMax });
-const one = answered("The key, without its secret.", { json: keySchema });
-const oneWithSecret = answered("The key, with its secret, which no other answer has.", {
-  json: newKeySchema,
-});
-/** Before the body is read. */
-export const forAdmins = { onRequest: async (request: FastifyRequest) => refuseMember(request) };
+export const forKeyAdmins = forAdministrators(
+  "Keys are made and changed by administrators; this one is a member's.",
+);
 
 export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDependencies): void {
-  app.post(
-    path,
+  const on = endpoints(app, { tag: "keys", scheme: "bearer", options: forKeyAdmins });
+  const one = { answer: "The key, without its secret.", json: keyAnswer.schema };
+  const oneWithSecret = {
+    answer: "The key, with its secret, which no other answer has.",
+    json: newKeyAnswer.schema,
+  };
+  on(
+    "POST /v1/preview/keys",
     {
-      ...forAdmins,
-      schema: {
-        summary: "Create a key",
-        description: "For administrators, as all of these. It holds from the next request on.",
-        body: keyCreateForm.schema,
-        response: oneWithSecret,
-        ...documented,
-      },
+      summary: "Create a key",
+      description: "For administrators, as all of these. It holds from the next request on.",
+      body: keyCreateForm,
+      ...oneWithSecret,
     },
-    async (request, reply) => {
-      const body = readBody(keyCreateForm, request, reply);
-      const asked = {
-        ...noChoices,
-        ...keyChoices(body),
-        entity: body.entity ?? request.caller.entity,
-        owner: body.owner ?? null,
-        role: body.role ?? "member",
-      };
-      const { key, secret } = await keys.create(asked).catch(located);
-      return { ...keyBody(key), key: secret };
-    },
+    async ({ body: { entity, role, ...choices }, caller }) =>
+      withSecret(await keys.create({ ...choices, entity: entity ?? caller.entity, role: role ?? "member" })),
   );
-  app.get(
-    path,
+  on(
+    "GET /v1/preview/keys",
     {
-      ...forAdmins,
-      schema: {
-        summary: "List keys",
-        querystring: keyQuerySchema,
-        response: answered("A page of them, the newest first unless asked, revoked ones included.", {
-          json: keyPageSchema,
-        }),
-        ...documented,
-      },
+      summary: "List keys",
+      query: keyQuerySchema,
+      answer: "A page of them, the newest first unless asked, revoked ones included.",
+      json: pageSchema(keyAnswer.schema),
     },
-    (request, reply) => {
-      const query = readQuery(keyQuerySchema, request, reply);
-      return pageAnswer(keys.list(pageRequest(query, "desc"), { entity: query.entity ?? null }), keyBody);
-    },
+    ({ query }) =>
+      pageAnswer(keys.list(pageRequest(query, "desc"), { entity: query.entity ?? null }), keyAnswer.body),
   );
-  app.get<KeyPath>(
-    `${path}/:key_id`,
-    {
-      ...forAdmins,
-      schema: { summary: "Read a key", params: keyParameters, response: one, ...documented },
-    },
-    async ({ params }) => keyBody(await keys.find(params.key_id).catch(located)),
+  on("GET /v1/preview/keys/:key_id", { summary: "Read a key", ...one }, async ({ params }) =>
+    keyAnswer.body(await keys.find(params.key_id)),
   );
-  app.post<KeyPath>(
-    `${path}/:key_id`,
+  on(
+    "POST /v1/preview/keys/:key_id",
     {
-      ...forAdmins,
-      schema: {
-        summary: "Change a key",
-        description: "What is named changes, for requests from then on; null takes a limit away.",
-        params: keyParameters,
-        body: keyChangeForm.schema,
-        response: one,
-        ...documented,
-      },
+      summary: "Change a key",
+      description: "What is named changes, for requests from then on; null takes a limit away.",
+      body: keyChangeForm,
+      ...one,
     },
-    async (request, reply) => {
-      const choices = keyChoices(readBody(keyChangeForm, request, reply));
-      return keyBody(await keys.change(request.params.key_id, choices).catch(located));
-    },
+    async ({ params, body }) => keyAnswer.body(await keys.change(params.key_id, body)),
   );
-  app.post<KeyPath>(
-    `${path}/:key_id/rotate`,
+  on(
+    "POST /v1/preview/keys/:key_id/rotate",
     {
-      ...forAdmins,
-      schema: {
-        summary: "Give a key another secret",
-        description:
-          "The key stays what it is, with its id. Its present secret holds for a grace time, in which programs can be given the new one; a secret from before that ends at once.",
-        params: keyParameters,
-        body: rotationForm.schema,
-        response: oneWithSecret,
-        ...documented,
-      },
+      summary: "Give a key another secret",
+      description:
+        "The key stays what it is, with its id. Its present secret holds for a grace time, in which programs can be given the new one; a secret from before that ends at once.",
+      body: keyRotationForm,
+      ...oneWithSecret,
     },
-    async (request, reply) => {
-      const { grace_seconds: seconds } = readBody(rotationForm, request, reply);
-      const { key, secret } = await keys
-        .rotate(request.params.key_id, seconds ?? graceSecondsDefault)
-        .catch(located);
-      return { ...keyBody(key), key: secret };
-    },
+    async ({ params, body }) => withSecret(await keys.rotate(params.key_id, body.graceSeconds)),
   );
-  app.delete<KeyPath>(
-    `${path}/:key_id`,
+  on(
+    "DELETE /v1/preview/keys/:key_id",
     {
-      ...forAdmins,
-      schema: {
-        summary: "Revoke a key",
-        description:
-          "It is refused from the next request on, and what runs for it ends. It stays in the list.",
-        params: keyParameters,
-        response: one,
-        ...documented,
-      },
+      summary: "Revoke a key",
+      description: "It is refused from the next request on, and what runs for it ends. It stays in the list.",
+      ...one,
     },
-    async ({ params }) => keyBody(await keys.revoke(params.key_id).catch(located)),
+    async ({ params }) => keyAnswer.body(await keys.revoke(params.key_id)),
   );
 }
 
-const noChoices = { name: null, expiresAt: null, scopes: null, project: null, ...noLimits } as const;
-
-function refuseMember(request: FastifyRequest): void {
-  requireAdministrator(request, "Keys are made and changed by administrators; this one is a member's.");
-}
-
-function located(error: unknown): never {
-  throw locate(error, keyPlaces);
+function withSecret({ key, secret }: NewKey): object {
+  return newKeyAnswer.body({ ...key, key: secret });
 }

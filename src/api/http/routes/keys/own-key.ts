@@ -1,19 +1,16 @@
 // Whose key a request came with: what a client shows to the person who gave it one.
 import type { FastifyInstance } from "fastify";
-import { callerBody, callerSchema } from "../../../wire/keys/own-key.ts";
-import { answered } from "../../documentation/document-routes.ts";
+import { callerAnswer } from "../../../wire/keys/own-key.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 
 export function ownKeyRoute(app: FastifyInstance): void {
-  app.get(
-    "/v1/preview/key",
+  endpoints(app, { tag: "health", scheme: "bearer" })(
+    "GET /v1/preview/key",
     {
-      schema: {
-        summary: "Say whose key this is",
-        response: answered("The key that the request came with, without its secret.", { json: callerSchema }),
-        tags: ["health"],
-        security: [{ bearer: [] }],
-      },
+      summary: "Say whose key this is",
+      answer: "The key that the request came with, without its secret.",
+      json: callerAnswer.schema,
     },
-    ({ caller }) => callerBody(caller),
+    ({ caller }) => callerAnswer.body(caller),
   );
 }

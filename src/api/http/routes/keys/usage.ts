@@ -2,61 +2,49 @@
 import type { FastifyInstance } from "fastify";
 import { usageId, type UsageFilter, type UsageStore } from "../../../../base/domain/keys/usage.ts";
 import {
-  usageBody,
+  usageAnswer,
   usageCsv,
   usageExportQuerySchema,
   usageFilter,
-  usagePageSchema,
   usageQuerySchema,
 } from "../../../wire/keys/usage.ts";
-import { pageAnswer, pageRequest } from "../../../wire/page.ts";
+import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readQuery } from "../../input/query.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { askedEntity } from "./asked-entity.ts";
 import { sendPieces } from "../../patient-answer.ts";
 
-const documented = { tags: ["keys"], security: [{ bearer: [] }] };
-const path = "/v1/preview/usage";
-
 export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDependencies): void {
-  app.get(
-    path,
+  const on = endpoints(app, { tag: "keys", scheme: "bearer" });
+  on(
+    "GET /v1/preview/usage",
     {
-      schema: {
-        summary: "Read what keys have used",
-        description:
-          "A row for each day, key and model. What was used in the last seconds may not be in it yet.",
-        querystring: usageQuerySchema,
-        response: answered("A page of rows, the latest day first unless asked.", { json: usagePageSchema }),
-        ...documented,
-      },
+      summary: "Read what keys have used",
+      description:
+        "A row for each day, key and model. What was used in the last seconds may not be in it yet.",
+      query: usageQuerySchema,
+      answer: "A page of rows, the latest day first unless asked.",
+      json: pageSchema(usageAnswer.schema),
     },
-    (request, reply) => {
-      const query = readQuery(usageQuerySchema, request, reply);
-      const filter = usageFilter(query, askedEntity(request.caller, query.entity));
+    ({ query, caller }) => {
+      const filter = usageFilter(query, askedEntity(caller, query.entity));
       const page = usage.list(filter, pageRequest(query, "desc")).then(({ rows, hasMore }) => ({
         items: rows.map((row) => ({ ...row, id: usageId(row) })),
         hasMore,
       }));
-      return pageAnswer(page, usageBody);
+      return pageAnswer(page, usageAnswer.body);
     },
   );
-  app.get(
-    `${path}/export`,
+  on(
+    "GET /v1/preview/usage/export",
     {
-      schema: {
-        summary: "Export what keys have used as CSV",
-        querystring: usageExportQuerySchema,
-        response: answered("A line for each day, key and model, the earliest day first.", {
-          csv: { type: "string" },
-        }),
-        ...documented,
-      },
+      summary: "Export what keys have used as CSV",
+      query: usageExportQuerySchema,
+      answer: "A line for each day, key and model, the earliest day first.",
+      csv: { type: "string" },
     },
-    (request, reply) => {
-      const query = readQuery(usageExportQuerySchema, request, reply);
-      const filter = usageFilter(query, askedEntity(request.caller, query.entity));
+    ({ query, caller, reply }) => {
+      const filter = usageFilter(query, askedEntity(caller, query.entity));
       reply.type("text/csv; charset=utf-8").header("content-disposition", 'attachment; filename="usage.csv"');
       return sendPieces(reply, linesOf(usage, filter), settings);
     },

@@ -1,23 +1,18 @@
 // What does not stay of what is stored: the limits, what there is, what was removed; and for administrators a look at once.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import {
-  removedBody,
+  removedAnswer,
   retentionBody,
   retentionQuerySchema,
   retentionSchema,
   sweepAnswerSchema,
   sweepForm,
 } from "../../../wire/retention/retention.ts";
-import { requireAdministrator } from "../../credentials/require-administrator.ts";
+import { forAdministrators } from "../../credentials/for-administrators.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readQuery } from "../../input/query.ts";
-import { readBody } from "../../input/read-body.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { askedEntity } from "../keys/asked-entity.ts";
-
-const documented = { tags: ["retention"], security: [{ bearer: [] }] };
-const path = "/v1/preview/retention";
 
 /** Rows of what was removed. */
 const removedMax = 1000;
@@ -27,57 +22,45 @@ const kindSeconds = 5;
 
 export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpDependencies): void {
   const { store, sweeper, policies } = retention;
-  app.get(
-    path,
+  const on = endpoints(app, { tag: "retention", scheme: "bearer" });
+  on(
+    "GET /v1/preview/retention",
     {
-      schema: {
-        summary: "Read what there is, what stays, and what was removed",
-        description: "An entity's own for its keys, everybody's for administrators.",
-        querystring: retentionQuerySchema,
-        response: answered("The limits with what there is, and what was removed by day.", {
-          json: retentionSchema,
-        }),
-        ...documented,
-      },
+      summary: "Read what there is, what stays, and what was removed",
+      description: "An entity's own for its keys, everybody's for administrators.",
+      query: retentionQuerySchema,
+      answer: "The limits with what there is, and what was removed by day.",
+      json: retentionSchema,
     },
-    async (request, reply) => {
-      const query = readQuery(retentionQuerySchema, request, reply);
-      const entity = askedEntity(request.caller, query.entity);
+    async ({ query, caller }) => {
+      const entity = askedEntity(caller, query.entity);
       const quota = entity === null ? null : room.quotaOf(entity);
       const removed = await store.removed(entity, removedMax);
       return retentionBody(policies, await store.stored(entity), quota, removed);
     },
   );
-  app.post(
-    `${path}/sweep`,
+  on(
+    "POST /v1/preview/retention/sweep",
     {
-      onRequest: async (request) => refuseMember(request),
-      schema: {
-        summary: "Remove at once what does not stay",
-        description:
-          "For administrators. The server does so every minute; here it says what it removes, or would remove.",
-        body: sweepForm.schema,
-        response: answered("What was removed, by kind and entity.", { json: sweepAnswerSchema }),
-        ...documented,
-      },
+      summary: "Remove at once what does not stay",
+      description:
+        "For administrators. The server does so every minute; here it says what it removes, or would remove.",
+      body: sweepForm,
+      answer: "What was removed, by kind and entity.",
+      json: sweepAnswerSchema,
+      options: forAdministrators(
+        "What does not stay is removed by administrators, and by the server itself; this key is a member's.",
+      ),
     },
-    async (request, reply) => {
-      const { dry_run: isDry = false } = readBody(sweepForm, request, reply);
-      const report = await sweeper.sweep({ isDry: isDry === true, kindSeconds });
+    async ({ body: { dryRun: isDry } }) => {
+      const report = await sweeper.sweep({ isDry, kindSeconds });
       if (report === null) throw othersTurn();
       return {
-        dry_run: isDry === true,
-        removed: report.removed.map(removedBody),
+        dry_run: isDry,
+        removed: report.removed.map(removedAnswer.body),
         is_complete: report.isComplete,
       };
     },
-  );
-}
-
-function refuseMember(request: FastifyRequest): void {
-  requireAdministrator(
-    request,
-    "What does not stay is removed by administrators, and by the server itself; this key is a member's.",
   );
 }
 
