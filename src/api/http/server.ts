@@ -66,7 +66,6 @@ import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
 import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
-import { feedbackPreferenceRoutes } from "./routes/rewards/feedback-preferences.ts";
 import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
@@ -207,7 +206,6 @@ export async function createHttpServer(
     recordingRoutes(scope, dependencies);
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
-    feedbackPreferenceRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);
     supervisedJobRoutes(scope, dependencies, bodies, budget);
     preferenceJobRoutes(scope, dependencies, { bodies, budget });

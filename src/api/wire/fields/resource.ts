@@ -5,7 +5,6 @@ import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } fr
 import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
 import { unreachable } from "../../../base/domain/assert.ts";
-import type { Json } from "../../../base/domain/text/json.ts";
 import type { BodyForm, DomainForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
@@ -73,8 +72,8 @@ export function readBy<Schema extends TSchema, Value>(
 /** The rows of a request that makes a resource: a field with a default, and one that may be null, can be left out. */
 export function asked<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
   return rowsOf(fields, (field) => {
-    const { about, example, default: usual, form, isNullable } = field;
-    const words = { ...(usual === undefined ? {} : { default: usual }), ...worded(about, example) };
+    const { default: usual, form, isNullable } = field;
+    const words = { ...(usual === undefined ? {} : { default: usual }), ...worded(field) };
     const isOptional = isNullable || usual !== undefined;
     return isOptional ? nullable(schemaOf(form), words) : schemaOf(form, words);
   });
@@ -90,11 +89,11 @@ export function changed<Rows extends Fields>(fields: Rows, nulls: "values" | "no
     return rowsOf(fields, ({ about, aboutChange = about, default: usual, form }) =>
       nullable(schemaOf(form), {
         ...(usual === undefined ? {} : { default: usual }),
-        ...worded(aboutChange),
+        description: aboutChange,
       }),
     );
-  return rowsOf(fields, ({ about, aboutChange = about, example, form, isNullable }) => {
-    const words = worded(aboutChange, example);
+  return rowsOf(fields, ({ about, aboutChange = about, form, isNullable, ...field }) => {
+    const words = worded({ ...field, about: aboutChange });
     return isNullable ? nullable(schemaOf(form), words) : Type.Optional(schemaOf(form, words));
   });
 }
@@ -263,7 +262,7 @@ export function shown<Rows extends Fields>(
   fields: Rows,
 ): { readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema } {
   const schemas = Object.entries(fields).map(([name, { form, isNullable, aboutShown }]) => {
-    const words = aboutShown === undefined ? {} : worded(aboutShown);
+    const words = aboutShown === undefined ? {} : { description: aboutShown };
     return [snakeCase(name), isNullable ? orNull(plainSchema(form), words) : plainSchema(form, words)];
   });
   // A schema for each field.
@@ -279,6 +278,8 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
       return Type.String({ ...given({ minLength: form.lengthMin, maxLength: form.lengthMax }), ...words });
     case "integer":
       return Type.Integer({ ...given({ minimum: form.minimum, maximum: form.maximum }), ...words });
+    case "number":
+      return Type.Number({ ...given({ minimum: form.minimum, maximum: form.maximum }), ...words });
     case "flag":
       return Type.Boolean(words);
     case "time":
@@ -305,6 +306,8 @@ function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
       return Type.String(words);
     case "integer":
       return Type.Integer(words);
+    case "number":
+      return Type.Number(words);
     case "set":
       return Type.Array(Type.Enum([...form.values]), words);
     case "list":
@@ -318,8 +321,9 @@ function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   }
 }
 
-function worded(about: string, example?: Json): TSchemaOptions {
-  return { description: about, ...(example === undefined ? {} : { examples: [example] }) };
+function worded({ about, example, usually }: Pick<Field, "about" | "example" | "usually">): TSchemaOptions {
+  const examples = example === undefined ? undefined : [example];
+  return { description: about, ...given({ examples, "x-default": usually }) };
 }
 
 function given(options: Readonly<Record<string, unknown>>): TSchemaOptions {

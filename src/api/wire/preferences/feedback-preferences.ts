@@ -1,13 +1,22 @@
 // A preference job that is made of feedback: what is asked for, which answers are preferred to which, and what is left out.
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { pathSteps } from "../../../base/domain/feedback-query/feedback-field.ts";
+import { integer, number } from "../../../base/domain/resources/fields.ts";
 import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";
 import type { ComparedAnswer, PreferenceOutcome } from "../../../base/domain/rewards/preference-outcome.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
-import type { BodyForm } from "../body.ts";
+import { answerOf, asked, creation, type ReadValues } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
-import { askedFeedbackFields, leftOutBody, leftOutSchema, shownMax } from "../rewards/feedback-job.ts";
+import {
+  askedFeedback,
+  feedbackIds,
+  leftOut,
+  type MadeJob,
+  madeJob,
+  reasons,
+  shownMax,
+} from "../rewards/feedback-job.ts";
 import { checkRewardTerms } from "../rewards/reward-terms.ts";
 import { checkPreferenceConfig, preferenceConfigForm } from "./preference-config.ts";
 
@@ -28,34 +37,38 @@ const correctionsSchema = Type.Object(
   { title: "Corrections" },
 );
 
-const creationSchema = Type.Object(
-  {
-    ...askedFeedbackFields,
-    corrections: nullable(correctionsSchema, {
-      description:
-        "Feedback on an answer that holds what should have been answered: that is preferred to the answer. {} reads `correction` of any payload.",
-      "x-default": "none is read",
-    }),
-    margin_min: nullable(Type.Number({ minimum: 0, maximum: 1e6 }), {
+const rows = {
+  ...askedFeedback,
+  corrections: nullable(correctionsSchema, {
+    description:
+      "Feedback on an answer that holds what should have been answered: that is preferred to the answer. {} reads `correction` of any payload.",
+    "x-default": "none is read",
+  }),
+  ...asked({
+    marginMin: number({
+      minimum: 0,
+      maximum: 1e6,
       default: 0,
-      description: "By how much the rewards of a pair differ at least; not with kto.",
+      about: "By how much the rewards of a pair differ at least; not with kto.",
     }),
-    threshold: nullable(Type.Number({ minimum: -1e6, maximum: 1e6 }), {
-      "x-default": "0.5 with kto",
-      description:
-        "With kto: people wanted the answers whose reward is greater, and did not want those whose reward is smaller.",
-    }),
-    pairs_max: nullable(Type.Integer({ minimum: 1, maximum: preferencesMax }), {
+  }),
+  threshold: nullable(Type.Number({ minimum: -1e6, maximum: 1e6 }), {
+    "x-default": "0.5 with kto",
+    description:
+      "With kto: people wanted the answers whose reward is greater, and did not want those whose reward is smaller.",
+  }),
+  ...asked({
+    pairsMax: integer({
+      minimum: 1,
+      maximum: preferencesMax,
       default: 2048,
-      description: "Most pairs of the job, with kto answers; what is left is for the next.",
+      about: "Most pairs of the job, with kto answers; what is left is for the next.",
     }),
-    config: nullable(preferenceConfigForm, { description: "How it is trained." }),
-  },
-  { title: "FeedbackPreferenceJobCreate" },
-);
+  }),
+  config: nullable(preferenceConfigForm, { description: "How it is trained." }),
+};
 
-export const feedbackPreferencesForm: BodyForm<typeof creationSchema> = {
-  schema: creationSchema,
+export const feedbackPreferencesForm = creation("FeedbackPreferenceJobCreate", rows, {
   more: (body, findings) => {
     const { rule, rule_id: ruleId, corrections, config } = body;
     checkPreferenceConfig(config, findings);
@@ -81,9 +94,7 @@ export const feedbackPreferencesForm: BodyForm<typeof creationSchema> = {
         "rule",
       );
   },
-};
-
-export type FeedbackPreferencesBody = Static<typeof creationSchema>;
+});
 
 function checkPath(corrections: unknown, findings: Findings): void {
   const path = isObject(corrections) ? corrections["path"] : null;
@@ -116,46 +127,49 @@ function checkComparison(
 
 /** Reads a checked body. @param rule of the body, or the stored one that it names */
 export function toPreferenceOrder(
-  { corrections, config, margin_min: marginMin, threshold }: FeedbackPreferencesBody,
+  {
+    corrections,
+    config,
+    marginMin,
+    threshold,
+  }: Pick<ReadValues<typeof rows>, "corrections" | "config" | "marginMin" | "threshold">,
   rule: RewardRule | null,
 ): PreferenceOrder {
   return {
     rule,
-    corrections: corrections
-      ? {
-          feedbackType: corrections.feedback_type ?? null,
-          path: pathSteps(corrections.path ?? "correction") ?? [],
-        }
-      : null,
+    corrections: corrections && {
+      feedbackType: corrections.feedback_type ?? null,
+      path: pathSteps(corrections.path ?? "correction") ?? [],
+    },
     comparison:
       config?.loss === "kto"
         ? { kind: "verdicts", threshold: threshold ?? 0.5 }
-        : { kind: "pairs", marginMin: marginMin ?? 0 },
+        : { kind: "pairs", marginMin },
   };
 }
 
 const count = Type.Integer({ minimum: 0 });
 
-const sideSchema = Type.Object(
-  {
-    call: Type.String({ description: "The answer's reference, or that of the answer that it corrects." }),
-    text: Type.String({ description: "How it begins." }),
-    correction: Type.Boolean({ description: "Whether a person wrote it, in place of the answer." }),
-    step: Type.Integer({ minimum: 0, description: "The version that answered." }),
-    reward: orNull(Type.Number(), { description: "Null where people did not rate it." }),
-    people: Type.Integer({ minimum: 1, description: "Whose feedback has it stand here." }),
-    feedback_ids: Type.Array(Type.String(), { description: "The records that count; the first hundred." }),
-  },
-  { title: "ComparedAnswer" },
-);
+const sideAnswer = answerOf<ComparedAnswer>()("ComparedAnswer", {
+  call: Type.String({ description: "The answer's reference, or that of the answer that it corrects." }),
+  text: Type.String({ description: "How it begins." }),
+  correction: [
+    Type.Boolean({ description: "Whether a person wrote it, in place of the answer." }),
+    ({ isCorrection }) => isCorrection,
+  ],
+  step: Type.Integer({ minimum: 0, description: "The version that answered." }),
+  reward: orNull(Type.Number(), { description: "Null where people did not rate it." }),
+  people: [
+    Type.Integer({ minimum: 1, description: "Whose feedback has it stand here." }),
+    ({ peopleCount }) => peopleCount,
+  ],
+  feedback_ids: feedbackIds(),
+});
 
-export const feedbackPreferencesSchema = Type.Object(
-  {
-    id: orNull(Type.String({ format: "uuid" }), {
-      description: "The job's; null of a dry run, and where there was nothing to train on.",
-    }),
-    dry_run: Type.Boolean(),
-    counts: Type.Object({
+export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & MadeJob>()("FeedbackPreferenceJob", {
+  ...madeJob,
+  counts: [
+    Type.Object({
       feedback: Type.Integer({ minimum: 0, description: "Records that may be read." }),
       prompts: count,
       pairs: Type.Integer({ minimum: 0, description: "That train, with kto answers." }),
@@ -166,59 +180,31 @@ export const feedbackPreferencesSchema = Type.Object(
         { additionalProperties: count, description: "Answers that are in no pair, by the reason." },
       ),
     }),
-    reasons: Type.Object(
-      {},
-      { additionalProperties: Type.String(), description: "What the reasons that there are mean." },
-    ),
-    pairs: Type.Array(
+    ({ counts: { feedback, prompts, preferences: pairs, corrections, people, leftOut: left_out } }) => ({
+      feedback,
+      prompts,
+      pairs,
+      corrections,
+      people,
+      left_out,
+    }),
+  ],
+  reasons,
+  pairs: [
+    Type.Array(
       Type.Object({
         prompt: Type.String({ description: "How it begins." }),
-        chosen: orNull(sideSchema),
-        rejected: orNull(sideSchema),
+        chosen: orNull(sideAnswer.schema),
+        rejected: orNull(sideAnswer.schema),
       }),
       { description: "The first hundred; with kto one of the two may be null." },
     ),
-    left_out: Type.Array(leftOutSchema, { description: "The first hundred." }),
-  },
-  { title: "FeedbackPreferenceJob" },
-);
-
-/** @param id of the job; null where there is none */
-export function feedbackPreferencesBody(
-  { counts, reasons, preferences, leftOut }: PreferenceOutcome,
-  { id, isDryRun }: { readonly id: string | null; readonly isDryRun: boolean },
-): object {
-  return {
-    id,
-    dry_run: isDryRun,
-    counts: {
-      feedback: counts.feedback,
-      prompts: counts.prompts,
-      pairs: counts.preferences,
-      corrections: counts.corrections,
-      people: counts.people,
-      left_out: counts.leftOut,
-    },
-    reasons,
-    pairs: preferences.slice(0, shownMax).map(({ prompt, chosen, rejected }) => ({
-      prompt,
-      chosen: sideBody(chosen),
-      rejected: sideBody(rejected),
-    })),
-    left_out: leftOutBody(leftOut),
-  };
-}
-
-function sideBody(side: ComparedAnswer | null): object | null {
-  return (
-    side && {
-      call: side.call,
-      text: side.text,
-      correction: side.isCorrection,
-      step: side.step,
-      reward: side.reward,
-      people: side.peopleCount,
-      feedback_ids: side.feedbackIds.slice(0, shownMax),
-    }
-  );
-}
+    ({ preferences }) =>
+      preferences.slice(0, shownMax).map(({ prompt, chosen, rejected }) => ({
+        prompt,
+        chosen: chosen && sideAnswer.body(chosen),
+        rejected: rejected && sideAnswer.body(rejected),
+      })),
+  ],
+  left_out: leftOut,
+});

@@ -188,7 +188,7 @@ function toScale({ range, factor, offset, clamp }: TermBody): RewardScale {
 }
 
 /** As answers spell them: scales by their factor. */
-export function rewardTermsBody({ terms }: RewardRule): readonly object[] {
+export function rewardTermsBody({ terms }: RewardRule) {
   return terms.map((term) => {
     const { kind, weight } = term;
     switch (kind) {
@@ -210,6 +210,6 @@ export function rewardTermsBody({ terms }: RewardRule): readonly object[] {
   });
 }
 
-function scaleBody({ factor, offset, least, most }: RewardScale): object {
+function scaleBody({ factor, offset, least, most }: RewardScale) {
   return { factor, offset, clamp: [least, most] };
 }

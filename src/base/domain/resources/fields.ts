@@ -6,6 +6,7 @@ import type { Json } from "../text/json.ts";
 export type FieldForm =
   | { readonly kind: "text"; readonly lengthMin?: number; readonly lengthMax?: number }
   | { readonly kind: "integer"; readonly minimum?: number; readonly maximum?: number }
+  | { readonly kind: "number"; readonly minimum?: number; readonly maximum?: number }
   | { readonly kind: "flag" }
   | { readonly kind: "time" }
   /** A list of distinct texts; a request may have up to `countMax` with repetitions, otherwise one of each. */
@@ -22,6 +23,8 @@ interface FieldWords {
   /** What it means in answers, if they say so. */
   readonly aboutShown?: string;
   readonly example?: Json;
+  /** The default in words, of a field that has no value for it. */
+  readonly usually?: string;
 }
 
 export interface Field<Value = unknown> extends FieldWords {
@@ -63,6 +66,12 @@ export function integer(
 ): Field<number> {
   const { minimum, maximum, ...rest } = row;
   return field({ kind: "integer", minimum, maximum }, rest);
+}
+
+/** As {@link integer}, for any number. */
+export function number(...[row]: Parameters<typeof integer>): Field<number> {
+  const { minimum, maximum, ...rest } = row;
+  return field({ kind: "number", minimum, maximum }, rest);
 }
 
 export function flag(row: Row<boolean>): Field<boolean> {

@@ -1,5 +1,6 @@
 // Reward rules that are kept in a project, and what one needs that trains by itself.
 import type { Page, PageRequest } from "../page.ts";
+import { type FieldValues, integer, number, orNull, time } from "../resources/fields.ts";
 import type { TrainingConfig } from "../training-config.ts";
 import type { JsonObject } from "../text/json.ts";
 import type { RewardRule } from "./reward-rule.ts";
@@ -19,25 +20,66 @@ export interface StoredRule {
   readonly updatedAt: Date;
 }
 
+/** Which recorded answers feedback trains. */
+export const feedbackSelection = {
+  since: orNull(time({ about: "Feedback from then on alone." })),
+  versionAgeMax: orNull(
+    integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      about: "Answers of versions that are more versions older than the newest do not train.",
+      usually: "any",
+    }),
+  ),
+};
+
+/** More groups in a job would be a mistake. */
+export const jobGroupsMax = 10_000;
+
+/** How often a rule trains a model by itself. */
+export const standingLimits = {
+  groupsMin: integer({
+    minimum: 1,
+    maximum: jobGroupsMax,
+    default: 8,
+    about:
+      "No job with fewer groups: prompts with answers of differing rewards, one with new feedback at least.",
+  }),
+  groupsMax: integer({
+    minimum: 1,
+    maximum: jobGroupsMax,
+    default: 256,
+    about: "No job with more; what is left waits for the next.",
+  }),
+  secondsBetween: number({
+    minimum: 0,
+    maximum: 31_536_000,
+    default: 3600,
+    about: "From one job to the next at least.",
+  }),
+  jobsPerDay: integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 24,
+    about: "Jobs within 24 hours at most.",
+  }),
+  // A job that goes beyond it is cut.
+  tokensPerDay: orNull(
+    integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      about: "Tokens of prompts and answers that its jobs within 24 hours may train on.",
+      usually: "any number",
+    }),
+  ),
+};
+
 /** How a rule trains a model by itself. */
-export interface StandingOrder {
+export interface StandingOrder
+  extends FieldValues<typeof feedbackSelection>, FieldValues<typeof standingLimits> {
   readonly modelId: string;
   /** Which feedback, as the request's query has it; null for all of the project. */
   readonly filter: JsonObject | null;
-  /** Feedback from before is not read; null for all there is. */
-  readonly since: Date | null;
-  /** No job with fewer groups. */
-  readonly groupsMin: number;
-  /** None with more; what is left waits for the next. */
-  readonly groupsMax: number;
-  /** From one job to the next, at least. */
-  readonly secondsBetween: number;
-  /** Within 24 hours. */
-  readonly jobsPerDay: number;
-  /** Of prompts and answers, within 24 hours; null for any number. A job that goes beyond it is cut. */
-  readonly tokensPerDay: number | null;
-  /** How many versions older than the newest an answer's may be; null for any. */
-  readonly versionAgeMax: number | null;
   readonly config: TrainingConfig;
 }
 

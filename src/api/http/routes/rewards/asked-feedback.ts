@@ -1,50 +1,42 @@
-// Which feedback a request asks a job of: the model whose answers it is on, the rule that reads it, and what else selects it.
+// Training jobs of the feedback there is: which feedback a request asks for, and how a job of it is made or shown.
+import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import type { Condition } from "../../../../base/domain/feedback-query/condition.ts";
-import type { TrainedModel } from "../../../../base/domain/model.ts";
+import type { Caller } from "../../../../base/domain/access.ts";
+import type { JobDraft, JobTask } from "../../../../base/domain/job.ts";
 import type { RewardRule } from "../../../../base/domain/rewards/reward-rule.ts";
+import type { SubmitJob } from "../../../../train/rewards/standing/train-on.ts";
 import { locate } from "../../../wire/places.ts";
-import type { AskedFeedbackBody } from "../../../wire/rewards/feedback-job.ts";
+import type { AskedFeedback, MadeJob } from "../../../wire/rewards/feedback-job.ts";
 import { readFilter } from "../../../wire/rewards/feedback-filter.ts";
-import { toRewardRule } from "../../../wire/rewards/reward-terms.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { reachModel } from "../reach.ts";
-
-export interface AskedFeedback {
-  readonly model: TrainedModel;
-  /** Null where the body names none. */
-  readonly rule: RewardRule | null;
-  readonly filter: Condition;
-  readonly since: Date | null;
-  readonly until: Date | null;
-  readonly versionAgeMax: number | null;
-}
+import { notAppliedWarnings, submittedBefore, submitWith, trainerPlaces } from "../submit-job.ts";
 
 /** @throws ServiceError at the fields of the body: for a model or a rule that the caller has not, for a filter that is none */
 export async function readAsked(
-  body: AskedFeedbackBody,
-  request: FastifyRequest,
+  { modelId, rule, ruleId, filter, since, until, versionAgeMax }: AskedFeedback,
+  caller: Caller,
   dependencies: HttpDependencies,
-): Promise<AskedFeedback> {
-  const model = await reachModel(dependencies, request.caller, body.model_id, ["body", "model_id"]);
+) {
+  const model = await reachModel(dependencies, caller, modelId, ["body", "model_id"]);
+  const projectId = `${model.entity}/${model.project}`;
   return {
     model,
-    rule: await ruleOf(body, `${model.entity}/${model.project}`, request, dependencies),
-    filter: readFilter(body.filter, dependencies.feedback.queryLimits),
-    since: dateOf(body.since),
-    until: dateOf(body.until),
-    versionAgeMax: body.version_age_max ?? null,
+    /** Null where the body names none. */
+    rule: rule ?? (ruleId === null ? null : await storedRule(ruleId, projectId, caller, dependencies)),
+    filter: readFilter(filter, dependencies.feedback.queryLimits),
+    since,
+    until,
+    versionAgeMax,
   };
 }
 
-async function ruleOf(
-  { rule, rule_id: id }: AskedFeedbackBody,
+async function storedRule(
+  id: string,
   projectId: string,
-  { caller }: FastifyRequest,
+  caller: Caller,
   { rewards }: HttpDependencies,
-): Promise<RewardRule | null> {
-  if (rule) return toRewardRule(rule.terms);
-  if (typeof id !== "string") return null;
+): Promise<RewardRule> {
   try {
     const stored = await rewards.find(id, caller);
     rewards.requireProject(stored, projectId);
@@ -54,6 +46,36 @@ async function ruleOf(
   }
 }
 
-function dateOf(text: string | null | undefined): Date | null {
-  return typeof text === "string" ? new Date(text) : null;
+/** A job to be made of feedback. */
+interface FeedbackJob<Outcome> {
+  readonly entity: string;
+  readonly isDryRun: boolean;
+  readonly task: JobTask;
+  readonly configNotApplied: readonly string[];
+  preview(): Promise<Outcome>;
+  train(
+    identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
+    submit: SubmitJob,
+  ): Promise<{ readonly id: string | null; readonly outcome: Outcome }>;
+}
+
+/** Makes the job, unless it is a dry run or the same request made it before. */
+export async function makeJob<Outcome extends object>(
+  job: FeedbackJob<Outcome>,
+  request: FastifyRequest,
+  dependencies: HttpDependencies,
+): Promise<Outcome & MadeJob> {
+  const { entity, isDryRun, task, configNotApplied } = job;
+  if (isDryRun) return { ...(await job.preview()), id: null, isDryRun };
+  const hash = createHash("sha256").update(JSON.stringify(request.body)).digest("hex");
+  const earlierId = await submittedBefore(request, dependencies, hash);
+  if (earlierId !== null) return { ...(await job.preview()), id: earlierId, isDryRun };
+  const identity = { task, configNotApplied, warnings: notAppliedWarnings(configNotApplied) };
+  await dependencies.room.require(entity);
+  try {
+    const { id, outcome } = await job.train(identity, submitWith(request, dependencies, hash));
+    return { ...outcome, id, isDryRun };
+  } catch (error) {
+    throw locate(error, trainerPlaces(task.kind));
+  }
 }
