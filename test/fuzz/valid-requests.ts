@@ -24,7 +24,7 @@ import {
   queueUpdateForm,
 } from "../../src/api/wire/annotation/queues.ts";
 import { constraintCheckForm } from "../../src/api/wire/chat/constraint-check.ts";
-import { checkpointDeleteForm, modelCreateForm } from "../../src/api/wire/model.ts";
+import { checkpointDeleteForm, modelCreateForm } from "../../src/api/wire/models/model.ts";
 import { embeddingForm } from "../../src/api/wire/embeddings/embedding-request.ts";
 import { logSchema } from "../../src/api/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/api/wire/tokenize/read-tokenization.ts";

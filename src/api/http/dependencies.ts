@@ -6,7 +6,7 @@ import type { EngineState } from "../../base/domain/generation.ts";
 import type { JobStore } from "../../base/domain/job.ts";
 import type { KeyLimits } from "../../base/domain/keys/limits.ts";
 import type { UsageStore } from "../../base/domain/keys/usage.ts";
-import type { ComputingPlace, ModelStore } from "../../base/domain/model.ts";
+import type { ModelStore } from "../../base/domain/model.ts";
 import type { PageFiles } from "../../base/domain/page-files.ts";
 import type { Announcements } from "../../base/domain/servers/announcements.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
@@ -40,6 +40,7 @@ import type { Metrics } from "../../base/telemetry/metrics.ts";
 import type { RecentLog } from "../../base/telemetry/recent-log.ts";
 import type { Tracing } from "../../base/telemetry/tracing.ts";
 import type { WebhookService } from "../webhooks/webhook-service.ts";
+import type { ListedBase } from "../wire/models/served-model.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /** One chat completion, of chat/. */
@@ -58,39 +59,6 @@ export interface EngineHealth {
   readonly reason: string;
   /** Of each base model whether it is in memory, with why not, for people. */
   readonly models: Readonly<Record<string, string>>;
-}
-
-/** A base model as lists of models show it; null for what is not known of one whose files could not be read. */
-export interface ListedBase {
-  readonly name: string;
-  /** Tokens that prompt and answer may have together. */
-  readonly contextLength: number | null;
-  /** Token ids are below it. */
-  readonly vocabularySize: number | null;
-  /** As the engine's capabilities say. */
-  readonly isExact: boolean | null;
-  readonly device: ComputingPlace | null;
-  /** How its answers are read, each with why. */
-  readonly replies: {
-    /** `off` where no calls are read. */
-    readonly calls: { readonly format: string; readonly reason: string };
-    readonly thoughts: { readonly areRead: boolean; readonly reason: string };
-  } | null;
-  /** Whether it is in memory; `reason` says why not, for people. */
-  readonly presence: {
-    readonly status: "loaded" | "loading" | "unloaded" | "failed";
-    readonly reason: string;
-  };
-  /** What it takes while it is, at most. */
-  readonly memoryBytes: number;
-  /** Of that, what keys and values take, which grow with what runs. */
-  readonly keyValueBytes: number;
-  readonly files: {
-    /** Of its weights, as they lie on the disk. */
-    readonly weightBytes: number;
-    /** As its card or its file names it; null where neither does. */
-    readonly license: string | null;
-  } | null;
 }
 
 export interface HttpDependencies {

@@ -1,100 +1,62 @@
 // Trained models: registering, listing, reading and deleting them.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
-import { orderedProjections } from "../../../base/domain/model.ts";
-import type { ForkSource } from "../../../inference/models/registry/fork-source.ts";
-import type { Registration } from "../../../inference/models/registry/register-model.ts";
+import type { TrainedModel } from "../../../base/domain/model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import type { ValueOf } from "../../wire/checked.ts";
-import { locate } from "../../wire/places.ts";
-import { readBody } from "../input/read-body.ts";
-import { readQuery } from "../input/query.ts";
-import { answered } from "../documentation/document-routes.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import {
   acceptedBaseSchema,
-  modelBody,
+  modelAnswer,
   modelCreateForm,
   modelDeletionSchema,
-  modelPageSchema,
   modelQuerySchema,
-  modelSchema,
   registrationPlaces,
-} from "../../wire/model.ts";
-import { pageAnswer, pageRequest } from "../../wire/page.ts";
-import { modelParameters, reachModel } from "./reach.ts";
-
-const documented = { tags: ["models"], security: [{ bearer: [] }] };
-
-interface ModelPath {
-  Params: { model_id: string };
-}
+} from "../../wire/models/model.ts";
+import { pageAnswer, pageRequest, pageSchema } from "../../wire/page.ts";
+import { reachModel } from "./reach.ts";
 
 export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { models } = dependencies;
-  app.post(
-    "/v1/preview/models",
-    {
-      schema: {
-        summary: "Register a model to train",
-        body: modelCreateForm.schema,
-        response: answered("The model.", { json: modelSchema }),
-        ...documented,
-      },
-    },
-    async (request, reply) => {
-      const registration = toRegistration(readBody(modelCreateForm, request, reply), request.caller);
-      const model = await models.register(registration, request.caller).catch((error: unknown) => {
-        throw locate(error, registrationPlaces);
-      });
-      return modelBody(model);
+  const on = endpoints(app, { tag: "models", scheme: "bearer" });
+  const one = { answer: "The model.", json: modelAnswer.schema };
+  const find = ({ model_id: id }: { readonly model_id: string }, caller: Caller): Promise<TrainedModel> =>
+    reachModel(dependencies, caller, id);
+  on(
+    "POST /v1/preview/models",
+    { summary: "Register a model to train", body: modelCreateForm, places: registrationPlaces, ...one },
+    async ({ body: { entity, loraRank, loraAlpha, targetModules, ...named }, caller }) => {
+      const adapter = { rank: loraRank, alpha: loraAlpha, targets: targetModules };
+      // A model without an entity is the caller's.
+      const registration = { ...named, entity: entity || caller.entity, adapter };
+      return modelAnswer.body(await models.register(registration, caller));
     },
   );
-  app.get(
-    "/v1/preview/models",
+  on(
+    "GET /v1/preview/models",
     {
-      schema: {
-        summary: "List models",
-        querystring: modelQuerySchema,
-        response: answered("A page of them, the newest first unless asked.", { json: modelPageSchema }),
-        ...documented,
-      },
+      summary: "List models",
+      query: modelQuerySchema,
+      answer: "A page of them, the newest first unless asked.",
+      json: pageSchema(modelAnswer.schema),
     },
-    async (request, reply) => {
-      const query = readQuery(modelQuerySchema, request, reply);
-      const filter = {
-        entity: query.entity ?? null,
-        project: query.project ?? null,
-        name: query.name ?? null,
-      };
-      return pageAnswer(models.list(filter, pageRequest(query, "desc"), request.caller), modelBody);
+    ({ query, caller }) => {
+      const { entity = null, project = null, name = null } = query;
+      const page = models.list({ entity, project, name }, pageRequest(query, "desc"), caller);
+      return pageAnswer(page, modelAnswer.body);
     },
   );
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id",
-    {
-      schema: {
-        summary: "Read a model",
-        params: modelParameters,
-        response: answered("The model.", { json: modelSchema }),
-        ...documented,
-      },
-    },
-    async (request) => modelBody(await reachModel(dependencies, request.caller, request.params.model_id)),
+  on("GET /v1/preview/models/:model_id", { summary: "Read a model", find, ...one }, ({ found }) =>
+    modelAnswer.body(found),
   );
-  app.post<ModelPath>(
-    "/v1/preview/models/:model_id/accept-base",
+  on(
+    "POST /v1/preview/models/:model_id/accept-base",
     {
-      schema: {
-        summary: "Accept that a model's base has other weights now",
-        params: modelParameters,
-        response: answered("The versions that answer over other weights from now on.", {
-          json: acceptedBaseSchema,
-        }),
-        ...documented,
-      },
+      summary: "Accept that a model's base has other weights now",
+      find,
+      answer: "The versions that answer over other weights from now on.",
+      json: acceptedBaseSchema,
     },
-    async (request) => {
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+    async ({ found: model }) => {
       const { weights, steps } = await models.acceptBase(model);
       return {
         model_id: model.id,
@@ -104,43 +66,18 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       };
     },
   );
-  app.delete<ModelPath>(
-    "/v1/preview/models/:model_id",
+  on(
+    "DELETE /v1/preview/models/:model_id",
     {
-      schema: {
-        summary: "Delete a model with everything of it",
-        params: modelParameters,
-        response: answered("What was deleted.", { json: modelDeletionSchema }),
-        ...documented,
-      },
+      summary: "Delete a model with everything of it",
+      find,
+      answer: "What was deleted.",
+      json: modelDeletionSchema,
     },
-    async (request) => {
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const versionCount = await models.delete(model);
-      return { model_id: model.id, deleted_checkpoints: versionCount, deleted_run: false };
-    },
+    async ({ found: model }) => ({
+      model_id: model.id,
+      deleted_checkpoints: await models.delete(model),
+      deleted_run: false,
+    }),
   );
-}
-
-/** A model without an entity is the caller's. */
-function toRegistration(body: ValueOf<typeof modelCreateForm.schema>, caller: Caller): Registration {
-  return {
-    entity: (body.entity ?? "") === "" ? caller.entity : (body.entity ?? caller.entity),
-    project: body.project,
-    name: body.name,
-    baseModel: body.base_model,
-    adapter: {
-      rank: body.lora_rank ?? null,
-      alpha: body.lora_alpha ?? null,
-      targets: body.target_modules ? orderedProjections(body.target_modules) : null,
-    },
-    from: forkSource(body.from ?? null),
-    returnExisting: body.return_existing ?? false,
-  };
-}
-
-function forkSource(
-  from: { readonly model: string; readonly step?: number | null } | null,
-): ForkSource | null {
-  return from && { model: from.model, step: from.step ?? null };
 }

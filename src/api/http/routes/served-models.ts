@@ -2,7 +2,7 @@
 // too, and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
-import { adapterOfServer, type AdapterWish } from "../../../base/domain/model.ts";
+import { adapterOfServer } from "../../../base/domain/model.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import { fullName, parseModelName } from "../../../inference/models/registry/model-name.ts";
 import type { ServedName } from "../../../inference/models/registry/model-service.ts";
@@ -13,21 +13,18 @@ import {
   type NamedModel,
 } from "../../wire/messages/model-list.ts";
 import {
-  adapterWishBody,
   baseModelsSchema,
+  type ListedBase,
+  type ServedModel,
+  servedModelAnswer,
   servedModelListSchema,
-  servedModelSchema,
-  servedDeviceBody,
-  servedRepliesBody,
-  servedStatusBody,
-} from "../../wire/model.ts";
-import { locate } from "../../wire/places.ts";
+} from "../../wire/models/served-model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
 import { readQuery } from "../input/query.ts";
-import { answered } from "../documentation/document-routes.ts";
 
-/** Of the path's rest, under the name that the document gives it. */
+/** Documents the rest of the path under this name. */
 const nameParameter = {
   type: "object",
   properties: {
@@ -38,127 +35,76 @@ const nameParameter = {
   },
 } as const;
 
-const documented = { tags: ["models"], security: [{ bearer: [] }] };
-
 export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { models, baseModels, clock } = dependencies;
   const startedAt = clock.now();
-  app.get(
-    "/v1/models",
-    {
-      schema: {
-        summary: "List every name that can be chatted with",
-        description:
-          "With the header `anthropic-version` it is a page as Anthropic's API has it (`limit`, `after_id`, `before_id`).",
-        ...documented,
-        response: answered("As OpenAI lists models.", { json: servedModelListSchema }),
-      },
-    },
-    async (request, reply) => {
-      const bases = baseModels().map(({ name }) => baseCard(name, name));
-      const trained = await models.listServedNames(request.caller);
-      const cards = [...bases, ...trained.map(trainedCard)];
-      if (!isAnthropics(request)) return { object: "list", data: cards.map(cardBody) };
-      return modelInfoPage(cards.map(namedModel), readQuery(modelListQuerySchema, request, reply));
-    },
-  );
-  app.get<{ Params: { "*": string } }>(
-    "/v1/models/*",
-    {
-      schema: {
-        summary: "Say what a name stands for",
-        ...documented,
-        params: nameParameter,
-        response: answered("As the list has it.", { json: servedModelSchema }),
-      },
-    },
-    async (request) => {
-      const { params, caller } = request;
-      const spelled = (card: Card): object =>
-        isAnthropics(request) ? modelInfo(namedModel(card)) : cardBody(card);
-      const name = params["*"];
-      try {
-        // Without a name a chat is answered by the default model, but that is none here.
-        if (name === "") throw notFound("model", name);
-        const { base, modelId, step } = await dependencies.directory.find(name, caller);
-        if (modelId === null || step === null) return spelled(baseCard(name, base));
-        const served = await servedName(dependencies, name, { modelId, step, caller });
-        return spelled(trainedCard(served));
-      } catch (error) {
-        const place = ["path", "model"];
-        throw locate(error, { model: place, not_found: place });
-      }
-    },
-  );
-  app.get(
-    "/v1/preview/base-models",
-    {
-      schema: {
-        summary: "List the base models",
-        ...documented,
-        response: answered("Their names.", { json: baseModelsSchema }),
-      },
-    },
-    () => baseModels().map(({ name }) => name),
-  );
-
-  const baseCard = (id: string, base: string): Card => ({
+  const listed = (base: string): ListedBase | null => baseModels().find(({ name }) => name === base) ?? null;
+  const served = (id: string, base: string): ServedModel => ({
     id,
     createdAt: startedAt,
     owner: "hone",
     root: base,
     parent: null,
-    base,
     adapter: adapterOfServer,
+    base: listed(base),
   });
-  const listedBase = ({ base }: Card) => baseModels().find(({ name }) => name === base);
-  const namedModel = (card: Card): NamedModel => ({
-    id: card.id,
-    createdAt: card.createdAt,
-    contextLength: listedBase(card)?.contextLength ?? null,
-  });
-  const cardBody = (card: Card): object => {
-    const { id, createdAt, owner, root, parent, adapter } = card;
-    const listed = listedBase(card);
-    return {
-      id,
-      object: "model",
-      created: Math.floor(createdAt.getTime() / 1000),
-      owned_by: owner,
-      root,
-      parent,
-      max_model_len: listed?.contextLength ?? null,
-      ...adapterWishBody(adapter),
-      exact: listed?.isExact ?? null,
-      device: listed?.device ? servedDeviceBody(listed.device) : null,
-      ...servedRepliesBody(listed?.replies ?? null),
-      ...servedStatusBody(listed ?? null),
-    };
-  };
-}
-
-interface Card {
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly owner: string;
-  readonly root: string;
-  readonly parent: string | null;
-  /** Whose context length it has; a base that is not served has none. */
-  readonly base: string;
-  /** What new versions of it are to be like. */
-  readonly adapter: AdapterWish;
-}
-
-function trainedCard({ name, model, createdAt }: ServedName): Card {
-  return {
+  const trained = ({ name, model, createdAt }: ServedName): ServedModel => ({
     id: name,
     createdAt,
     owner: model.entity,
     root: fullName(model),
     parent: model.baseModel,
-    base: model.baseModel,
     adapter: model.adapter,
-  };
+    base: listed(model.baseModel),
+  });
+  const on = endpoints(app, { tag: "models", scheme: "bearer" });
+  on(
+    "GET /v1/models",
+    {
+      summary: "List every name that can be chatted with",
+      description:
+        "With the header `anthropic-version` it is a page as Anthropic's API has it (`limit`, `after_id`, `before_id`).",
+      answer: "As OpenAI lists models.",
+      json: servedModelListSchema,
+    },
+    async ({ caller, request, reply }) => {
+      const bases = baseModels().map(({ name }) => served(name, name));
+      const all = [...bases, ...(await models.listServedNames(caller)).map(trained)];
+      if (!isAnthropics(request)) return { object: "list", data: all.map(servedModelAnswer.body) };
+      return modelInfoPage(all.map(namedModel), readQuery(modelListQuerySchema, request, reply));
+    },
+  );
+  on(
+    "GET /v1/models/*",
+    {
+      summary: "Say what a name stands for",
+      answer: "As the list has it.",
+      json: servedModelAnswer.schema,
+      documented: { params: nameParameter },
+      places: { model: ["path", "model"], not_found: ["path", "model"] },
+    },
+    async ({ caller, request }) => {
+      // The router gives the rest of the path as a text.
+      const { "*": name } = request.params as { readonly "*": string };
+      // Without a name a chat is answered by the default model, but that is none here.
+      if (name === "") throw notFound("model", name);
+      const { base, modelId, step } = await dependencies.directory.find(name, caller);
+      const model =
+        modelId === null || step === null
+          ? served(name, base)
+          : trained(await servedName(dependencies, name, { modelId, step, caller }));
+      return isAnthropics(request) ? modelInfo(namedModel(model)) : servedModelAnswer.body(model);
+    },
+  );
+  on(
+    "GET /v1/preview/base-models",
+    { summary: "List the base models", answer: "Their names.", json: baseModelsSchema },
+    () => baseModels().map(({ name }) => name),
+  );
+}
+
+function namedModel({ id, createdAt, base }: ServedModel): NamedModel {
+  return { id, createdAt, contextLength: base?.contextLength ?? null };
 }
 
 /** As the list has it, whatever spelling of the name was sent. */

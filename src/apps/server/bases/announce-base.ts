@@ -2,7 +2,7 @@
 import type { TemplateReplies } from "../../../inference/chat/reply-abilities.ts";
 import type { Unshown } from "../../../inference/chat/template-abilities.ts";
 import type { BaseModel, ComputingPlace } from "../../../base/domain/model.ts";
-import type { ListedBase } from "../../../api/http/dependencies.ts";
+import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
 /** Says what the base's folder asks for and what comes of it. */

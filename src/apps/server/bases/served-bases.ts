@@ -43,7 +43,7 @@ import { engineMemory, type EngineMemory } from "../../../inference/engine/on-de
 import { ModelMemory, type MemoryObserver } from "../../../inference/engine/on-demand/model-memory.ts";
 import { OnDemandEngine } from "../../../inference/engine/on-demand/on-demand-engine.ts";
 import { readyAtStart } from "../../../inference/engine/on-demand/plan-room.ts";
-import type { ListedBase } from "../../../api/http/dependencies.ts";
+import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import { RemoteEngine } from "../../../inference/remote/remote-engine.ts";
 import type { RemoteSettings } from "../../../inference/remote/settings.ts";
 import { licenseOfFolder } from "../../../inference/models/library/licenses.ts";

@@ -3,21 +3,15 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
-import { checkpointBody, checkpointSchema, importPlaces } from "../../../wire/model.ts";
-import { locate } from "../../../wire/places.ts";
+import { checkpointAnswer, importPlaces } from "../../../wire/models/model.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { askForBody } from "../../bodies/expected-bodies.ts";
 import { refuseEncoding } from "../../framework-errors.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
-import { modelParameters, reachModel } from "../reach.ts";
+import { reachModel } from "../reach.ts";
 
-interface ImportRequest {
-  Params: { model_id: string };
-  Body: Readable | undefined;
-}
-
-const archive = {
+const archiveSchema = {
   type: "string",
   format: "binary",
   description:
@@ -36,34 +30,33 @@ export async function checkpointImportRoute(
       askForBody(request);
       return body;
     });
-    scope.post<ImportRequest>(
-      "/v1/preview/models/:model_id/checkpoints",
+    endpoints(scope, { tag: "models", scheme: "bearer" })(
+      "POST /v1/preview/models/:model_id/checkpoints",
       {
-        schema: {
-          summary: "Import an adapter as the next version of a model",
-          params: modelParameters,
+        summary: "Import an adapter as the next version of a model",
+        documented: {
           consumes: ["application/x-tar"],
-          body: { content: { "application/x-tar": { schema: archive } } },
-          response: answered("The version, which the model's name stands for from now on.", {
-            json: checkpointSchema,
-          }),
-          tags: ["models"],
-          security: [{ bearer: [] }],
+          body: { content: { "application/x-tar": { schema: archiveSchema } } },
         },
+        answer: "The version, which the model's name stands for from now on.",
+        json: checkpointAnswer.schema,
+        places: importPlaces,
         // Before the body is read: what nobody will take is not worth reading.
-        preParsing: async (request) => {
-          request.model = await reachModel(dependencies, request.caller, request.params.model_id);
+        options: {
+          preParsing: async (request) => {
+            // The path names it.
+            const { model_id: id } = request.params as { readonly model_id: string };
+            request.model = await reachModel(dependencies, request.caller, id);
+          },
         },
       },
-      async ({ id: requestId, model, body }, reply) => {
+      async ({ request: { id: requestId, model, body }, reply }) => {
         if (body === undefined || model === null) throw noArchive();
-        const { version, ignored } = await dependencies.checkpointFiles
-          .import(model, body, { requestId })
-          .catch((error: unknown) => {
-            throw locate(error, importPlaces);
-          });
+        // The parser gives the archive's stream.
+        const archive = body as Readable;
+        const { version, ignored } = await dependencies.checkpointFiles.import(model, archive, { requestId });
         nameIgnored(reply, ignored);
-        return checkpointBody(version);
+        return checkpointAnswer.body(version);
       },
     );
   });
