@@ -3,13 +3,12 @@
 // request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
-import type { S3Client } from "@aws-sdk/client-s3";
+import type { S3 } from "@aws-sdk/client-s3";
 import { present } from "../../../base/domain/assert.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
 import { newUuid } from "../../../base/domain/ids.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type * as storeLibrary from "./library.ts";
 import { bucketError, isNoObject, isPassing } from "./bucket-errors.ts";
 import type { BucketPlace } from "./bucket-place.ts";
 import { pieceBytes } from "./manifest.ts";
@@ -29,13 +28,6 @@ export interface UploadedPart {
 
 /** For the environment of processes that use it: the library says in their logs which versions of itself are to come. */
 export const storeEnvironment = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
-
-type Library = typeof storeLibrary;
-
-interface Opened {
-  readonly library: Library;
-  readonly client: S3Client;
-}
 
 /** As requests name an object. */
 interface BucketKey {
@@ -71,7 +63,7 @@ export class BucketClient {
   readonly #place: BucketPlace;
   readonly #clock: Clock;
   readonly #random = seededRandom(newUuid());
-  #opened: Promise<Opened> | null = null;
+  #opened: Promise<S3> | null = null;
 
   constructor(place: BucketPlace, clock: Clock = systemClock) {
     this.#place = place;
@@ -79,18 +71,8 @@ export class BucketClient {
   }
 
   /** Null if there is no such object. What is read whole is at most a piece. @throws ServiceError `unavailable`, as all do */
-  async read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
-    const limits = isUrgent ? urgently : patiently;
-    return await this.#ask(
-      "read",
-      key,
-      async ({ library, client }, object, signal) => {
-        const { Body } = await client.send(new library.GetObjectCommand(object), { abortSignal: signal });
-        // In Node the body is a stream of Node's.
-        return bounded(addAbortSignal(signal, Body as Readable), pieceBytes);
-      },
-      limits,
-    ).catch(orWhereMissing(null));
+  read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
+    return this.#get(key, { bytesMax: pieceBytes }, isUrgent ? urgently : patiently);
   }
 
   /**
@@ -115,43 +97,38 @@ export class BucketClient {
   /** It is there, whole, when this resolves; a store that can compares what has come with its SHA-256. */
   async write(key: string, bytes: Uint8Array): Promise<void> {
     const ChecksumSHA256 = createHash("sha256").update(bytes).digest("base64");
-    await this.#ask("written", key, ({ library, client }, object, signal) =>
-      client.send(new library.PutObjectCommand({ ...object, Body: bytes, ChecksumSHA256 }), {
-        abortSignal: signal,
-      }),
+    await this.#ask("written", key, (s3, object, options) =>
+      s3.putObject({ ...object, Body: bytes, ChecksumSHA256 }, options),
     );
   }
 
   /** Some of an object's bytes, fewer at its end; null where there is no such object. */
-  async readPart(
+  readPart(
     key: string,
     { from, byteCount }: { readonly from: number; readonly byteCount: number },
   ): Promise<Buffer | null> {
-    return await this.#ask("read", key, async ({ library, client }, object, signal) => {
-      const Range = `bytes=${from}-${from + byteCount - 1}`;
-      const asked = new library.GetObjectCommand({ ...object, Range });
-      const { Body } = await client.send(asked, { abortSignal: signal });
-      return bounded(addAbortSignal(signal, Body as Readable), byteCount);
-    }).catch(orWhereMissing(null));
+    return this.#get(key, { Range: `bytes=${from}-${from + byteCount - 1}`, bytesMax: byteCount });
   }
 
   /** In bytes; null where there is no such object. */
   async size(key: string): Promise<number | null> {
-    return await this.#ask("looked for", key, async ({ library, client }, object, signal) => {
-      const { ContentLength = 0 } = await client.send(new library.HeadObjectCommand(object), {
-        abortSignal: signal,
-      });
-      return ContentLength;
-    }).catch(orWhereMissing(null));
+    const found = await this.#ask("looked for", key, (s3, object, options) =>
+      s3.headObject(object, options),
+    ).catch(orWhereMissing(null));
+    return found && (found.ContentLength ?? 0);
+  }
+
+  /** False also where there is no such bucket. */
+  async has(key: string): Promise<boolean> {
+    return (await this.size(key)) !== null;
   }
 
   /** Begins an object that comes in parts; returns what the store calls it. */
   async beginUpload(key: string): Promise<string> {
-    return await this.#ask("written", key, async ({ library, client }, object, signal) => {
-      const asked = new library.CreateMultipartUploadCommand(object);
-      const { UploadId } = await client.send(asked, { abortSignal: signal });
-      return present(UploadId, "the store names what it begins");
-    });
+    const { UploadId } = await this.#ask("written", key, (s3, object, options) =>
+      s3.createMultipartUpload(object, options),
+    );
+    return present(UploadId, "the store names what it begins");
   }
 
   async sendPart(
@@ -160,51 +137,33 @@ export class BucketClient {
     bytes: Uint8Array,
   ): Promise<UploadedPart> {
     const ContentMD5 = createHash("md5").update(bytes).digest("base64");
-    const about = { UploadId: uploadId, PartNumber: number, Body: bytes, ContentMD5 };
-    return await this.#ask("written", key, async ({ library, client }, object, signal) => {
-      const asked = new library.UploadPartCommand({ ...object, ...about });
-      const { ETag } = await client.send(asked, { abortSignal: signal });
-      return { number, tag: present(ETag, "the store names what it has") };
-    });
+    const part = { UploadId: uploadId, PartNumber: number, Body: bytes, ContentMD5 };
+    const { ETag } = await this.#ask("written", key, (s3, object, options) =>
+      s3.uploadPart({ ...object, ...part }, options),
+    );
+    return { number, tag: present(ETag, "the store names what it has") };
   }
 
   /** From here on the object is there. */
   async completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const Parts = parts.map(({ number, tag }) => ({ PartNumber: number, ETag: tag }));
-    await this.#ask("written", key, ({ library, client }, object, signal) =>
-      client.send(
-        new library.CompleteMultipartUploadCommand({
-          ...object,
-          UploadId: uploadId,
-          MultipartUpload: { Parts },
-        }),
-        { abortSignal: signal },
-      ),
+    await this.#ask("written", key, (s3, object, options) =>
+      s3.completeMultipartUpload({ ...object, UploadId: uploadId, MultipartUpload: { Parts } }, options),
     );
   }
 
   /** Its parts take no more room. */
   async abandonUpload(key: string, uploadId: string): Promise<void> {
-    await this.#ask("removed", key, ({ library, client }, object, signal) =>
-      client.send(new library.AbortMultipartUploadCommand({ ...object, UploadId: uploadId }), {
-        abortSignal: signal,
-      }),
+    await this.#ask("removed", key, (s3, object, options) =>
+      s3.abortMultipartUpload({ ...object, UploadId: uploadId }, options),
     ).catch(orWhereMissing(null));
-  }
-
-  /** False also where there is no such bucket. */
-  async has(key: string): Promise<boolean> {
-    return await this.#ask("looked for", key, async ({ library, client }, object, signal) => {
-      await client.send(new library.HeadObjectCommand(object), { abortSignal: signal });
-      return true;
-    }).catch(orWhereMissing(false));
   }
 
   /** That there is no such object is no error. */
   async remove(key: string): Promise<void> {
-    await this.#ask("removed", key, ({ library, client }, object, signal) =>
-      client.send(new library.DeleteObjectCommand(object), { abortSignal: signal }),
-    ).catch(orWhereMissing(null));
+    await this.#ask("removed", key, (s3, object, options) => s3.deleteObject(object, options)).catch(
+      orWhereMissing(null),
+    );
   }
 
   /** All objects whose keys begin so, or no more than so many. Not grouped by folders, which not every store does well. */
@@ -213,19 +172,9 @@ export class BucketClient {
     const own = this.#place.prefix.length;
     let token: string | undefined;
     do {
-      const page = await this.#ask(
-        "listed",
-        start,
-        ({ library, client }, { Bucket, Key: Prefix }, signal) => {
-          const MaxKeys = Math.min(countMax - found.length, listedMax);
-          const asked = {
-            Bucket,
-            Prefix,
-            MaxKeys,
-            ...(token === undefined ? {} : { ContinuationToken: token }),
-          };
-          return client.send(new library.ListObjectsV2Command(asked), { abortSignal: signal });
-        },
+      const MaxKeys = Math.min(countMax - found.length, listedMax);
+      const page = await this.#ask("listed", start, (s3, { Bucket, Key: Prefix }, options) =>
+        s3.listObjectsV2({ Bucket, Prefix, MaxKeys, ContinuationToken: token }, options),
       );
       for (const { Key = "", LastModified = new Date(0) } of page.Contents ?? [])
         found.push({ key: Key.slice(own), at: LastModified });
@@ -234,16 +183,35 @@ export class BucketClient {
     return found;
   }
 
+  /** @throws ServiceError `unavailable` for more bytes than expected too: a faulty store could fill the memory */
+  async #get(
+    key: string,
+    { bytesMax, ...part }: { readonly bytesMax: number; readonly Range?: string },
+    limits = patiently,
+  ): Promise<Buffer | null> {
+    return await this.#ask(
+      "read",
+      key,
+      async (s3, object, options) => {
+        const { Body } = await s3.getObject({ ...object, ...part }, options);
+        // In Node the body is a stream of Node's.
+        return bounded(addAbortSignal(options.abortSignal, Body as Readable), bytesMax);
+      },
+      limits,
+    ).catch(orWhereMissing(null));
+  }
+
   async #ask<Answer>(
     what: string,
     key: string,
-    send: (opened: Opened, object: BucketKey, signal: AbortSignal) => Promise<Answer>,
+    send: (s3: S3, object: BucketKey, options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
     { triesMax, tryMs }: Limits = patiently,
   ): Promise<Answer> {
     const object = { Bucket: this.#place.bucket, Key: this.#place.prefix + key };
     for (let tried = 1; ; tried++) {
       try {
-        return await send(await (this.#opened ??= open(this.#place)), object, AbortSignal.timeout(tryMs));
+        const s3 = await (this.#opened ??= open(this.#place));
+        return await send(s3, object, { abortSignal: AbortSignal.timeout(tryMs) });
       } catch (error) {
         if (tried === triesMax || isNoObject(error) || !isPassing(error))
           throw bucketError(this.#place, { what, key: object.Key }, error);
@@ -253,7 +221,6 @@ export class BucketClient {
   }
 }
 
-/** @throws Error for a longer one: a store that is not well could fill the memory */
 async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let byteCount = 0;
@@ -275,11 +242,11 @@ function orWhereMissing<None>(none: None): (error: unknown) => None {
   };
 }
 
-async function open({ endpoint, isPathStyle }: BucketPlace): Promise<Opened> {
+async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
   const library = await import("./library.ts");
-  const client = (region: string | null): S3Client =>
-    new library.S3Client({
-      ...(region === null ? {} : { region }),
+  const client = (region?: string): S3 =>
+    new library.S3({
+      ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
       // Tried again here, with what they read.
@@ -293,10 +260,10 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<Opened> {
         throwOnRequestTimeout: true,
       },
     });
-  const named = client(null);
+  const named = client();
   const isNamed = await named.config.region().then(
     () => true,
     () => false,
   );
-  return { library, client: isNamed ? named : client(otherRegion) };
+  return isNamed ? named : client(otherRegion);
 }
