@@ -1,5 +1,5 @@
-// For tests: a store of buckets that others wrote (@20minutes/s3rver), on a free port of this machine, with a door before it that lets
-// requests through, refuses them, or has the line break.
+// For tests: a store of buckets that others wrote (@20minutes/s3rver), on a free port of this machine. A proxy in front of it
+// passes requests on, refuses them, or breaks the connection.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
