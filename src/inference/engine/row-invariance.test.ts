@@ -192,7 +192,7 @@ async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, ran
   }
 }
 
-for (const [name, quantization] of [
+const cases = [
   ["llama", "off"],
   ["mistral-sliding", "off"],
   ["gemma3", "off"],
@@ -200,7 +200,9 @@ for (const [name, quantization] of [
   ["llama", "8"],
   ["llama", "4"],
   ["gemma3", "8"],
-] as const) {
+] as const;
+
+for (const [name, quantization] of searchedOf(cases, 4)) {
   test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way, and rows of two lanes those of each`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
