@@ -11,7 +11,7 @@ import {
   recorded,
   vocabulary,
 } from "../src/inference/engine/contract/engine-under-test.ts";
-import { LoopEngine } from "../src/inference/engine/loop-engine.ts";
+import { LocalEngine } from "../src/inference/engine/testing/local-engine.ts";
 import { openModelFolder } from "../src/inference/engine/opening/open-model-folder.ts";
 import { openingOf } from "../src/inference/engine/opening/model-opening.ts";
 import { engineSettings } from "../src/inference/engine/settings.ts";
@@ -24,10 +24,10 @@ const vllmKey = "key-that-vllm-asks-for";
 const folder = mkdtempSync(join(tmpdir(), "hone-vllm-"));
 const smallFiles = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"];
 
-function computing(): LoopEngine {
+function computing(): LocalEngine {
   const settings = engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 23, waitingCountMax: 100 });
   const cacheFolder = join(folder, "cache");
-  return new LoopEngine({
+  return new LocalEngine({
     openModel: () =>
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
     vocabulary,

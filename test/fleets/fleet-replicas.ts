@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
-import { LoopEngine } from "../../src/inference/engine/loop-engine.ts";
+import { LocalEngine } from "../../src/inference/engine/testing/local-engine.ts";
 import { openingOf } from "../../src/inference/engine/opening/model-opening.ts";
 import { openModelFolder } from "../../src/inference/engine/opening/open-model-folder.ts";
 import { engineSettings } from "../../src/inference/engine/settings.ts";
@@ -18,9 +18,9 @@ export const contextLength = 256;
 export const vocabularySize = 512;
 
 /** An engine of the model, in this process. */
-export function smallEngine(cacheFolder: string): LoopEngine {
+export function smallEngine(cacheFolder: string): LocalEngine {
   const settings = engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 24, waitingCountMax: 1000 });
-  return new LoopEngine({
+  return new LocalEngine({
     openModel: () =>
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
     vocabulary: packVocabulary(tokensOfFile(join(modelFolder, "tokenizer.json"))),

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { present } from "../../src/base/domain/assert.ts";
 import type { AdapterReference } from "../../src/base/domain/generation.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
-import type { LoopEngine } from "../../src/inference/engine/loop-engine.ts";
+import type { LocalEngine } from "../../src/inference/engine/testing/local-engine.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 import { prefixOf } from "../../src/inference/remote/replicas/choose-replica.ts";
 import { FleetIllness } from "../../src/inference/remote/testing/fleet-illness.ts";
@@ -84,7 +84,7 @@ class TrainedFleet {
   readonly #random: Random;
   readonly #replicas: ReturnType<typeof createReplicas>;
   /** What each version's own adapter answers. */
-  readonly #alone: LoopEngine;
+  readonly #alone: LocalEngine;
   readonly #servers: RunningServer[] = [];
   readonly #log: (line: string) => void;
   #shares = new FleetShares([]);

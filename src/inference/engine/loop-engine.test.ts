@@ -8,7 +8,7 @@ import { packVocabulary } from "../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { constraintSettings } from "./token-masks/settings.ts";
 import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
-import { LoopEngine } from "./loop-engine.ts";
+import { LocalEngine } from "./testing/local-engine.ts";
 import { openingOf } from "./opening/model-opening.ts";
 import { openModelFolder } from "./opening/open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "./settings.ts";
@@ -16,8 +16,8 @@ import { createFakeEngine, fatalTokenId } from "./testing/fake-engine.ts";
 import { FakeRunner } from "./testing/fake-runner.ts";
 import { requestOf } from "./testing/run-loop.ts";
 
-const startedWith = async (settings: Partial<EngineSettings>): Promise<LoopEngine> => {
-  const engine = new LoopEngine({
+const startedWith = async (settings: Partial<EngineSettings>): Promise<LocalEngine> => {
+  const engine = new LocalEngine({
     openModel: () => Promise.resolve({ runner: new FakeRunner() }),
     vocabulary: packVocabulary([]),
     settings: engineSettings.with({ kvCacheBytesMax: 2 ** 26, ...settings }),

@@ -1,29 +1,27 @@
-// The embedded engine: the loop over a model, constraints computed by threads beside it, and processors, as one `Engine` in
-// the process that makes it. The server has it in a process of its own, which carrier/ carries the calls to; tests and
-// recipes use it where they are. A step that fails is a programmer error, after which it stays down.
+// The embedded engine inside its process: the loop over a model, constraints computed by threads next to it, and processors.
+// carrier/ carries the server's calls to it, and checks and counts requests there. A step that fails is a programmer error,
+// after which it stays down.
 import { present } from "../../base/domain/assert.ts";
 import type {
   AdapterReference,
   ChoiceRequest,
-  Engine,
-  EngineCapabilities,
+  EngineGauge,
   EngineState,
-  EngineStatus,
-  Generation,
   GenerationRequest,
 } from "../../base/domain/generation.ts";
 import { systemClock, type Clock } from "../../base/domain/clock.ts";
-import { serviceOf } from "../../base/domain/lifecycle.ts";
+import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { ThreadedConstraints } from "./token-masks/threaded-constraints.ts";
 import { BlockSession } from "./logits/blocks/block-session.ts";
 import { PromptDrafter } from "./drafts/prompt-drafter.ts";
-import { Generations, unavailable } from "./generations.ts";
+import { unavailable } from "./generations.ts";
 import { IdleWork } from "./idle-work.ts";
-import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
+import { loopGauges } from "./loop-abilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
+import type { GenerationOutput } from "./loop/sequence.ts";
 import type { ModelRunner } from "./model-runner.ts";
 import { readRegistrations } from "./logits-processors/registrations.ts";
 import { loadProcessors } from "./logits-processors/processor-registry.ts";
@@ -55,10 +53,8 @@ export interface LoopEngineOptions {
   readonly onBreakdown?: () => void;
 }
 
-export class LoopEngine implements Engine {
-  readonly capabilities: EngineCapabilities;
+export class LoopEngine implements Service {
   readonly #options: LoopEngineOptions;
-  readonly #generations: Generations;
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #loop: EngineLoop | null = null;
   #constraints: ThreadedConstraints | null = null;
@@ -72,8 +68,6 @@ export class LoopEngine implements Engine {
 
   constructor(options: LoopEngineOptions) {
     this.#options = options;
-    this.capabilities = loopCapabilities(options.settings);
-    this.#generations = new Generations(this.capabilities, options.settings.waitingCountMax);
   }
 
   /** Once it has started. */
@@ -89,19 +83,9 @@ export class LoopEngine implements Engine {
     return this.#life.stop();
   }
 
-  submit(request: GenerationRequest): Generation {
-    let submission: Submission | null = null;
-    const stream = this.#generations.open(
-      request,
-      { state: this.#state, room: this.roomFor(request.choices) },
-      {
-        onStopChoice: (choice) => submission?.stopChoice(choice),
-        onAbort: () => submission?.abort(),
-        onEnd: () => void this.#transfers?.drop(request.prompt.received ?? ""),
-      },
-    );
-    submission = present(this.#loop, "the loop of an engine that is ready").submit(request, stream);
-    return stream;
+  /** As {@link EngineLoop.submit}: of an engine that is ready, and a request that was checked against its limits. */
+  submit(request: GenerationRequest, output: GenerationOutput): Submission {
+    return present(this.#loop, "the loop of an engine that is ready").submit(request, output);
   }
 
   roomFor(choices: ChoiceRequest): number {
@@ -124,17 +108,19 @@ export class LoopEngine implements Engine {
     this.#loop?.releaseSpares();
   }
 
-  status(): EngineStatus {
-    return this.#generations.status(this.#state, () =>
-      loopGauges(this.#options, {
-        kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
-        lanes: this.#loop?.laneCounts,
-        prefixes: this.#loop?.keptPrefixes,
-        drafts: this.#loop?.draftCounts,
-        constraintCache: this.#constraints?.kept,
-        transfers: this.#transfers,
-      }),
-    );
+  get state(): EngineState {
+    return this.#state;
+  }
+
+  gauges(): readonly EngineGauge[] {
+    return loopGauges(this.#options, {
+      kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
+      lanes: this.#loop?.laneCounts,
+      prefixes: this.#loop?.keptPrefixes,
+      drafts: this.#loop?.draftCounts,
+      constraintCache: this.#constraints?.kept,
+      transfers: this.#transfers,
+    });
   }
 
   async #start(signal: AbortSignal): Promise<void> {
@@ -193,7 +179,6 @@ export class LoopEngine implements Engine {
 
   async #stop(): Promise<void> {
     this.#state = { kind: "stopped", reason: "The engine is stopped." };
-    this.#generations.failAll("The engine is being stopped.");
     for (const end of this.#ends) await end();
     this.#transfers?.close();
     this.#loop = null;
@@ -204,7 +189,6 @@ export class LoopEngine implements Engine {
     const { logger, onBreakdown } = this.#options;
     logger.error({ err: error }, "the engine broke down");
     this.#state = { kind: "failed", reason: "The engine broke down; the log says why." };
-    this.#generations.failAll("The engine broke down while it computed this request.");
     onBreakdown?.();
   }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { checkEngine } from "../engine/contract/check-engine.ts";
 import { endTokenId, modelFolder, vocabulary } from "../engine/contract/engine-under-test.ts";
-import { LoopEngine } from "../engine/loop-engine.ts";
+import { LocalEngine } from "../engine/testing/local-engine.ts";
 import { openModelFolder } from "../engine/opening/open-model-folder.ts";
 import { openingOf } from "../engine/opening/model-opening.ts";
 import { engineSettings } from "../engine/settings.ts";
@@ -18,7 +18,7 @@ import { remoteEngine, StubbedEngine } from "./testing/stubbed-engine.ts";
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-remote-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
-function embedded(): LoopEngine {
+function embedded(): LocalEngine {
   const settings = engineSettings.with({
     threads: 1,
     kvCacheBytesMax: 2 ** 22,
@@ -27,7 +27,7 @@ function embedded(): LoopEngine {
     waitingCountMax: 1000,
     scheduling: "priority",
   });
-  return new LoopEngine({
+  return new LocalEngine({
     openModel: () =>
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
     vocabulary,

@@ -1,18 +1,20 @@
-// An engine that is carried, from inside its process: the calls of the parent are made on it, and what comes of them is sent
-// back. Whatever engine it is; it must be up when it is given.
+// The embedded engine from inside its process: makes the parent's calls on it, and is the sink of what comes of them, which
+// it sends back. Knows no model; checks no request, since the parent has.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
-import { choiceCountMax, type Engine, type Generation } from "../../../base/domain/generation.ts";
+import { choiceCountMax } from "../../../base/domain/generation.ts";
 import { failureOf } from "../../../base/processes/carried-error.ts";
 import { serveParent } from "../../../base/processes/serve-parent.ts";
+import type { Submission } from "../loop/engine-loop.ts";
+import type { LoopEngine } from "../loop-engine.ts";
 import { answerTransfer } from "./carried-transfers.ts";
 import { EventOutbox } from "./event-outbox.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
 import type { CarrierProtocol, CarrierRequest } from "./protocol.ts";
 
 /** What a process carries. */
-export interface CarriedEngine {
-  readonly engine: Engine;
+export interface Carried {
+  readonly engine: LoopEngine;
   /** See {@link EventOutbox}. */
   readonly intervalMs: number;
 }
@@ -32,7 +34,7 @@ export interface EngineProgress {
  * @param prepare takes what the parent says before it has the engine made, where it says something
  */
 export function serveEngine(
-  make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => CarriedEngine,
+  make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => Carried,
   prepare?: (hint: unknown) => void,
 ): void {
   serveParent<CarrierProtocol>(async (load, emit, supplement) => {
@@ -44,15 +46,12 @@ export function serveEngine(
       send: (outputs) =>
         void emit({
           outputs: packOutputs(outputs),
-          gauges: engine
-            .status()
-            .gauges()
-            .map(({ value }) => value),
+          gauges: engine.gauges().map(({ value }) => value),
         }),
     });
     const calls = new Calls(engine, outbox);
     await engine.start();
-    const { state } = engine.status();
+    const { state } = engine;
     assert(state.kind === "ready", "an engine that has started is ready");
     return {
       ready: { state, rooms: roomsOf(engine) },
@@ -66,7 +65,7 @@ export function serveEngine(
 }
 
 /** As many beams as a request may ask for are asked about. */
-function roomsOf(engine: Engine): readonly number[] {
+function roomsOf(engine: LoopEngine): readonly number[] {
   return Array.from({ length: choiceCountMax + 1 }, (_, width) =>
     engine.roomFor(width === 0 ? { kind: "sample", count: 1 } : { kind: "beam", width, lengthPenalty: 1 }),
   );
@@ -74,14 +73,14 @@ function roomsOf(engine: Engine): readonly number[] {
 
 /** The calls that the parent has made and that have not ended. */
 class Calls {
-  readonly #engine: Engine;
+  readonly #engine: LoopEngine;
   readonly #outbox: EventOutbox;
-  readonly #running = new Map<number, Generation>();
+  readonly #running = new Map<number, Submission | null>();
   /** What came in this turn of the event loop: of one step, mostly. */
   #gathered: CallOutput[] = [];
   #isGathering = false;
 
-  constructor(engine: Engine, outbox: EventOutbox) {
+  constructor(engine: LoopEngine, outbox: EventOutbox) {
     this.#engine = engine;
     this.#outbox = outbox;
   }
@@ -89,7 +88,7 @@ class Calls {
   receive(request: CarrierRequest): void {
     switch (request.kind) {
       case "submit":
-        void this.#follow(request.call, () => this.#submit(request));
+        void this.#follow(request.call, async () => this.#submit(request));
         return;
       case "abort":
         this.#giveUp(request.call);
@@ -127,24 +126,20 @@ class Calls {
     });
   }
 
-  async #submit({ call, request }: Extract<CarrierRequest, { readonly kind: "submit" }>): Promise<void> {
-    const generation = this.#engine.submit(request);
-    this.#running.set(call, generation);
-    try {
-      for await (const batch of generation.events)
-        for (const event of batch) this.put({ kind: "event", call, event });
-    } catch (error) {
-      // Nobody listens to what was given up.
-      if (this.#running.has(call)) throw error;
-    } finally {
-      this.#running.delete(call);
-    }
+  #submit({ call, request }: Extract<CarrierRequest, { readonly kind: "submit" }>): void {
+    // A request that is refused ends before there is a submission.
+    this.#running.set(call, null);
+    const submission = this.#engine.submit(request, {
+      push: (event) => this.put({ kind: "event", call, event }),
+      fail: (error) => this.#fail(call, error),
+      end: () => void this.#running.delete(call),
+    });
+    if (this.#running.has(call)) this.#running.set(call, submission);
   }
 
   #giveUp(call: number): void {
-    const generation = this.#running.get(call);
+    this.#running.get(call)?.abort();
     this.#running.delete(call);
-    generation?.abort();
   }
 
   /** Says why a call has failed. */
@@ -152,7 +147,11 @@ class Calls {
     try {
       await run();
     } catch (error) {
-      this.put({ kind: "failed", call, failure: failureOf(error, "The engine failed; the log says why.") });
+      this.#fail(call, error);
     }
+  }
+
+  #fail(call: number, error: unknown): void {
+    this.put({ kind: "failed", call, failure: failureOf(error, "The engine failed; the log says why.") });
   }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
-import type { LoopEngine } from "../loop-engine.ts";
+import type { LocalEngine } from "../testing/local-engine.ts";
 import { ModelMemory } from "../on-demand/model-memory.ts";
 import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
 import { modelSettings } from "../../models/registry/settings.ts";
@@ -26,7 +26,7 @@ after(() => rmSync(cacheFolder, { recursive: true }));
 
 // Before the first test is registered: tests begin when a module waits.
 const rounded = [await roundedUnderTest(cacheFolder, "8"), await roundedUnderTest(cacheFolder, "4")];
-const embedded = (folder: string, waitingCountMax: number): LoopEngine =>
+const embedded = (folder: string, waitingCountMax: number): LocalEngine =>
   embeddedEngine({ folder, cacheFolder, waitingCountMax });
 
 checkEngine(embeddedUnderTest(cacheFolder));

@@ -166,11 +166,11 @@ export class EngineLoop {
       if (constraint === null && adapter === null) this.#queue(submitted, { constraint: null, processors });
       else void this.#prepare(submitted, { constraint, adapter, processors });
     } catch (error) {
-      refuse(output, error);
+      this.#refuse(submitted, error);
     }
     return {
       stopChoice: (choice) => stopChoice(submitted, choice),
-      abort: () => giveUp(submitted),
+      abort: () => this.#giveUp(submitted),
     };
   }
 
@@ -198,7 +198,7 @@ export class EngineLoop {
       this.#queue(submitted, { constraint: prepared, processors });
       for (const choice of stopped) stopChoice(submitted, choice);
     } catch (error) {
-      if (!signal.aborted) refuse(output, error);
+      if (!signal.aborted) this.#refuse(submitted, error);
     }
   }
 
@@ -440,19 +440,28 @@ export class EngineLoop {
       constraint?.release();
       running.received?.release();
       this.#requests.delete(running);
+      this.#end(running);
     }
   }
-}
 
-/** Fails a request that was not queued. */
-function refuse(output: GenerationOutput, error: unknown): void {
-  if (!(error instanceof ServiceError)) throw error;
-  output.fail(error);
-}
+  /** Fails a request that was not queued. */
+  #refuse(submitted: Submitted, error: unknown): void {
+    if (!(error instanceof ServiceError)) throw error;
+    submitted.output.fail(error);
+    this.#end(submitted);
+  }
 
-function giveUp({ running, abort }: Submitted): void {
-  abort.abort();
-  for (const sequence of running?.sequences ?? []) sequence.isFinished = true;
+  #giveUp(submitted: Submitted): void {
+    const { running, abort } = submitted;
+    abort.abort();
+    for (const sequence of running?.sequences ?? []) sequence.isFinished = true;
+    if (running === null) this.#end(submitted);
+  }
+
+  #end({ request, output }: Pick<Submitted, "request" | "output">): void {
+    void this.#transfers?.drop(request.prompt.received ?? "");
+    output.end?.();
+  }
 }
 
 function stopChoice({ running, stopped }: Submitted, choice: number): void {

@@ -22,6 +22,8 @@ export interface GenerationOutput {
   push(event: GenerationEvent): void;
   /** It has come to its end; nothing follows. */
   fail(error: ServiceError): void;
+  /** Called when nothing more comes, for whatever reason. */
+  end?(): void;
 }
 
 /** A request that was submitted to the engine and has not ended. */

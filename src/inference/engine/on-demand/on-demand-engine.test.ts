@@ -8,7 +8,8 @@ import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { read } from "../contract/engine-under-test.ts";
-import { LoopEngine, type OpenModel } from "../loop-engine.ts";
+import type { OpenModel } from "../loop-engine.ts";
+import { LocalEngine } from "../testing/local-engine.ts";
 import { engineSettings } from "../settings.ts";
 import { FakeRunner } from "../testing/fake-runner.ts";
 import { requestOf } from "../testing/run-loop.ts";
@@ -72,7 +73,7 @@ async function serve<Name extends string>(
       return { runner };
     };
     const make = (): Engine =>
-      new LoopEngine({
+      new LocalEngine({
         openModel,
         vocabulary: packVocabulary([new Uint8Array([0x61])]),
         settings: engineSettings.with({ kvCacheBytesMax: 2 ** 26 }),

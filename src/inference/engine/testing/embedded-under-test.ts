@@ -3,7 +3,7 @@ import type { Quantization } from "../../../base/domain/model.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { answerOf, ask, modelFolder, recorded, vocabulary } from "../contract/engine-under-test.ts";
 import type { EngineUnderTest } from "../contract/engine-under-test.ts";
-import { LoopEngine } from "../loop-engine.ts";
+import { LocalEngine } from "./local-engine.ts";
 import { openingOf } from "../opening/model-opening.ts";
 import { openModelFolder } from "../opening/open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
@@ -34,10 +34,10 @@ export function embeddedEngine({
   cacheFolder,
   waitingCountMax,
   quantization = "off",
-}: EmbeddedOptions): LoopEngine {
+}: EmbeddedOptions): LocalEngine {
   const settings = engineSettings.with({ ...narrow, waitingCountMax });
   const opening = openingOf({ modelFolder: folder, cacheFolder, quantization, settings });
-  return new LoopEngine({
+  return new LocalEngine({
     openModel: () => openModelFolder(opening, silentLogger),
     vocabulary,
     settings,
@@ -54,7 +54,7 @@ const toleranceOf = { "8": 0.1, "4": 1 } as const;
  * when a module waits.
  */
 export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Promise<EngineUnderTest> {
-  const make = (waitingCountMax: number, folder?: string): LoopEngine =>
+  const make = (waitingCountMax: number, folder?: string): LocalEngine =>
     embeddedEngine({ folder, cacheFolder, waitingCountMax, quantization: bits });
   const engine = make(1);
   await engine.start();

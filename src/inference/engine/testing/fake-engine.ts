@@ -3,10 +3,11 @@ import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import type { EngineProgress } from "../carrier/serve-engine.ts";
 import { constraintSettings } from "../token-masks/settings.ts";
-import { LoopEngine } from "../loop-engine.ts";
+import type { LoopEngineOptions } from "../loop-engine.ts";
 import type { PromptPart } from "../model-runner.ts";
 import { engineSettings } from "../settings.ts";
 import { FakeRunner } from "./fake-runner.ts";
+import { LocalEngine } from "./local-engine.ts";
 
 /** A prompt with this token ends the process. */
 export const fatalTokenId = 13;
@@ -19,14 +20,17 @@ class FragileRunner extends FakeRunner {
   }
 }
 
-/** The same engine in this process. */
-export function createFakeEngine(progress: Partial<EngineProgress> = {}): LoopEngine {
-  return new LoopEngine({
+export function fakeEngineOptions(): LoopEngineOptions {
+  return {
     openModel: () => Promise.resolve({ runner: new FragileRunner() }),
     vocabulary: packVocabulary([new Uint8Array([0x61])]),
     settings: engineSettings.with({ kvCacheBytesMax: 2 ** 26, transferBytesMax: 2 ** 24 }),
     constraints: constraintSettings.with(),
     logger: silentLogger,
-    ...progress,
-  });
+  };
+}
+
+/** The same engine in this process. */
+export function createFakeEngine(progress: Partial<EngineProgress> = {}): LocalEngine {
+  return new LocalEngine({ ...fakeEngineOptions(), ...progress });
 }

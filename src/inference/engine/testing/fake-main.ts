@@ -1,5 +1,9 @@
 // For tests of the carrier: the process of an engine whose tokens cost nothing.
 import { serveEngine } from "../carrier/serve-engine.ts";
-import { createFakeEngine } from "./fake-engine.ts";
+import { LoopEngine } from "../loop-engine.ts";
+import { fakeEngineOptions } from "./fake-engine.ts";
 
-serveEngine((_load, progress) => ({ engine: createFakeEngine(progress), intervalMs: 5 }));
+serveEngine((_load, progress) => ({
+  engine: new LoopEngine({ ...fakeEngineOptions(), ...progress }),
+  intervalMs: 5,
+}));
