@@ -244,7 +244,7 @@ export interface ChatHeader {
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
   /** The prompt's tokens with what each adds to its text, where that is put before answers and they are judged; else null. */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
-  /** Whether tokens' log-probabilities are in the deltas, and how they are spelled. */
+  /** How answers spell tokens' log-probabilities; `off` shows none, though recorded answers have them in their deltas. */
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };

@@ -35,7 +35,7 @@ import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
 import { reachModel, type ReachedModel } from "./reach-model.ts";
-import { beginRecording, isRecorded, shownDeltas } from "./recorded-answer.ts";
+import { beginRecording, isRecorded } from "./recorded-answer.ts";
 import type { ServedBase, ServedBases } from "./served-base.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
 import { portionsOf } from "./reply/portions.ts";
@@ -218,7 +218,7 @@ class Completion implements ChatCompletion {
               if (finish !== null) timeline.finishes.push({ reason: finish.reason, tokenCount });
             this.#count(base.model.name);
             this.#recording?.add(deltas);
-            yield shownDeltas(deltas, this.#header);
+            yield deltas;
           }
         }
         if (reader.isFinished) break;

@@ -1,6 +1,6 @@
 // What chat hands to whoever records its answers.
 import { present } from "../../base/domain/assert.ts";
-import type { ChatDelta, ChatHeader, ChatRequest } from "../../base/domain/chat.ts";
+import type { ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import type {
   AnsweredRequest,
@@ -75,13 +75,4 @@ function samplingOf(
     isSearched: choices.kind === "beam",
     isHeld: holds || allowedTokenIds !== null || constraint !== null,
   };
-}
-
-/** What the client sees of deltas: log-probabilities that are there for the recording alone are not its business. */
-export function shownDeltas(
-  deltas: readonly ChatDelta[],
-  { logprobs }: Pick<ChatHeader, "logprobs">,
-): readonly ChatDelta[] {
-  if (logprobs !== "off" || deltas.every((delta) => delta.logprobs.length === 0)) return deltas;
-  return deltas.map((delta) => ({ ...delta, logprobs: [] }));
 }

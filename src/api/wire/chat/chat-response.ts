@@ -36,10 +36,12 @@ export function chatAnswer(
   const choices = newChoices(header.choiceCount, header);
   const logprobs = choices.map(() => new JsonList(take));
   const asIds = spellsIds(header, form);
+  const hasLogprobs = header.logprobs !== "off";
   return {
     add: (deltas: readonly ChatDelta[]): void => {
       for (const delta of deltas) {
         addDelta(choices, delta);
+        if (!hasLogprobs) continue;
         for (const logprob of delta.logprobs) logprobs[delta.choice].add(judgedEntry(logprob, asIds));
       }
     },
@@ -51,7 +53,7 @@ export function chatAnswer(
       model: header.model,
       choices: choices.map((choice, index) => ({
         index,
-        ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+        ...choiceBody(choice, header, hasLogprobs ? logprobs[index] : null),
       })),
       service_tier: "default",
       system_fingerprint: header.fingerprint,

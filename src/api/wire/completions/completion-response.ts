@@ -58,7 +58,7 @@ export function completionAnswer({ requests, form }: ReadCompletion, take: TakeB
       for (const drawn of deltas) {
         const delta = deltaAsAnswered(drawn, form);
         addDelta(prompt.choices, delta);
-        prompt.logprobs[delta.choice].add(delta.logprobs);
+        if (header.logprobs !== "off") prompt.logprobs[delta.choice].add(delta.logprobs);
       }
     },
     end: (usage: ChatUsage): object => {
