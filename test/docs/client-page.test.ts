@@ -21,8 +21,16 @@ test("docs/client.md lists every call of every group", () => {
   }
 });
 
+/** Methods, and calls that are made of their route alone. */
 function callsOf(group: CallGroup): readonly string[] {
-  const prototype: unknown = Object.getPrototypeOf(group);
-  assert.ok(prototype instanceof CallGroup);
-  return Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+  const names = new Set(
+    Object.entries(group).flatMap(([name, call]) => (typeof call === "function" ? name : [])),
+  );
+  for (
+    let type: unknown = Object.getPrototypeOf(group);
+    type instanceof CallGroup;
+    type = Object.getPrototypeOf(type)
+  )
+    for (const name of Object.getOwnPropertyNames(type)) names.add(name);
+  return [...names].filter((name) => name !== "constructor");
 }

@@ -5,6 +5,7 @@ export { HoneError, type Fault } from "./hone-error.ts";
 export { Model, type ModelOptions } from "./trained-model.ts";
 export { Pages } from "./pages.ts";
 export type { ConnectionOptions as HoneOptions, RequestOptions } from "./connection.ts";
+export type { CallOptions, Route } from "./calls/calls.ts";
 export type { CreateJobOptions } from "./calls/job-calls.ts";
 export type { FollowOptions, WatchOptions } from "./calls/follow-job.ts";
 export type { TrajectoryFilter } from "./calls/trajectory-calls.ts";

@@ -1,11 +1,74 @@
-// What the groups of a client's calls have in common.
-import type { Calls } from "./calls.ts";
+// Makes the calls of a group, such as `hone.models`. A call that only names a route takes the ids of the route's path, in
+// their order, then the body or query, then options.
+import type { RequestOptions } from "../connection.ts";
+import type { Pages } from "../pages.ts";
+import type { AnswerOf, BodyOf, CallOptions, Calls, InputOf } from "./calls.ts";
+import type { ItemOf, PagedRoute, QueryOf, Route, RouteWith } from "./calls.ts";
 
-/** Calls of one kind, such as `hone.models`. */
+/** One value for each `{id}` in the route's path. */
+type Ids<R extends string> = R extends `${string}{${string}}${infer Rest}`
+  ? [id: string | number, ...Ids<Rest>]
+  : [];
+
+/** A body whose every field is optional may be left out. */
+type Sent<R extends Route> = Partial<BodyOf<R>> extends BodyOf<R> ? [body?: BodyOf<R>] : [body: BodyOf<R>];
+
 export abstract class CallGroup {
   protected readonly calls: Calls;
 
   constructor(calls: Calls) {
     this.calls = calls;
   }
+
+  /** A call without body and query. */
+  protected call<R extends RouteWith<"answer">>(route: R, preset?: CallOptions) {
+    return (...values: [...Ids<R>, options?: RequestOptions]): Promise<AnswerOf<R>> => {
+      const { path, rest } = split(route, values);
+      return this.calls.call(route, inputOf<R>({ path }), { ...preset, ...optionsOf(rest[0]) });
+    };
+  }
+
+  /** A call with a body. */
+  protected send<R extends RouteWith<"answer"> & RouteWith<"body">>(route: R, preset?: CallOptions) {
+    return (...values: [...Ids<R>, ...Sent<R>, options?: RequestOptions]): Promise<AnswerOf<R>> => {
+      const { path, rest } = split(route, values);
+      const input = inputOf<R>({ path, body: rest[0] ?? {} });
+      return this.calls.call(route, input, { ...preset, ...optionsOf(rest[1]) });
+    };
+  }
+
+  /** A call with a query. */
+  protected search<R extends RouteWith<"answer">>(route: R) {
+    return (...values: [...Ids<R>, query?: QueryOf<R>, options?: RequestOptions]): Promise<AnswerOf<R>> => {
+      const { path, rest } = split(route, values);
+      return this.calls.call(route, inputOf<R>({ path, query: rest[0] }), optionsOf(rest[1]));
+    };
+  }
+
+  /** A list, page by page. */
+  protected pages<R extends PagedRoute>(route: R) {
+    return (
+      ...values: [...Ids<R>, query?: QueryOf<R>, options?: RequestOptions]
+    ): Pages<ItemOf<R>, AnswerOf<R>> => {
+      const { path, rest } = split(route, values);
+      return this.calls.pages(route, inputOf<R>({ path, query: rest[0] }), optionsOf(rest[1]));
+    };
+  }
+}
+
+/** Separates the values of the path from what follows them. */
+function split(route: Route, values: readonly unknown[]) {
+  const names = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const path = Object.fromEntries(names.map((name, index) => [name, String(values[index])]));
+  return { path, rest: values.slice(names.length) };
+}
+
+/** Safe cast: the callers' parameters have the types of R's path, query and body. */
+export function inputOf<R extends Route>(parts: object): InputOf<R> {
+  return parts as InputOf<R>;
+}
+
+/** Safe cast, as above. */
+function optionsOf(value: unknown): RequestOptions | undefined {
+  return value as RequestOptions | undefined;
 }

@@ -15,8 +15,8 @@ const chat = { body: { messages: [{ role: "user", content: "Hi" }] } };
 
 test("what a path names may hold anything, and an undefined field of a query is not sent", async () => {
   const { fetch, calls } = callsTo(() => new Response("{}"));
-  await calls.value("GET /v1/models/{model}", { path: { model: "acme/p/m:step1?é" } });
-  await calls.value("GET /v1/files", { query: { after: "a b", purpose: undefined } });
+  await calls.call("GET /v1/models/{model}", { path: { model: "acme/p/m:step1?é" } });
+  await calls.call("GET /v1/files", { query: { after: "a b", purpose: undefined } });
   assert.deepEqual(
     fetch.requests.map(({ url }) => url),
     ["http://host/v1/models/acme%2Fp%2Fm%3Astep1%3F%C3%A9", "http://host/v1/files?after=a+b"],
@@ -71,7 +71,7 @@ test("a success that is no JSON is an error that shows it", async () => {
     assert.match(error.message, /^http:\/\/host answered (GET|POST) \S+ with what is no JSON: <html>$/);
     return true;
   };
-  await assert.rejects(callsTo(new Response("<html>")).calls.value("GET /version", {}), isShown);
+  await assert.rejects(callsTo(new Response("<html>")).calls.call("GET /version", {}), isShown);
   const stream = callsTo(new Response("data: <html>\n\n")).calls.events("POST /v1/chat/completions", chat);
   await assert.rejects(stream.next(), isShown);
 });

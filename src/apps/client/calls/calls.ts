@@ -1,9 +1,10 @@
-// Calls of routes by their names, typed by what the API's own document says of each (`api`): a route that there is not, a
-// body that is none of its, and an answer that it does not give do not compile.
+// Calls any operation of the API by its method and path. The types come from the API's own document (`api`): an unknown
+// route, a wrong body and a wrong use of the answer do not compile.
 import type { Operations, Page } from "../api.ts";
 import type { Answer, Connection, Query, Request, RequestOptions } from "../connection.ts";
 import { HoneError, streamedError } from "../hone-error.ts";
 import { Pages } from "../pages.ts";
+import type { Platform } from "../platform.ts";
 import { readServerSentEvents } from "../server-sent-events.ts";
 
 /** A method and a path, as the document has them. */
@@ -16,6 +17,9 @@ export type RouteWith<Form extends string> = {
 
 export type AnswerOf<R extends RouteWith<"answer">> = Operations[R]["answer"];
 export type EventOf<R extends RouteWith<"events">> = Operations[R]["events"];
+export type BodyOf<R extends Route> = Operations[R] extends { readonly body?: infer B }
+  ? NonNullable<B>
+  : never;
 export type QueryOf<R extends Route> = Operations[R] extends { readonly query?: infer Q }
   ? NonNullable<Q>
   : never;
@@ -32,28 +36,28 @@ export type InputOf<R extends Route> = Pick<
   Extract<keyof Operations[R], "path" | "query" | "body">
 >;
 
-interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "scheme" | "accept"> {
-  /** Whether a POST does the same when it is sent twice; all other methods do. */
+export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "accept"> {
+  /** True if a POST may be sent twice; all other methods may. */
   readonly isRepeatable?: boolean;
-  /** Of a stream: called once the server has answered. */
+  /** Called once the server has answered; only for streams. */
   readonly onOpen?: (() => void) | undefined;
 }
 
-/** The routes by themselves; what is around them is made of these. */
+/** Feedback and traces take the key as a password, all other routes as a token. */
+const bearerPath = /^\/(v1|tokenize|detokenize|health|ping|version|load|metrics)\b/;
+
+/** Typed calls of every operation. The groups of calls, such as `hone.jobs`, are made of these. */
 export class Calls {
+  readonly platform: Platform;
   readonly #connection: Connection;
 
   constructor(connection: Connection) {
+    this.platform = connection.platform;
     this.#connection = connection;
   }
 
-  /** A fresh UUID, by which the server knows a request that is sent again. */
-  newId(): string {
-    return this.#connection.platform.newId();
-  }
-
-  /** The answer, parsed. @throws HoneError `not_json` where somebody else than the server answered */
-  async value<R extends RouteWith<"answer">>(
+  /** Returns the parsed answer. @throws HoneError `not_json` if anything but the server answered */
+  async call<R extends RouteWith<"answer">>(
     route: R,
     input: InputOf<R>,
     options?: CallOptions,
@@ -107,7 +111,7 @@ export class Calls {
     const { query } = input as Untyped;
     return new Pages<ItemOf<R>, AnswerOf<R>>((after) => {
       const behind = after === undefined ? {} : { after };
-      return this.value(route, { ...input, query: { limit: 100, ...query, ...behind } }, options);
+      return this.call(route, { ...input, query: { limit: 100, ...query, ...behind } }, options);
     });
   }
 
@@ -127,7 +131,8 @@ export class Calls {
       encodeURIComponent(path[name] ?? ""),
     );
     const isRepeatable = options.isRepeatable ?? method !== "POST";
-    return this.#connection.open({ ...options, method, path: filled, query, body, isRepeatable });
+    const scheme = bearerPath.test(pattern) ? "bearer" : "basic";
+    return this.#connection.open({ ...options, scheme, method, path: filled, query, body, isRepeatable });
   }
 }
 

@@ -1,64 +1,39 @@
-// Answers of models: chats, responses and texts that go on, whole or as they are made. They are sent again where nobody
-// answers: nothing of them is kept.
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  ChatCompletionRequest,
-  Completion,
-  CompletionChunk,
-  CompletionRequest,
-  ResponseEvent,
-  ResponseObject,
-  ResponseRequest,
-} from "../api.ts";
+// Answers of models: chats, responses, messages and texts that go on, whole or as they are made. They are sent again if
+// nobody answers: the server keeps nothing of them.
 import type { RequestOptions } from "../connection.ts";
-import { CallGroup } from "./call-group.ts";
+import { CallGroup, inputOf } from "./call-group.ts";
+import type { AnswerOf, BodyOf, Calls, EventOf, RouteWith } from "./calls.ts";
+
+type GenerationRoute = RouteWith<"answer"> & RouteWith<"events"> & RouteWith<"body">;
 
 const isRepeatable = true;
 
-type Unstreamed<Body> = Omit<Body, "stream">;
+/** `hone.completions`, `hone.responses` */
+export class GenerationCalls<R extends GenerationRoute> extends CallGroup {
+  readonly #route: R;
+
+  constructor(calls: Calls, route: R) {
+    super(calls);
+    this.#route = route;
+  }
+
+  /** The answer, whole. */
+  create(body: Omit<BodyOf<R>, "stream">, options?: RequestOptions): Promise<AnswerOf<R>> {
+    return this.calls.call(this.#route, inputOf<R>({ body }), { isRepeatable, ...options });
+  }
+
+  /** The answer as it is made; leaving the loop ends it. Responses and messages report an error as an event `error`. */
+  stream(body: Omit<BodyOf<R>, "stream">, options?: RequestOptions): AsyncGenerator<EventOf<R>> {
+    const input = inputOf<R>({ body: { ...body, stream: true } });
+    return this.calls.events(this.#route, input, { isRepeatable, ...options });
+  }
+}
 
 /** `hone.chat` */
-export class ChatCalls extends CallGroup {
-  /** The answer, whole. */
-  create(body: Unstreamed<ChatCompletionRequest>, options?: RequestOptions): Promise<ChatCompletion> {
-    return this.calls.value("POST /v1/chat/completions", { body }, { isRepeatable, ...options });
-  }
+export type ChatCalls = GenerationCalls<"POST /v1/chat/completions">;
 
-  /** The answer as it is made; leaving the loop ends it. */
-  stream(
-    body: Unstreamed<ChatCompletionRequest>,
-    options?: RequestOptions,
-  ): AsyncGenerator<ChatCompletionChunk> {
-    const streamed = { body: { ...body, stream: true } };
-    return this.calls.events("POST /v1/chat/completions", streamed, { isRepeatable, ...options });
-  }
-}
-
-/** `hone.completions` */
-export class CompletionCalls extends CallGroup {
-  /** What comes behind texts or token ids, whole. */
-  create(body: Unstreamed<CompletionRequest>, options?: RequestOptions): Promise<Completion> {
-    return this.calls.value("POST /v1/completions", { body }, { isRepeatable, ...options });
-  }
-
-  /** The same as it is made; leaving the loop ends it. */
-  stream(body: Unstreamed<CompletionRequest>, options?: RequestOptions): AsyncGenerator<CompletionChunk> {
-    const streamed = { body: { ...body, stream: true } };
-    return this.calls.events("POST /v1/completions", streamed, { isRepeatable, ...options });
-  }
-}
-
-/** `hone.responses` */
-export class ResponseCalls extends CallGroup {
-  /** The response, whole. */
-  create(body: Unstreamed<ResponseRequest>, options?: RequestOptions): Promise<ResponseObject> {
-    return this.calls.value("POST /v1/responses", { body }, { isRepeatable, ...options });
-  }
-
-  /** Its events as it is made; leaving the loop ends it. What goes wrong on the way is an event `error`. */
-  stream(body: Unstreamed<ResponseRequest>, options?: RequestOptions): AsyncGenerator<ResponseEvent> {
-    const streamed = { body: { ...body, stream: true } };
-    return this.calls.events("POST /v1/responses", streamed, { isRepeatable, ...options });
-  }
+/** `hone.messages`: Anthropic's Messages API. */
+export class MessageCalls extends GenerationCalls<"POST /v1/messages"> {
+  /** How many tokens the prompt has. */
+  readonly countTokens = this.send("POST /v1/messages/count_tokens", { isRepeatable });
 }

@@ -14,8 +14,6 @@ import type { RequestOptions } from "../../connection.ts";
 import { Pages } from "../../pages.ts";
 import { CallGroup } from "../call-group.ts";
 
-const scheme = "basic";
-
 /** The fields that a query asked for, by their names; a whole record unless it named some. */
 type FeedbackRow = FeedbackRecord | Readonly<Record<string, unknown>>;
 
@@ -24,7 +22,7 @@ export class FeedbackCalls extends CallGroup {
   /** Adds a record, once however often it is sent: it has an id of this side unless one is given. */
   create(record: FeedbackCreateReq, options?: RequestOptions): Promise<Feedback> {
     const body = this.#withId(record);
-    return this.calls.value("POST /feedback/create", { body }, { scheme, isRepeatable: true, ...options });
+    return this.calls.call("POST /feedback/create", { body }, { isRepeatable: true, ...options });
   }
 
   /** All records, or none, in their order. */
@@ -33,13 +31,13 @@ export class FeedbackCalls extends CallGroup {
     options?: RequestOptions,
   ): Promise<readonly Feedback[]> {
     const body = { batch: records.map((record) => this.#withId(record)) };
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value("POST /feedback/batch/create", { body }, sent)).res;
+    const sent = { isRepeatable: true, ...options };
+    return (await this.calls.call("POST /feedback/batch/create", { body }, sent)).res;
   }
 
   /** Has a record say something else; what it said is kept. */
   replace(body: FeedbackReplaceReq, options?: RequestOptions): Promise<Feedback> {
-    return this.calls.value("POST /feedback/replace", { body }, { scheme, ...options });
+    return this.calls.call("POST /feedback/replace", { body }, options);
   }
 
   /** The rows of a query, in pages of at most its limit, from its offset on to the end. */
@@ -54,8 +52,8 @@ export class FeedbackCalls extends CallGroup {
     options?: RequestOptions,
   ): Promise<number> {
     const body = { project_id: projectId, query, limit: 0 };
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value("POST /feedback/query", { body }, sent)).total_count;
+    const sent = { isRepeatable: true, ...options };
+    return (await this.calls.call("POST /feedback/query", { body }, sent)).total_count;
   }
 
   /**
@@ -63,14 +61,14 @@ export class FeedbackCalls extends CallGroup {
    * behind the last record of it, by `after`.
    */
   export(body: FeedbackExportReq, options?: RequestOptions): Promise<AsyncGenerator<Uint8Array>> {
-    const sent = { scheme, isRepeatable: true, ...options } as const;
+    const sent = { isRepeatable: true, ...options };
     return this.calls.bytes("POST /feedback/export", { body }, sent);
   }
 
   /** How many there are of each type, and what their payloads hold: counts, means, percentiles, histograms. */
   stats(body: FeedbackStatsReq, options?: RequestOptions): Promise<FeedbackStats> {
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return this.calls.value("POST /feedback/stats", { body }, sent);
+    const sent = { isRepeatable: true, ...options };
+    return this.calls.call("POST /feedback/stats", { body }, sent);
   }
 
   /**
@@ -93,7 +91,7 @@ export class FeedbackCalls extends CallGroup {
   /** Removes a record for good; where there is none, nothing happens. */
   async delete(projectId: string, id: string, options?: RequestOptions): Promise<void> {
     const body = { project_id: projectId, query: equals("id", id) };
-    await this.calls.value("POST /feedback/purge", { body }, { scheme, isRepeatable: true, ...options });
+    await this.calls.call("POST /feedback/purge", { body }, { isRepeatable: true, ...options });
   }
 
   /** What a record said before, the oldest first. */
@@ -103,8 +101,8 @@ export class FeedbackCalls extends CallGroup {
   ): Pages<FeedbackRevision> {
     return new Pages(async (after) => {
       const body = after === undefined ? record : { ...record, after };
-      const sent = { scheme, isRepeatable: true, ...options } as const;
-      const page = await this.calls.value("POST /feedback/history", { body }, sent);
+      const sent = { isRepeatable: true, ...options };
+      const page = await this.calls.call("POST /feedback/history", { body }, sent);
       const last = page.result.at(-1)?.revision_id ?? "";
       return { data: page.result, last_id: last, has_more: page.has_more };
     });
@@ -113,15 +111,15 @@ export class FeedbackCalls extends CallGroup {
   /** @param after how many rows are passed over; those that the query passes over unless given */
   async #rows(body: FeedbackQueryReq, after = String(body.offset ?? 0), options: RequestOptions = {}) {
     const offset = Number(after);
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    const page = await this.calls.value("POST /feedback/query", { body: { ...body, offset } }, sent);
+    const sent = { isRepeatable: true, ...options };
+    const page = await this.calls.call("POST /feedback/query", { body: { ...body, offset } }, sent);
     const end = offset + page.result.length;
     const hasMore = page.result.length > 0 && end < page.total_count;
     return { data: page.result, last_id: String(end), has_more: hasMore };
   }
 
   #withId(record: FeedbackCreateReq): FeedbackCreateReq {
-    return { ...record, id: record.id ?? this.calls.newId() };
+    return { ...record, id: record.id ?? this.calls.platform.newId() };
   }
 }
 

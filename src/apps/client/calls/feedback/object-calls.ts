@@ -9,8 +9,6 @@ import type {
 import type { RequestOptions } from "../../connection.ts";
 import { CallGroup } from "../call-group.ts";
 
-const scheme = "basic";
-
 /** `hone.objects` */
 export class ObjectCalls extends CallGroup {
   /** Makes the content a version of its name; the same content again adds nothing. */
@@ -18,30 +16,30 @@ export class ObjectCalls extends CallGroup {
     object: WeaveObjectCreateReq["obj"],
     options?: RequestOptions,
   ): Promise<{ readonly digest: string; readonly object_id: string }> {
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return this.calls.value("POST /obj/create", { body: { obj: object } }, sent);
+    const sent = { isRepeatable: true, ...options };
+    return this.calls.call("POST /obj/create", { body: { obj: object } }, sent);
   }
 
   /** @param wanted.digest a digest, `v0` and so on, or `latest` */
   async get(wanted: WeaveObjectReadReq, options?: RequestOptions): Promise<WeaveObject> {
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value("POST /obj/read", { body: wanted }, sent)).obj;
+    const sent = { isRepeatable: true, ...options };
+    return (await this.calls.call("POST /obj/read", { body: wanted }, sent)).obj;
   }
 
   /** By name and version, at most a hundred unless asked otherwise. */
   async list(query: WeaveObjectQueryReq, options?: RequestOptions): Promise<readonly WeaveObject[]> {
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value("POST /objs/query", { body: query }, sent)).objs;
+    const sent = { isRepeatable: true, ...options };
+    return (await this.calls.call("POST /objs/query", { body: query }, sent)).objs;
   }
 
   /** Removes versions for good, all of the name unless some are named; answers how many. */
   async delete(wanted: WeaveObjectDeleteReq, options?: RequestOptions): Promise<number> {
-    return (await this.calls.value("POST /obj/delete", { body: wanted }, { scheme, ...options })).num_deleted;
+    return (await this.calls.call("POST /obj/delete", { body: wanted }, options)).num_deleted;
   }
 
   /** Removes all traces of a project for good: its objects, and what clients of Weave have published and recorded in it. */
   async deleteTraces(entity: string, project: string, options?: RequestOptions): Promise<void> {
     const path = { entity, project };
-    await this.calls.value("DELETE /v1/preview/projects/{entity}/{project}/traces", { path }, options);
+    await this.calls.call("DELETE /v1/preview/projects/{entity}/{project}/traces", { path }, options);
   }
 }

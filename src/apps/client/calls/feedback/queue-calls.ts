@@ -4,16 +4,12 @@ import type {
   AnnotationQueue,
   AnnotationQueueCreateReq,
   AnnotationQueueStats,
-  AnnotationQueueUpdateReq,
   QuestionAgreement,
-  Operations,
 } from "../../api.ts";
 import type { RequestOptions } from "../../connection.ts";
 import { Pages } from "../../pages.ts";
 import { CallGroup } from "../call-group.ts";
-
-const scheme = "basic";
-
+import type { AnswerOf, BodyOf, Route } from "../calls.ts";
 /** A queue of a project. */
 export interface QueueName {
   readonly project_id: string;
@@ -24,23 +20,19 @@ export interface QueueItemName extends QueueName {
   readonly item_id: string;
 }
 
-/** What a body has beside the project. */
-type Rest<Route extends keyof Operations> = Operations[Route] extends { readonly body: infer Body }
-  ? Omit<Body, "project_id">
-  : never;
-
-type Answer<Route extends keyof Operations> = Operations[Route] extends { readonly answer: infer Value }
-  ? Value
-  : never;
+/** A body without the fields of the name. */
+type Rest<R extends Route> = Omit<BodyOf<R>, keyof QueueName>;
 
 const path = "/annotation_queues/{queue_id}";
-const item = `${path}/items/{item_id}` as const;
+const item = "/annotation_queues/{queue_id}/items/{item_id}";
+const isRepeatable = true;
+const limit = 100;
 
 /** `hone.queues` */
 export class QueueCalls extends CallGroup {
   /** @returns its id */
   async create(queue: AnnotationQueueCreateReq, options?: RequestOptions): Promise<string> {
-    return (await this.calls.value("POST /annotation_queues", { body: queue }, { scheme, ...options })).id;
+    return (await this.calls.call("POST /annotation_queues", { body: queue }, options)).id;
   }
 
   /** Those of a project, by a part of their name. */
@@ -50,134 +42,125 @@ export class QueueCalls extends CallGroup {
   ): Pages<AnnotationQueue> {
     return new Pages(async (after = "0") => {
       const offset = Number(after);
-      const limit = 100;
       const body = { ...query, offset, limit };
-      const sent = { scheme, isRepeatable: true, ...options } as const;
+      const sent = { isRepeatable, ...options };
       const text = await textOf(await this.calls.bytes("POST /annotation_queues/query", { body }, sent));
       const lines = text.split("\n").filter((line) => line !== "");
-      // Each line is a queue, as the document says in words alone.
+      // Each line is a queue, as the document says in words only.
       const data = lines.map((line) => JSON.parse(line) as AnnotationQueue);
       return { data, last_id: String(offset + data.length), has_more: data.length > 0 };
     });
   }
 
-  async get({ project_id, queue_id }: QueueName, options?: RequestOptions): Promise<AnnotationQueue> {
-    const input = { path: { queue_id }, query: { project_id } };
-    return (await this.calls.value(`GET ${path}`, input, { scheme, ...options })).queue;
+  async get(name: QueueName, options?: RequestOptions): Promise<AnnotationQueue> {
+    return (await this.calls.call(`GET ${path}`, queried(name), options)).queue;
   }
 
   /** What is absent stays as it is. */
   async update(
-    { queue_id, ...name }: QueueName,
-    change: Omit<AnnotationQueueUpdateReq, "project_id">,
+    name: QueueName,
+    change: Rest<`PUT ${typeof path}`>,
     options?: RequestOptions,
   ): Promise<AnnotationQueue> {
-    const input = { path: { queue_id }, body: { ...name, ...change } };
-    return (await this.calls.value(`PUT ${path}`, input, { scheme, ...options })).queue;
+    return (await this.calls.call(`PUT ${path}`, sent(name, change), options)).queue;
   }
 
-  async delete({ project_id, queue_id }: QueueName, options?: RequestOptions): Promise<AnnotationQueue> {
-    const input = { path: { queue_id }, query: { project_id } };
-    return (await this.calls.value(`DELETE ${path}`, input, { scheme, ...options })).queue;
+  async delete(name: QueueName, options?: RequestOptions): Promise<AnnotationQueue> {
+    return (await this.calls.call(`DELETE ${path}`, queried(name), options)).queue;
   }
 
   /** Those that it has already are not added again. */
   add(
-    { queue_id, ...name }: QueueName,
-    items: Rest<"POST /annotation_queues/{queue_id}/items">,
+    name: QueueName,
+    items: Rest<`POST ${typeof path}/items`>,
     options?: RequestOptions,
-  ): Promise<Answer<"POST /annotation_queues/{queue_id}/items">> {
-    const input = { path: { queue_id }, body: { ...name, ...items } };
-    return this.calls.value(`POST ${path}/items`, input, { scheme, isRepeatable: true, ...options });
+  ): Promise<AnswerOf<`POST ${typeof path}/items`>> {
+    return this.calls.call(`POST ${path}/items`, sent(name, items), { isRepeatable, ...options });
   }
 
   items(
-    { queue_id, ...name }: QueueName,
-    query: Omit<Rest<"POST /annotation_queues/{queue_id}/items/query">, "offset" | "limit"> = {},
+    name: QueueName,
+    query: Omit<Rest<`POST ${typeof path}/items/query`>, "offset" | "limit"> = {},
     options?: RequestOptions,
   ): Pages<AnnotationItem> {
     return new Pages(async (after = "0") => {
       const offset = Number(after);
-      const body = { ...name, ...query, offset, limit: 100 };
-      const sent = { scheme, isRepeatable: true, ...options } as const;
-      const { items: data } = await this.calls.value(
-        `POST ${path}/items/query`,
-        { path: { queue_id }, body },
-        sent,
-      );
+      const input = sent(name, { ...query, offset, limit });
+      const answer = await this.calls.call(`POST ${path}/items/query`, input, { isRepeatable, ...options });
+      const { items: data } = answer;
       return { data, last_id: String(offset + data.length), has_more: data.length > 0 };
     });
   }
 
   async stats(
-    query: { readonly project_id: string; readonly queue_ids: readonly string[] },
+    query: BodyOf<"POST /annotation_queues/stats">,
     options?: RequestOptions,
   ): Promise<readonly AnnotationQueueStats[]> {
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value("POST /annotation_queues/stats", { body: query }, sent)).stats;
+    const repeated = { isRepeatable, ...options };
+    return (await this.calls.call("POST /annotation_queues/stats", { body: query }, repeated)).stats;
   }
 
   /** How far its annotators agree, by question. */
-  async agreement(
-    { project_id, queue_id }: QueueName,
-    options?: RequestOptions,
-  ): Promise<readonly QuestionAgreement[]> {
-    const input = { path: { queue_id }, query: { project_id } };
-    return (await this.calls.value(`GET ${path}/agreement`, input, { scheme, ...options })).agreement;
+  async agreement(name: QueueName, options?: RequestOptions): Promise<readonly QuestionAgreement[]> {
+    return (await this.calls.call(`GET ${path}/agreement`, queried(name), options)).agreement;
   }
 
-  /** The next item for an annotator, or the one that the annotator holds. */
+  /** The next item for an annotator, or the one that the annotator holds. A repeated claim returns the item held already. */
   claim(
-    { queue_id, ...name }: QueueName,
-    claim: Rest<"POST /annotation_queues/{queue_id}/claim"> = {},
+    name: QueueName,
+    claim: Rest<`POST ${typeof path}/claim`> = {},
     options?: RequestOptions,
-  ): Promise<Answer<"POST /annotation_queues/{queue_id}/claim">> {
-    const input = { path: { queue_id }, body: { ...name, ...claim } };
-    // Who claims twice is given what is held already.
-    return this.calls.value(`POST ${path}/claim`, input, { scheme, isRepeatable: true, ...options });
+  ): Promise<AnswerOf<`POST ${typeof path}/claim`>> {
+    return this.calls.call(`POST ${path}/claim`, sent(name, claim), { isRepeatable, ...options });
   }
 
   /** Says how far an annotator is: `in_progress`, which holds the item anew, `completed`, or `skipped`. */
   async progress(
-    { queue_id, item_id, ...name }: QueueItemName,
-    progress: Rest<"POST /annotation_queues/{queue_id}/items/{item_id}/progress">,
+    name: QueueItemName,
+    progress: Rest<`POST ${typeof item}/progress`>,
     options?: RequestOptions,
   ): Promise<AnnotationItem> {
-    const input = { path: { queue_id, item_id }, body: { ...name, ...progress } };
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value(`POST ${item}/progress`, input, sent)).item;
+    const input = sent(name, progress);
+    return (await this.calls.call(`POST ${item}/progress`, input, { isRepeatable, ...options })).item;
   }
 
   /** Stores the answers as feedback, in place of those before, and completes the item. */
   answer(
-    { queue_id, item_id, ...name }: QueueItemName,
-    answer: Rest<"POST /annotation_queues/{queue_id}/items/{item_id}/answers">,
+    name: QueueItemName,
+    answer: Rest<`POST ${typeof item}/answers`>,
     options?: RequestOptions,
-  ): Promise<Answer<"POST /annotation_queues/{queue_id}/items/{item_id}/answers">> {
-    const input = { path: { queue_id, item_id }, body: { ...name, ...answer } };
-    return this.calls.value(`POST ${item}/answers`, input, { scheme, isRepeatable: true, ...options });
+  ): Promise<AnswerOf<`POST ${typeof item}/answers`>> {
+    return this.calls.call(`POST ${item}/answers`, sent(name, answer), { isRepeatable, ...options });
   }
 
   /** Takes back what an annotator said, and holds the item for the annotator. */
   reopen(
-    { queue_id, item_id, ...name }: QueueItemName,
-    reopening: Rest<"POST /annotation_queues/{queue_id}/items/{item_id}/reopen"> = {},
+    name: QueueItemName,
+    reopening: Rest<`POST ${typeof item}/reopen`> = {},
     options?: RequestOptions,
-  ): Promise<Answer<"POST /annotation_queues/{queue_id}/items/{item_id}/reopen">> {
-    const input = { path: { queue_id, item_id }, body: { ...name, ...reopening } };
-    return this.calls.value(`POST ${item}/reopen`, input, { scheme, isRepeatable: true, ...options });
+  ): Promise<AnswerOf<`POST ${typeof item}/reopen`>> {
+    return this.calls.call(`POST ${item}/reopen`, sent(name, reopening), { isRepeatable, ...options });
   }
 
   /** Gives back an item that an annotator holds. */
   async release(
-    { queue_id, item_id, ...name }: QueueItemName,
-    annotator: { readonly annotator?: string } = {},
+    name: QueueItemName,
+    annotator: Rest<`POST ${typeof item}/release`> = {},
     options?: RequestOptions,
   ): Promise<AnnotationItem> {
-    const input = { path: { queue_id, item_id }, body: { ...name, ...annotator } };
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value(`POST ${item}/release`, input, sent)).item;
+    const input = sent(name, annotator);
+    return (await this.calls.call(`POST ${item}/release`, input, { isRepeatable, ...options })).item;
   }
+}
+
+/** A call about a queue or an item, named by the path and the body's project. */
+function sent<Name extends QueueName, Body>({ project_id, ...path }: Name, body: Body) {
+  return { path, body: { project_id, ...body } };
+}
+
+/** The same with the project in the query. */
+function queried({ project_id, queue_id }: QueueName) {
+  return { path: { queue_id }, query: { project_id } };
 }
 
 async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
