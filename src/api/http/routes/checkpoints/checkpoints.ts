@@ -2,7 +2,11 @@
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { checkpointAnswer, checkpointDeleteForm, checkpointDeletionAnswer } from "../../../wire/models/model.ts";
+import {
+  checkpointAnswer,
+  checkpointDeleteForm,
+  checkpointDeletionAnswer,
+} from "../../../wire/models/model.ts";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
 import { reachModel, reachStep } from "../reach.ts";
 
