@@ -1,6 +1,7 @@
 // The parameters of paths, each described once: what documents say of it, and how its text is read.
 import { isUuid } from "../../../base/domain/ids.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
+import { fileIdOf } from "../../wire/files/file-url.ts";
 
 export interface PathParameter {
   readonly description: string;
@@ -10,7 +11,7 @@ export interface PathParameter {
 
 export const pathParameters = {
   entity: { description: "The entity's name." },
-  file_id: { description: "The file's id." },
+  file_id: { description: "The file's id.", read: (text) => fileIdOf(text) ?? text },
   item_id: { description: "The item's id." },
   job_id: { description: "The job's id." },
   key_id: { description: "The key's id." },

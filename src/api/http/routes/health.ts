@@ -10,6 +10,7 @@ import {
 } from "../../wire/health.ts";
 import type { EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { errorAnswer } from "../errors.ts";
 import type { InFlight } from "../in-flight.ts";
 
@@ -25,21 +26,22 @@ export function healthRoutes(
   dependencies: HttpDependencies,
   inFlight: Pick<InFlight, "total">,
 ): void {
-  const answerHealth = (request: FastifyRequest, reply: FastifyReply): object => {
-    const { state, reason, models } = healthOf(dependencies);
-    const isWell = state === "ready";
-    const why = `The server is ${state}${reason === "" ? "" : `: ${reason}`}`;
-    return isWell
-      ? { status: "ok", state, reason, models }
-      : unwell(request, reply, { state, reason, models }, why);
-  };
-  for (const url of ["/health", "/v1/health", "/ping"]) {
-    app.get(url, { schema: documentation("Say whether the server can serve", healthSchema) }, answerHealth);
-  }
-  app.get(
-    "/v1/system-check",
-    { schema: documentation("Say how each part of the server is", systemCheckSchema) },
-    async (request, reply) => {
+  const on = endpoints(app, { tag: "health" });
+  for (const url of ["/health", "/v1/health", "/ping"] as const)
+    on(
+      `GET ${url}`,
+      { summary: "Say whether the server can serve", ...wellOr503(healthSchema) },
+      ({ request, reply }) => {
+        const { state, reason, models } = healthOf(dependencies);
+        if (state === "ready") return { status: "ok", state, reason, models };
+        const why = `The server is ${state}${reason === "" ? "" : `: ${reason}`}`;
+        return unwell(request, reply, { state, reason, models }, why);
+      },
+    );
+  on(
+    "GET /v1/system-check",
+    { summary: "Say how each part of the server is", ...wellOr503(systemCheckSchema) },
+    async ({ request, reply }) => {
       const parts = await checkParts(dependencies);
       const faults = Object.entries(parts).filter(([, part]) => part !== "ok");
       const told = { ...parts, note: dependencies.databaseNote() ?? "" };
@@ -47,54 +49,32 @@ export function healthRoutes(
       return unwell(request, reply, told, faults.map(([name, fault]) => `${name}: ${fault}`).join(" "));
     },
   );
-  app.get(
-    "/version",
-    {
-      schema: {
-        summary: "Say the server's version",
-        tags: ["health"],
-        response: answered("As packages are numbered.", { json: versionSchema }),
-      },
-    },
+  on(
+    "GET /version",
+    { summary: "Say the server's version", answer: "As packages are numbered.", json: versionSchema },
     () => ({ version: dependencies.version }),
   );
-  app.get(
-    "/load",
-    {
-      schema: {
-        summary: "Say how much the server has to do",
-        tags: ["health"],
-        response: answered("As vLLM says it.", { json: loadSchema }),
-      },
-    },
+  on(
+    "GET /load",
+    { summary: "Say how much the server has to do", answer: "As vLLM says it.", json: loadSchema },
     () => ({ server_load: inFlight.total() }),
   );
-  app.get(
-    "/metrics",
-    {
-      schema: {
-        summary: "Show the metrics",
-        tags: ["health"],
-        response: answered("In Prometheus' text form.", { text: { type: "string" } }),
-      },
-    },
-    async (_request, reply) => {
+  on(
+    "GET /metrics",
+    { summary: "Show the metrics", answer: "In Prometheus' text form.", text: { type: "string" } },
+    async ({ reply }) => {
       const { text, contentType } = await dependencies.metrics.expose();
       return reply.header("content-type", contentType).send(text);
     },
   );
 }
 
-function documentation(summary: string, schema: object): object {
-  const down = {
-    description: "It is not well.",
-    content: { "application/json": { schema: unhealthySchema } },
-  };
-  return {
-    summary,
-    tags: ["health"],
-    response: { ...answered("It is well.", { json: schema }), "503": down },
-  };
+/** The answers of a check: a 503 says what is wrong. */
+function wellOr503(json: object) {
+  const answer = "It is well.";
+  const content = { "application/json": { schema: unhealthySchema } };
+  const down = { description: "It is not well.", content };
+  return { answer, documented: { response: { ...answered(answer, { json }), "503": down } } };
 }
 
 function healthOf({ engineHealth, databaseFault, isDraining }: HttpDependencies): Health {

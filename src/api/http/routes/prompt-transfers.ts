@@ -6,9 +6,8 @@ import { transferPath } from "../../../inference/transfer/fetch-prompt.ts";
 import { namesScheme, transferScheme } from "../../../inference/transfer/signature.ts";
 import { transferRequestSchema } from "../../wire/transfer/transfer-request.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { HttpRefusal } from "../errors.ts";
-import { readBody } from "../input/read-body.ts";
 import { sendPieces } from "../patient-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
 import { onceOver } from "../request-end.ts";
@@ -21,15 +20,6 @@ export function promptTransferRoute(
   { exchange, settings }: Pick<HttpDependencies, "exchange" | "settings">,
   { failedLogins, connections }: Pick<GuardCounts, "failedLogins" | "connections">,
 ): void {
-  const schema = {
-    summary: "Give a prompt that is held to another server",
-    description: `For servers that share a secret (\`transfer.secret\`), as which they sign: \`authorization: ${transferScheme} <signature>\`. A prompt is given once.`,
-    body: transferRequestSchema,
-    response: answered("Keys, values and scores of the prompt.", {
-      bytes: { type: "string", format: "binary" },
-    }),
-    tags: ["chat"],
-  };
   const refuseUnsigned = (request: FastifyRequest, message: string): never => {
     failedLogins.count({ address: request.ip, requestId: request.id });
     throw unsigned(message);
@@ -41,18 +31,28 @@ export function promptTransferRoute(
     if (!namesScheme(request.headers.authorization))
       refuseUnsigned(request, `Send authorization: ${transferScheme} <signature>.`);
   };
-  app.post(transferPath, { schema, bodyLimit: bodyBytesMax, preParsing }, async (request, reply) => {
-    const asked = readBody({ schema: transferRequestSchema }, request, reply);
-    if (exchange === null) throw notHeld();
-    const body = await exchange.open(asked, request.headers.authorization).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.code !== "unauthorized") throw error;
-      return refuseUnsigned(request, error.message);
-    });
-    if (body === null) throw notHeld();
-    onceOver(reply.raw, connections.enter(request.raw.socket, asked.entity));
-    reply.type("application/octet-stream").header("content-length", body.byteLength);
-    return sendPieces(reply, body.pieces, settings);
-  });
+  endpoints(app, { tag: "chat" })(
+    `POST ${transferPath}`,
+    {
+      summary: "Give a prompt that is held to another server",
+      description: `For servers that share a secret (\`transfer.secret\`), as which they sign: \`authorization: ${transferScheme} <signature>\`. A prompt is given once.`,
+      body: { schema: transferRequestSchema },
+      answer: "Keys, values and scores of the prompt.",
+      bytes: { type: "string", format: "binary" },
+      options: { bodyLimit: bodyBytesMax, preParsing },
+    },
+    async ({ body: asked, request, reply }) => {
+      if (exchange === null) throw notHeld();
+      const held = await exchange.open(asked, request.headers.authorization).catch((error: unknown) => {
+        if (!(error instanceof ServiceError) || error.code !== "unauthorized") throw error;
+        return refuseUnsigned(request, error.message);
+      });
+      if (held === null) throw notHeld();
+      onceOver(reply.raw, connections.enter(request.raw.socket, asked.entity));
+      reply.type("application/octet-stream").header("content-length", held.byteLength);
+      return sendPieces(reply, held.pieces, settings);
+    },
+  );
 }
 
 function notHeld(): ServiceError {

@@ -1,7 +1,8 @@
 // Uploaded files as OpenAI's interface spells them.
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";
-import { pageQueryFields, pageSchema } from "../page.ts";
+import { answerOf } from "../fields/resource.ts";
+import { pageQueryFields } from "../page.ts";
 
 /** What files are uploaded for: the only use there is of one. */
 export const filePurpose = "fine-tune";
@@ -20,34 +21,24 @@ export const uploadSchema = Type.Object(
   { title: "FileUpload" },
 );
 
-export const fileSchema = Type.Object(
-  {
-    id: Type.String(),
-    object: Type.Enum(["file"]),
-    bytes: Type.Integer({ minimum: 0 }),
-    created_at: Type.Integer({ description: "Seconds since 1970." }),
-    filename: Type.String(),
-    purpose: Type.String(),
-    status: Type.Enum(["processed"], { description: "A file is ready when it is answered." }),
-  },
-  { title: "File" },
-);
-export const filePageSchema = pageSchema(fileSchema);
+export const fileAnswer = answerOf<UploadedFile>()("File", {
+  id: Type.String(),
+  object: [Type.Enum(["file"]), () => "file" as const],
+  bytes: [Type.Integer({ minimum: 0 }), ({ byteCount }) => byteCount],
+  created_at: [
+    Type.Integer({ description: "Seconds since 1970." }),
+    ({ createdAt }) => Math.floor(createdAt.getTime() / 1000),
+  ],
+  filename: [Type.String(), ({ name }) => name],
+  purpose: Type.String(),
+  status: [
+    Type.Enum(["processed"], { description: "A file is ready when it is answered." }),
+    () => "processed" as const,
+  ],
+});
 
 export const fileDeletionSchema = Type.Object({
   id: Type.String(),
   object: Type.Enum(["file"]),
   deleted: Type.Boolean(),
 });
-
-export function fileBody(file: UploadedFile): Static<typeof fileSchema> {
-  return {
-    id: file.id,
-    object: "file",
-    bytes: file.byteCount,
-    created_at: Math.floor(file.createdAt.getTime() / 1000),
-    filename: file.name,
-    purpose: file.purpose,
-    status: "processed",
-  };
-}

@@ -1,12 +1,12 @@
 // POST /v1/embeddings: how its request is read, and how its answer is spelled.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { embeddingPlaces, embeddingSchema } from "../../../wire/embeddings/embedding-request.ts";
 import { embeddingsBody, embeddingsSchema } from "../../../wire/embeddings/embedding-response.ts";
 import { locate } from "../../../wire/places.ts";
 import { readApart } from "../../bodies/body-reader.ts";
 import { answerBytes, sendAnswer } from "../../bodies/write-answer.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
 import { writeStandings } from "../../limits/let-in.ts";
 import { endedFor, mapErrors } from "../../request-end.ts";
@@ -18,26 +18,28 @@ export function embeddingRoute(
   { embeddings, settings }: HttpDependencies,
   { bodies, budget }: Answering,
 ): void {
-  const schema = {
-    summary: "Create embeddings",
-    description:
-      "Each is the model's last hidden state of the input's last token, after the final norm, brought to length 1. The same input has the same embedding to the last bit, whatever is beside it. A trained model's version has its own.",
-    tags: ["chat"],
-    security: [{ bearer: [] }],
-    body: embeddingSchema,
-    response: answered("An embedding for each input.", { json: embeddingsSchema }),
-  };
-  const options = { ...readApart, bodyLimit: settings.chatBodyBytes, schema };
-  app.post("/v1/embeddings", options, async (request: FastifyRequest, reply) => {
-    const read = await bodies.read("embedding", request);
-    nameIgnored(reply, read.ignored);
-    const signal = abandonedSignal(reply);
-    const located = (error: unknown, input: number | null): unknown =>
-      locate(endedFor(error, signal), embeddingPlaces(read.isList, input));
-    const { caller, allowance } = request;
-    const embedded = embeddings.embed(read.request, caller, { signal, allowance, located });
-    const result = await mapErrors(embedded, (error) => located(error, null));
-    writeStandings(request, reply);
-    return sendAnswer(reply, embeddingsBody(result, read, answerBytes(reply, budget)), settings);
-  });
+  endpoints(app, { tag: "chat", scheme: "bearer" })(
+    "POST /v1/embeddings",
+    {
+      summary: "Create embeddings",
+      description:
+        "Each is the model's last hidden state of the input's last token, after the final norm, brought to length 1. The same input has the same embedding to the last bit, whatever is beside it. A trained model's version has its own.",
+      documented: { body: embeddingSchema },
+      answer: "An embedding for each input.",
+      json: embeddingsSchema,
+      options: { ...readApart, bodyLimit: settings.chatBodyBytes },
+    },
+    async ({ caller, request, reply }) => {
+      const read = await bodies.read("embedding", request);
+      nameIgnored(reply, read.ignored);
+      const signal = abandonedSignal(reply);
+      const located = (error: unknown, input: number | null): unknown =>
+        locate(endedFor(error, signal), embeddingPlaces(read.isList, input));
+      const { allowance } = request;
+      const embedded = embeddings.embed(read.request, caller, { signal, allowance, located });
+      const result = await mapErrors(embedded, (error) => located(error, null));
+      writeStandings(request, reply);
+      return sendAnswer(reply, embeddingsBody(result, read, answerBytes(reply, budget)), settings);
+    },
+  );
 }

@@ -1,6 +1,5 @@
 // POST /tokenize and /detokenize: what a chat would make of a prompt, without an answer.
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { locate } from "../../../wire/places.ts";
+import type { FastifyInstance } from "fastify";
 import { tokenizationPlaces } from "../../../wire/tokenize/read-tokenization.ts";
 import {
   detokenizedSchema,
@@ -11,7 +10,7 @@ import {
 } from "../../../wire/tokenize/tokenize-schemas.ts";
 import { readApart, type BodyReader } from "../../bodies/body-reader.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { endedFor, mapErrors } from "../../request-end.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
 import { abandonedSignal } from "../../request-scope.ts";
@@ -22,34 +21,37 @@ export function tokenizationRoutes(
   bodies: BodyReader,
 ): void {
   const options = { ...readApart, bodyLimit: settings.chatBodyBytes };
-  const documented = { tags: ["chat"], security: [{ bearer: [] }] };
-  const tokenize = {
-    summary: "Say which tokens a text or a conversation is",
-    ...documented,
-    body: tokenizeSchema,
-    response: answered("The tokens.", { json: tokenizedSchema }),
-  };
-  app.post("/tokenize", { ...options, schema: tokenize }, async (request: FastifyRequest, reply) => {
-    const { request: asked, ignored } = await bodies.read("tokenization", request);
-    nameIgnored(reply, ignored);
-    const signal = abandonedSignal(reply);
-    return tokenizedBody(await located(tokenization.tokenize(asked, request.caller, { signal }), signal));
-  });
-  const detokenize = {
-    summary: "Say which text tokens are",
-    ...documented,
-    body: detokenizeSchema,
-    response: answered("The text.", { json: detokenizedSchema }),
-  };
-  app.post("/detokenize", { ...options, schema: detokenize }, async (request: FastifyRequest, reply) => {
-    const { request: asked, ignored } = await bodies.read("detokenization", request);
-    nameIgnored(reply, ignored);
-    const signal = abandonedSignal(reply);
-    return { prompt: await located(tokenization.detokenize(asked, request.caller, { signal }), signal) };
-  });
-}
-
-/** What is thrown names fields as the client sent them. */
-function located<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return mapErrors(result, (error) => locate(endedFor(error, signal), tokenizationPlaces));
+  const on = endpoints(app, { tag: "chat", scheme: "bearer", places: tokenizationPlaces, options });
+  on(
+    "POST /tokenize",
+    {
+      summary: "Say which tokens a text or a conversation is",
+      documented: { body: tokenizeSchema },
+      answer: "The tokens.",
+      json: tokenizedSchema,
+    },
+    async ({ caller, request, reply }) => {
+      const { request: asked, ignored } = await bodies.read("tokenization", request);
+      nameIgnored(reply, ignored);
+      const signal = abandonedSignal(reply);
+      const tokens = tokenization.tokenize(asked, caller, { signal });
+      return tokenizedBody(await mapErrors(tokens, (error) => endedFor(error, signal)));
+    },
+  );
+  on(
+    "POST /detokenize",
+    {
+      summary: "Say which text tokens are",
+      documented: { body: detokenizeSchema },
+      answer: "The text.",
+      json: detokenizedSchema,
+    },
+    async ({ caller, request, reply }) => {
+      const { request: asked, ignored } = await bodies.read("detokenization", request);
+      nameIgnored(reply, ignored);
+      const signal = abandonedSignal(reply);
+      const text = tokenization.detokenize(asked, caller, { signal });
+      return { prompt: await mapErrors(text, (error) => endedFor(error, signal)) };
+    },
+  );
 }
