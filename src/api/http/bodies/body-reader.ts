@@ -5,7 +5,9 @@ import type { PackForm } from "../../../base/domain/feedback-query/feedback-batc
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
+import type { BodyForm } from "../../wire/body.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
+import type { ObjectSchema } from "../../wire/checked.ts";
 import type { GatheredBody } from "./gather-body.ts";
 import {
   bodyTaskModule,
@@ -28,6 +30,23 @@ const poolOptions = {
 
 /** Marks a route whose handler reads its body with a {@link BodyReader}. */
 export const readApart = { config: { readsApart: true } } as const;
+
+/** A body that a {@link BodyReader} reads, and what an endpoint's handler gets of it. */
+export interface ApartForm<Value extends Ignoring = Ignoring> extends BodyForm<ObjectSchema> {
+  readonly read: (request: FastifyRequest) => Promise<Value>;
+}
+
+interface Ignoring {
+  readonly ignored: readonly string[];
+}
+
+export function isApartForm(form: BodyForm<ObjectSchema>): form is ApartForm {
+  return "read" in form;
+}
+
+type FormKind = {
+  [Kind in BodyKind]: BodyTasks[Kind]["result"] extends Ignoring ? Kind : never;
+}[BodyKind];
 
 export class BodyReader {
   readonly #limits: BodyLimits;
@@ -63,6 +82,15 @@ export class BodyReader {
     // Entities take turns, so that nobody's one body waits for another's many.
     const client = request.caller.entity;
     return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
+  }
+
+  /** The body of an endpoint. @param sent what else is known of a request */
+  form<Kind extends FormKind>(
+    kind: Kind,
+    { schema }: BodyForm<ObjectSchema>,
+    sent?: (request: FastifyRequest) => { readonly vocabularySize: number | null },
+  ): ApartForm<BodyTasks[Kind]["result"]> {
+    return { schema, read: (request) => this.read(kind, request, sent?.(request)) };
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 // Declares a route once: method and path, documents, query, body, answer, and where a client sent what an error names. The
 // handler gets the parameters, the query and the body checked and typed, and returns the answer. A route that streams its
-// answer sends it by `reply`; one that reads its body apart leaves `body` out.
+// answer sends it by `reply`.
 import type {
   FastifyInstance,
   FastifyReply,
@@ -13,6 +13,8 @@ import { type BodyForm, type DomainForm, isDomainForm } from "../../wire/body.ts
 import type { ObjectSchema, ValueOf } from "../../wire/checked.ts";
 import { locate, type WirePlaces } from "../../wire/places.ts";
 import { answered, type AnswerSchemas } from "../documentation/document-routes.ts";
+import { type ApartForm, isApartForm, readApart } from "../bodies/body-reader.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
 import { readBody } from "../input/read-body.ts";
 import { readQuery } from "../input/query.ts";
 import { type PathParameter, type PathParameterName, pathParameters } from "./path-parameters.ts";
@@ -64,11 +66,13 @@ type NamesIn<Route extends string> = Route extends `${string}:${infer Rest}`
 export type ParametersOf<Route extends string> = Readonly<Record<NamesIn<Route>, string>>;
 
 type BodyValue<Body> =
-  Body extends DomainForm<infer Value>
+  Body extends ApartForm<infer Value>
     ? Value
-    : Body extends BodyForm<infer Schema>
-      ? ValueOf<Schema>
-      : undefined;
+    : Body extends DomainForm<infer Value>
+      ? Value
+      : Body extends BodyForm<infer Schema>
+        ? ValueOf<Schema>
+        : undefined;
 
 /** Adds one route, which is named by its method and path, such as `GET /v1/models`. */
 type AddEndpoint = <
@@ -96,9 +100,11 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
       ...group.places,
       ...endpoint.places,
     };
+    const options = { ...group.options, ...endpoint.options };
+    const isApart = body !== undefined && isApartForm(body);
     app.route({
-      ...group.options,
-      ...endpoint.options,
+      ...options,
+      ...(isApart ? { config: { ...options.config, ...readApart.config } } : {}),
       method,
       url,
       schema: documentation(group, endpoint, names),
@@ -110,7 +116,7 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
           const found = await find?.(params, caller);
           const sent = {
             query: query === undefined ? undefined : readQuery(query, request, reply),
-            body: body === undefined ? undefined : bodyOf(body, request, reply),
+            body: body === undefined ? undefined : await bodyOf(body, request, reply),
           };
           namedBy = places;
           const input = { params, found, ...sent, caller, request, reply };
@@ -148,10 +154,21 @@ function documentation(
 }
 
 function placesOf(body: BodyForm<ObjectSchema> | undefined): WirePlaces {
-  return body !== undefined && isDomainForm(body) ? body.places : {};
+  if (body === undefined) return {};
+  if (isDomainForm(body)) return body.places;
+  return Object.fromEntries(Object.keys(body.schema.properties).map((name) => [name, ["body", name]]));
 }
 
-function bodyOf(form: BodyForm<ObjectSchema>, request: FastifyRequest, reply: FastifyReply): unknown {
+async function bodyOf(
+  form: BodyForm<ObjectSchema>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (isApartForm(form)) {
+    const read = await form.read(request);
+    nameIgnored(reply, read.ignored);
+    return read;
+  }
   const value = readBody(form, request, reply);
   return isDomainForm(form) ? form.to(value) : value;
 }

@@ -16,6 +16,8 @@ export const pathParameters = {
   job_id: { description: "The job's id." },
   key_id: { description: "The key's id." },
   model_id: { description: "The model's id." },
+  number: { description: "The `id` that the outlines name it by." },
+  project: { description: "The project." },
   queue_id: { description: "The queue's id." },
   request_id: { description: "The request's id, with or without `chatcmpl-` before it." },
   rule_id: { description: "The rule's id." },

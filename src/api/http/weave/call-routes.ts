@@ -1,5 +1,6 @@
 // Recording calls, and reading them back as lines of JSON.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
+import type { Caller } from "../../../base/domain/access.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import type { TracedCall } from "../../../base/domain/traces/traced-call.ts";
@@ -25,114 +26,83 @@ import {
   noAnswerSchema,
 } from "../../wire/weave/calls.ts";
 import { countAnswerSchema } from "../../wire/weave/tables.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
-import { readBody } from "../input/read-body.ts";
 import { sendPieces } from "../patient-answer.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
-import { documented, inBody } from "./weave-route.ts";
-
-interface ProjectPath {
-  Params: { entity: string; project: string };
-}
-
-const projectParameters = {
-  type: "object",
-  properties: {
-    entity: { type: "string", description: "The project's entity." },
-    project: { type: "string", description: "The project." },
-  },
-} as const;
+import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 
 /** Calls that are read at a time. */
 const callsPerRead = 200;
 /** Of each call, that its line shows. */
 const feedbackPerCall = 100;
 
-type RecordKind = "call start" | "call end" | "calls complete" | "call batch";
-
 export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
-  const { traces, settings } = dependencies;
-  const { calls } = traces;
-  const record = async (
-    kind: RecordKind,
-    request: FastifyRequest,
-    reply: Parameters<typeof nameIgnored>[0],
-    projectId: string | null = null,
-  ): Promise<readonly (StartedCall | null)[]> => {
-    const { value, ignored } = await bodies.read(kind, request);
-    nameIgnored(reply, ignored);
-    const inputs: readonly CallInput[] = value;
-    return await calls.record(inputs, projectId, request.caller).catch(inBody());
-  };
-  const options = { ...readApart, bodyLimit: settings.feedbackBodyBytes };
+  const { calls } = dependencies.traces;
+  const on = weaveEndpoints(app, { bodyLimit: dependencies.settings.feedbackBodyBytes });
   const starts = {
     summary: "Record that a call began",
-    body: callStartForm.schema,
-    response: answered("What names it.", { json: callStartAnswerSchema }),
+    body: bodies.form("call start", callStartForm),
+    answer: "What names it.",
+    json: callStartAnswerSchema,
   };
   const ends = {
     summary: "Record that a call ended",
-    body: callEndForm.schema,
-    response: answered("It is stored.", { json: noAnswerSchema }),
+    body: bodies.form("call end", callEndForm),
+    answer: "It is stored.",
+    json: noAnswerSchema,
   };
+  const record = (inputs: readonly CallInput[], caller: Caller, project: ProjectInPath | null = null) =>
+    calls.record(inputs, project && `${project.entity}/${project.project}`, caller);
   const startedBody = ([started]: readonly (StartedCall | null)[]) => ({
     id: started?.id ?? "",
     trace_id: started?.traceId ?? "",
   });
-  app.post("/call/start", { ...options, schema: documented(starts) }, async (request, reply) =>
-    startedBody(await record("call start", request, reply)),
-  );
-  app.post("/call/end", { ...options, schema: documented(ends) }, async (request, reply) => {
-    await record("call end", request, reply);
+  on("POST /call/start", starts, async ({ body, caller }) => startedBody(await record(body.value, caller)));
+  on("POST /call/end", ends, async ({ body, caller }) => {
+    await record(body.value, caller);
     return {};
   });
-  app.post<ProjectPath>(
-    "/v2/:entity/:project/call/start",
-    { ...options, schema: documented({ ...starts, params: projectParameters }) },
-    async (request, reply) => startedBody(await record("call start", request, reply, projectOf(request))),
+  on(
+    "POST /v2/:entity/:project/call/start",
+    { ...starts, documented: projectInPath },
+    async ({ body, caller, params }) => startedBody(await record(body.value, caller, params)),
   );
-  app.post<ProjectPath>(
-    "/v2/:entity/:project/call/end",
-    { ...options, schema: documented({ ...ends, params: projectParameters }) },
-    async (request, reply) => {
-      await record("call end", request, reply, projectOf(request));
+  on(
+    "POST /v2/:entity/:project/call/end",
+    { ...ends, documented: projectInPath },
+    async ({ body, caller, params }) => {
+      await record(body.value, caller, params);
       return {};
     },
   );
-  app.post<ProjectPath>(
-    "/v2/:entity/:project/calls/complete",
+  on(
+    "POST /v2/:entity/:project/calls/complete",
     {
-      ...options,
-      schema: documented({
-        summary: "Record calls that have ended",
-        description: "All are on disk when it is answered; what is sent again changes nothing.",
-        params: projectParameters,
-        body: callsCompleteForm.schema,
-        response: answered("They are stored.", { json: noAnswerSchema }),
-      }),
+      summary: "Record calls that have ended",
+      description: "All are on disk when it is answered; what is sent again changes nothing.",
+      documented: projectInPath,
+      body: bodies.form("calls complete", callsCompleteForm),
+      answer: "They are stored.",
+      json: noAnswerSchema,
     },
-    async (request, reply) => {
-      await record("calls complete", request, reply, projectOf(request));
+    async ({ body, caller, params }) => {
+      await record(body.value, caller, params);
       return {};
     },
   );
-  app.post(
-    "/call/upsert_batch",
+  on(
+    "POST /call/upsert_batch",
     {
-      ...options,
-      schema: documented({
-        summary: "Record beginnings and ends of calls",
-        description: "All are on disk when it is answered; what is sent again changes nothing.",
-        body: callBatchForm.schema,
-        response: answered("What names those that began.", { json: callBatchAnswerSchema }),
-      }),
+      summary: "Record beginnings and ends of calls",
+      description: "All are on disk when it is answered; what is sent again changes nothing.",
+      body: bodies.form("call batch", callBatchForm),
+      answer: "What names those that began.",
+      json: callBatchAnswerSchema,
     },
-    async (request, reply) => {
-      const recorded = await record("call batch", request, reply);
+    async ({ body, caller }) => {
+      const recorded = await record(body.value, caller);
       return {
         res: recorded.map((started) =>
           started === null ? {} : { id: started.id, trace_id: started.traceId },
@@ -143,80 +113,71 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
   readingRoutes(app, dependencies);
 }
 
-function projectOf({ params }: FastifyRequest<ProjectPath>): string {
-  return `${params.entity}/${params.project}`;
+interface ProjectInPath {
+  readonly entity: string;
+  readonly project: string;
 }
 
 function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { calls } = dependencies.traces;
-  app.post(
-    "/calls/stream_query",
+  const on = weaveEndpoints(app);
+  on(
+    "POST /calls/stream_query",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "Read recorded calls",
-        description: "A call in each line, as JSON.",
-        body: callsQueryForm.schema,
-        response: answered("The calls.", { lines: { type: "string", description: "Each line is a call." } }),
-      }),
+      summary: "Read recorded calls",
+      description: "A call in each line, as JSON.",
+      body: callsQueryForm,
+      answer: "The calls.",
+      lines: { type: "string", description: "Each line is a call." },
+      options: readsPage,
     },
-    async (request, reply) => {
-      const body = readBody(callsQueryForm, request, reply);
-      // What is refused is answered before the stream begins.
-      const first = await readCalls(dependencies, request, body, null).catch(inBody());
+    async ({ body, caller, reply }) => {
+      const first = await readCalls(dependencies, caller, body, null);
       reply.type("application/jsonl; charset=utf-8");
-      return sendPieces(reply, callLines(dependencies, request, body, first), dependencies.settings);
+      return sendPieces(reply, callLines(dependencies, caller, body, first), dependencies.settings);
     },
   );
-  app.post(
-    "/calls/query_stats",
+  on(
+    "POST /calls/query_stats",
     {
-      schema: documented({
-        summary: "Count recorded calls",
-        body: callsStatsForm.schema,
-        response: answered("How many there are.", { json: countAnswerSchema }),
-      }),
+      summary: "Count recorded calls",
+      body: callsStatsForm,
+      answer: "How many there are.",
+      json: countAnswerSchema,
     },
-    async (request, reply) => {
-      const body = readBody(callsStatsForm, request, reply);
-      const filter = callFilterOf(body.filter);
-      const count = await calls.count(body.project_id, filter, request.caller).catch(inBody());
+    async ({ body, caller }) => {
+      const count = await calls.count(body.project_id, callFilterOf(body.filter), caller);
       return { count: Math.min(count, body.limit ?? Infinity) };
     },
   );
-  app.post(
-    "/call/read",
+  on(
+    "POST /call/read",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "Read a recorded call",
-        body: callReadForm.schema,
-        response: answered("The call; null where there is none.", { json: callReadAnswerSchema }),
-      }),
+      summary: "Read a recorded call",
+      body: callReadForm,
+      answer: "The call; null where there is none.",
+      json: callReadAnswerSchema,
+      options: readsPage,
     },
-    async (request, reply) => {
-      const body = readBody(callReadForm, request, reply);
+    async ({ body, caller, reply }) => {
       const filter = { ...callFilterOf(null), ids: [body.id] };
       const slice = { limit: 1, offset: 0, isDescending: false };
-      const [call] = await calls.list(body.project_id, filter, slice, request.caller).catch(inBody());
+      const [call] = await calls.list(body.project_id, filter, slice, caller);
       return jsonText(reply, `{"call":${call === undefined ? "null" : callText(call, null, null)}}`);
     },
   );
-  app.post(
-    "/calls/delete",
+  on(
+    "POST /calls/delete",
     {
-      schema: documented({
-        summary: "Delete recorded calls",
-        description: "They are gone for good; feedback on them stays.",
-        body: callsDeleteForm.schema,
-        response: answered("How many there were.", { json: callsDeleteAnswerSchema }),
-      }),
+      summary: "Delete recorded calls",
+      description: "They are gone for good; feedback on them stays.",
+      body: callsDeleteForm,
+      answer: "How many there were.",
+      json: callsDeleteAnswerSchema,
     },
-    async (request, reply) => {
-      const body = readBody(callsDeleteForm, request, reply);
-      const count = await calls.delete(body.project_id, body.call_ids, request.caller).catch(inBody());
-      return { num_deleted: count };
-    },
+    async ({ body, caller }) => ({
+      num_deleted: await calls.delete(body.project_id, body.call_ids, caller),
+    }),
   );
 }
 
@@ -229,7 +190,7 @@ interface CallsRead {
 /** The next calls of a query. @param read null at its beginning */
 function readCalls(
   { traces }: HttpDependencies,
-  { caller }: FastifyRequest,
+  caller: Caller,
   body: CallsQueryBody,
   read: CallsRead | null,
 ): Promise<readonly TracedCall[]> {
@@ -245,7 +206,7 @@ function readCalls(
 /** A line for each call as the client takes them. */
 async function* callLines(
   dependencies: HttpDependencies,
-  request: FastifyRequest,
+  caller: Caller,
   body: CallsQueryBody,
   first: readonly TracedCall[],
 ): AsyncGenerator<string, void> {
@@ -253,17 +214,17 @@ async function* callLines(
   let calls = first;
   for (let last = calls.at(-1); last !== undefined; last = calls.at(-1)) {
     for (const call of calls) {
-      const feedback = body.include_feedback === true ? await feedbackOn(dependencies, request, call) : null;
+      const feedback = body.include_feedback === true ? await feedbackOn(dependencies, caller, call) : null;
       yield `${callText(call, feedback, body.columns ?? null)}\n`;
     }
     count += calls.length;
-    calls = await readCalls(dependencies, request, body, { count, last });
+    calls = await readCalls(dependencies, caller, body, { count, last });
   }
 }
 
 async function feedbackOn(
   { feedback }: HttpDependencies,
-  { caller }: FastifyRequest,
+  caller: Caller,
   { projectId, id }: TracedCall,
 ): Promise<readonly FeedbackRecord[]> {
   const reference = { kind: "field", field: { kind: "text", name: "vendorRef" } } as const;

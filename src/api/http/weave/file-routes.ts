@@ -8,9 +8,7 @@ import { fileContentForm, fileCreateSchema, textFieldFaults } from "../../wire/w
 import { digestAnswerSchema } from "../../wire/weave/objects.ts";
 import { missingFile, receiveForm, type ReceivedForm } from "../bodies/receive-form.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
-import { readBody } from "../input/read-body.ts";
-import { documented, inBody } from "./weave-route.ts";
+import { weaveEndpoints } from "./weave-endpoints.ts";
 
 /** Forms are read here alone: elsewhere a body of that type is refused. */
 export async function tracedFileRoutes(
@@ -18,20 +16,22 @@ export async function tracedFileRoutes(
   { traces, room }: HttpDependencies,
 ): Promise<void> {
   await app.register(fastifyMultipart, { throwFileSizeLimit: false });
-  for (const path of ["/file/create", "/files/create"]) {
-    app.post(
-      path,
+  const on = weaveEndpoints(app);
+  for (const [path, summary] of [
+    ["/file/create", "Publish a file"],
+    ["/files/create", "Publish a file, by another name of the route"],
+  ] as const) {
+    on(
+      `POST ${path}`,
       {
-        schema: documented({
-          summary:
-            path === "/file/create" ? "Publish a file" : "Publish a file, by another name of the route",
-          description: "It is on disk when it is answered. The same bytes again add nothing.",
-          consumes: ["multipart/form-data"],
-          body: fileCreateSchema,
-          response: answered("What names it.", { json: digestAnswerSchema }),
-        }),
+        summary,
+        description: "It is on disk when it is answered. The same bytes again add nothing.",
+        documented: { consumes: ["multipart/form-data"], body: fileCreateSchema },
+        answer: "What names it.",
+        json: digestAnswerSchema,
+        places: { expected_digest: ["body", "expected_digest"] },
       },
-      async (request) => {
+      async ({ caller, request }) => {
         const { file, fields } = await receiveForm(request, traces.files, formFaults);
         const { received } = present(file, "the file of a checked form");
         const about = {
@@ -39,32 +39,27 @@ export async function tracedFileRoutes(
           expectedDigest: fields.has("expected_digest") ? String(fields.get("expected_digest")) : null,
         };
         try {
-          await room.require(reachOf(request.caller)?.entity ?? about.projectId.split("/", 1)[0] ?? "");
-          const { digest } = await traces.files.keep(received, about, request.caller);
+          await room.require(reachOf(caller)?.entity ?? about.projectId.split("/", 1)[0] ?? "");
+          const { digest } = await traces.files.keep(received, about, caller);
           return { digest };
         } catch (error) {
           await traces.files.discard(received);
-          return inBody()(error);
+          throw error;
         }
       },
     );
   }
-  app.post(
-    "/file/content",
+  on(
+    "POST /file/content",
     {
-      schema: documented({
-        summary: "Read a published file",
-        body: fileContentForm.schema,
-        response: answered("Its bytes.", { bytes: { type: "string", format: "binary" } }),
-      }),
+      summary: "Read a published file",
+      body: fileContentForm,
+      answer: "Its bytes.",
+      bytes: { type: "string", format: "binary" },
     },
-    async (request, reply) => {
-      const { project_id: projectId, digest } = readBody(fileContentForm, request, reply);
-      const { byteCount, content } = await traces.files
-        .read(projectId, digest, request.caller)
-        .catch(inBody());
+    async ({ body: { project_id: projectId, digest }, caller, reply }) => {
+      const { byteCount, content } = await traces.files.read(projectId, digest, caller);
       reply.header("content-length", byteCount).type("application/octet-stream");
-      // No browser is to show it as a page of this server.
       reply.header("content-disposition", "attachment").header("x-content-type-options", "nosniff");
       return content;
     },

@@ -9,40 +9,36 @@ import {
   serverInfoSchema,
 } from "../../wire/weave/first-questions.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
-import { readBody } from "../input/read-body.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { noAnswerSchema } from "../../wire/weave/calls.ts";
-import { relocate } from "../../wire/places.ts";
-import { documented, inBody } from "./weave-route.ts";
+import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 
 export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies): void {
-  app.get(
-    "/server_info",
+  const on = weaveEndpoints(app);
+  on(
+    "GET /server_info",
     {
-      schema: documented({
-        summary: "Say which server this is, to clients of Weave",
-        response: answered("Its version.", { json: serverInfoSchema }),
-      }),
+      summary: "Say which server this is, to clients of Weave",
+      answer: "Its version.",
+      json: serverInfoSchema,
     },
     () => ({ min_required_weave_python_version: "0.0.0", trace_server_version: version }),
   );
-  app.post(
-    "/graphql",
+  on(
+    "POST /graphql",
     {
-      schema: documented({
-        summary: "Answer what clients of Weave ask in GraphQL",
-        description:
-          "Whether a project is there (`project`, `upsertModel`), and who the key is (`viewer`); nothing else.",
-        body: graphqlForm.schema,
-        response: answered("What was asked for.", { json: graphqlAnswerSchema }),
-      }),
+      summary: "Answer what clients of Weave ask in GraphQL",
+      description:
+        "Whether a project is there (`project`, `upsertModel`), and who the key is (`viewer`); nothing else.",
+      body: graphqlForm,
+      answer: "What was asked for.",
+      json: graphqlAnswerSchema,
     },
-    (request, reply) => {
-      const { query, variables } = readBody(graphqlForm, request, reply);
+    ({ body: { query, variables }, caller }) => {
       const question = questionIn(query, { ...variables });
       if (question === null) throw unknownQuestion();
-      const { owner, entity, role } = request.caller;
       if (question.field === "viewer") {
+        const { owner, entity, role } = caller;
         const viewer = {
           id: owner,
           username: owner,
@@ -56,11 +52,7 @@ export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies)
         return { data: { viewer } };
       }
       const project = { name: question.project };
-      try {
-        reachProject(`${question.entity}/${question.project}`, request.caller, ["variables"]);
-      } catch (error) {
-        return inBody()(error);
-      }
+      reachProject(`${question.entity}/${question.project}`, caller, ["variables"]);
       return { data: question.field === "project" ? { project } : { upsertModel: { model: project } } };
     },
   );
@@ -75,39 +67,21 @@ function unknownQuestion(): ServiceError {
   });
 }
 
-interface ProjectPath {
-  Params: { entity: string; project: string };
-}
-
-const projectParameters = {
-  type: "object",
-  properties: {
-    entity: { type: "string", description: "The project's entity." },
-    project: { type: "string", description: "The project." },
-  },
-} as const;
-
 /** Under the credentials of models: it removes what nobody can bring back. */
 export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDependencies): void {
-  app.delete<ProjectPath>(
-    "/v1/preview/projects/:entity/:project/traces",
+  endpoints(app, { tag: "weave", scheme: "bearer" })(
+    "DELETE /v1/preview/projects/:entity/:project/traces",
     {
-      schema: {
-        summary: "Delete all traces of a project",
-        description:
-          "Its published objects, tables and files and its recorded calls are gone for good; what comes meanwhile may stay. Feedback stays.",
-        params: projectParameters,
-        response: answered("They are gone.", { json: noAnswerSchema }),
-        tags: ["weave"],
-        security: [{ bearer: [] }],
-      },
+      summary: "Delete all traces of a project",
+      description:
+        "Its published objects, tables and files and its recorded calls are gone for good; what comes meanwhile may stay. Feedback stays.",
+      documented: projectInPath,
+      answer: "They are gone.",
+      json: noAnswerSchema,
+      places: { project_id: ["path", "project"] },
     },
     async ({ params, caller }) => {
-      try {
-        await traces.deleteProject(`${params.entity}/${params.project}`, caller);
-      } catch (error) {
-        throw relocate(error, () => ["path", "project"]);
-      }
+      await traces.deleteProject(`${params.entity}/${params.project}`, caller);
       return {};
     },
   );

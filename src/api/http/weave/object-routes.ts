@@ -1,7 +1,6 @@
 // Publishing objects and reading them, as clients of Weave do.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
-import { locate } from "../../wire/places.ts";
 import {
   objectDeleteAnswerSchema,
   objectDeleteForm,
@@ -14,96 +13,85 @@ import {
   objectText,
   type ObjectQueryBody,
 } from "../../wire/weave/objects.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
-import { readBody } from "../input/read-body.ts";
 import { readsPage } from "../reading/stored-reads.ts";
-import { documented, inBody } from "./weave-route.ts";
+import { weaveEndpoints } from "./weave-endpoints.ts";
 
-export function objectRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
-  const { objects, settings } = dependencies;
-  app.post(
-    "/obj/create",
+export function objectRoutes(
+  app: FastifyInstance,
+  { objects, settings }: HttpDependencies,
+  bodies: BodyReader,
+): void {
+  const on = weaveEndpoints(app);
+  on(
+    "POST /obj/create",
     {
-      ...readApart,
-      bodyLimit: settings.feedbackBodyBytes,
-      schema: documented({
-        summary: "Publish an object",
-        description:
-          "Makes the content a version of its name, durably. The same content again adds nothing. The `field_schema` of an annotation spec is read, and refused where annotations could not be held to it.",
-        body: objectPublishForm.schema,
-        response: answered("What names it.", { json: objectPublishAnswerSchema }),
-      }),
+      summary: "Publish an object",
+      description:
+        "Makes the content a version of its name, durably. The same content again adds nothing. The `field_schema` of an annotation spec is read, and refused where annotations could not be held to it.",
+      body: bodies.form("published object", objectPublishForm),
+      answer: "What names it.",
+      json: objectPublishAnswerSchema,
+      places: {
+        project_id: ["body", "obj", "project_id"],
+        expected_digest: ["body", "obj", "expected_digest"],
+      },
+      options: { bodyLimit: settings.feedbackBodyBytes },
     },
-    async (request, reply) => {
-      const { value: input, ignored } = await bodies.read("published object", request);
-      nameIgnored(reply, ignored);
-      const { digest, name } = await objects.publish(input, request.caller).catch(inBody("obj"));
+    async ({ body: { value: input }, caller }) => {
+      const { digest, name } = await objects.publish(input, caller);
       return { digest, object_id: name };
     },
   );
-  app.post(
-    "/obj/read",
+  on(
+    "POST /obj/read",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "Read a published object",
-        body: objectReadForm.schema,
-        response: answered("The object.", { json: objectReadAnswerSchema }),
-      }),
+      summary: "Read a published object",
+      body: objectReadForm,
+      answer: "The object.",
+      json: objectReadAnswerSchema,
+      options: readsPage,
     },
-    async (request, reply) => {
-      const body = readBody(objectReadForm, request, reply);
+    async ({ body, caller, reply }) => {
       const wanted = {
         projectId: body.project_id,
         kind: null,
         name: body.object_id,
         version: body.digest,
       };
-      const object = await objects.read(wanted, request.caller).catch(inBody());
+      const object = await objects.read(wanted, caller);
       return jsonText(reply, `{"obj":${objectText(object, body.metadata_only !== true)}}`);
     },
   );
-  app.post(
-    "/objs/query",
+  on(
+    "POST /objs/query",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "List published objects",
-        body: objectQueryForm.schema,
-        response: answered("Their versions.", { json: objectQueryAnswerSchema }),
-      }),
+      summary: "List published objects",
+      body: objectQueryForm,
+      answer: "Their versions.",
+      json: objectQueryAnswerSchema,
+      options: readsPage,
     },
-    async (request, reply) => {
-      const body = readBody(objectQueryForm, request, reply);
-      const listed = await objects
-        .list(body.project_id, filterOf(body), sliceOf(body), request.caller)
-        .catch(inBody());
+    async ({ body, caller, reply }) => {
+      const listed = await objects.list(body.project_id, filterOf(body), sliceOf(body), caller);
       const text = (object: PublishedObject): string => objectText(object, body.metadata_only !== true);
       return jsonText(reply, `{"objs":[${listed.map(text).join(",")}]}`);
     },
   );
-  app.post(
-    "/obj/delete",
+  on(
+    "POST /obj/delete",
     {
-      schema: documented({
-        summary: "Delete versions of a published object",
-        description:
-          "They are gone for good. Annotations that name a spec which is gone are held to nothing.",
-        body: objectDeleteForm.schema,
-        response: answered("How many there were.", { json: objectDeleteAnswerSchema }),
-      }),
+      summary: "Delete versions of a published object",
+      description: "They are gone for good. Annotations that name a spec which is gone are held to nothing.",
+      body: objectDeleteForm,
+      answer: "How many there were.",
+      json: objectDeleteAnswerSchema,
+      places: { not_found: ["body", "object_id"] },
     },
-    async (request, reply) => {
-      const body = readBody(objectDeleteForm, request, reply);
-      const { project_id: projectId, object_id: name, digests = null } = body;
-      const count = await objects
-        .delete(projectId, name, digests, request.caller)
-        .catch((error: unknown) => inBody()(locate(error, { not_found: ["object_id"] })));
-      return { num_deleted: count };
-    },
+    async ({ body: { project_id: projectId, object_id: name, digests = null }, caller }) => ({
+      num_deleted: await objects.delete(projectId, name, digests, caller),
+    }),
   );
 }
 

@@ -15,116 +15,103 @@ import {
   tableQueryForm,
   tableStatsForm,
 } from "../../wire/weave/tables.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
-import { readBody } from "../input/read-body.ts";
 import { sendPieces } from "../patient-answer.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
-import { documented, inBody } from "./weave-route.ts";
+import { weaveEndpoints } from "./weave-endpoints.ts";
 
-export function tableRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
-  const { traces, settings } = dependencies;
+export function tableRoutes(
+  app: FastifyInstance,
+  { traces, settings }: HttpDependencies,
+  bodies: BodyReader,
+): void {
   const { tables } = traces;
-  app.post(
-    "/table/create",
+  const on = weaveEndpoints(app, { bodyLimit: settings.feedbackBodyBytes });
+  const onPage = weaveEndpoints(app, readsPage);
+  on(
+    "POST /table/create",
     {
-      ...readApart,
-      bodyLimit: settings.feedbackBodyBytes,
-      schema: documented({
-        summary: "Publish a table",
-        description: "It is on disk when it is answered. The same table again adds nothing.",
-        body: tableCreateForm.schema,
-        response: answered("What names it and its rows.", { json: tableCreateAnswerSchema }),
-      }),
+      summary: "Publish a table",
+      description: "It is on disk when it is answered. The same table again adds nothing.",
+      body: bodies.form("published table", tableCreateForm),
+      answer: "What names it and its rows.",
+      json: tableCreateAnswerSchema,
+      places: {
+        project_id: ["body", "table", "project_id"],
+        expected_digest: ["body", "table", "expected_digest"],
+      },
     },
-    async (request, reply) => {
-      const { value: table, ignored } = await bodies.read("published table", request);
-      nameIgnored(reply, ignored);
-      await tables.publish(table, request.caller).catch(inBody("table"));
+    async ({ body: { value: table }, caller, reply }) => {
+      await tables.publish(table, caller);
       reply.type("application/json; charset=utf-8");
       return sendPieces(reply, publishedText(table), settings);
     },
   );
-  app.post(
-    "/table/create_from_digests",
+  on(
+    "POST /table/create_from_digests",
     {
-      ...readApart,
-      bodyLimit: settings.feedbackBodyBytes,
-      schema: documented({
-        summary: "Publish a table of rows that other tables have",
-        description:
-          "Clients send a large table as parts, each a table of its own, and then all of its rows by their digests.",
-        body: tableOfDigestsForm.schema,
-        response: answered("What names it.", { json: digestAnswerSchema }),
-      }),
+      summary: "Publish a table of rows that other tables have",
+      description:
+        "Clients send a large table as parts, each a table of its own, and then all of its rows by their digests.",
+      body: bodies.form("table of digests", tableOfDigestsForm),
+      answer: "What names it.",
+      json: digestAnswerSchema,
+      places: { not_found: ["body", "row_digests"] },
     },
-    async (request, reply) => {
-      const { value: table, ignored } = await bodies.read("table of digests", request);
-      nameIgnored(reply, ignored);
-      await tables
-        .publish(table, request.caller)
-        .catch((error: unknown) => inBody()(locate(error, { not_found: ["row_digests"] })));
+    async ({ body: { value: table }, caller }) => {
+      await tables.publish(table, caller);
       return { digest: table.digest };
     },
   );
-  app.post(
-    "/table/query",
+  onPage(
+    "POST /table/query",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "Read rows of a table",
-        body: tableQueryForm.schema,
-        response: answered("The rows, in their order.", { json: tableQueryAnswerSchema }),
-      }),
+      summary: "Read rows of a table",
+      body: tableQueryForm,
+      answer: "The rows, in their order.",
+      json: tableQueryAnswerSchema,
     },
-    async (request, reply) => {
-      const body = readBody(tableQueryForm, request, reply);
+    async ({ body, caller, reply }) => {
       const table = {
         projectId: body.project_id,
         digest: body.digest,
         rowDigests: body.filter?.row_digests ?? null,
       };
       const slice = { limit: body.limit ?? 1000, offset: body.offset ?? 0 };
-      const rows = await tables.rows(table, slice, request.caller).catch(inBody());
+      const rows = await tables.rows(table, slice, caller);
       return jsonText(reply, `{"rows":[${rows.map(rowText).join(",")}]}`);
     },
   );
-  app.post(
-    "/table/query_stats",
+  weaveEndpoints(app)(
+    "POST /table/query_stats",
     {
-      schema: documented({
-        summary: "Count the rows of a table",
-        body: tableStatsForm.schema,
-        response: answered("How many there are.", { json: countAnswerSchema }),
-      }),
+      summary: "Count the rows of a table",
+      body: tableStatsForm,
+      answer: "How many there are.",
+      json: countAnswerSchema,
     },
-    async (request, reply) => {
-      const { project_id: projectId, digest } = readBody(tableStatsForm, request, reply);
-      return { count: await tables.count(projectId, digest, request.caller).catch(inBody()) };
-    },
+    async ({ body: { project_id: projectId, digest }, caller }) => ({
+      count: await tables.count(projectId, digest, caller),
+    }),
   );
-  app.post(
-    "/refs/read_batch",
+  onPage(
+    "POST /refs/read_batch",
     {
-      ...readsPage,
-      schema: documented({
-        summary: "Read what references lead to",
-        description:
-          "Objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of tables that they name (`/id/…`); null for a part that is not there.",
-        body: refsReadForm.schema,
-        response: answered("The values, in order.", { json: refsReadAnswerSchema }),
-      }),
+      summary: "Read what references lead to",
+      description:
+        "Objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of tables that they name (`/id/…`); null for a part that is not there.",
+      body: refsReadForm,
+      answer: "The values, in order.",
+      json: refsReadAnswerSchema,
     },
-    async (request, reply) => {
-      const { refs } = readBody(refsReadForm, request, reply);
+    async ({ body: { refs }, caller, reply }) => {
       const values: string[] = [];
       let length = 0;
       for (const [index, reference] of refs.entries()) {
         const place = ["body", "refs", String(index)];
-        const { text, readLength } = await traces.read(reference, request.caller).catch((error: unknown) => {
+        const { text, readLength } = await traces.read(reference, caller).catch((error: unknown) => {
           throw locate(error, { not_found: place, invalid: place, project_id: place });
         });
         values.push(text ?? "null");

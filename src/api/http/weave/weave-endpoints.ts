@@ -1,0 +1,24 @@
+// Endpoints under the heading, the credentials and the places that clients of Weave know.
+import type { FastifyInstance, RouteShorthandOptions } from "fastify";
+import { endpoints } from "../endpoints/endpoint.ts";
+
+export function weaveEndpoints(app: FastifyInstance, options: RouteShorthandOptions = {}) {
+  return endpoints(app, {
+    tag: "weave",
+    scheme: "basic",
+    // What was not found was named by its digest, unless a route says otherwise.
+    places: { project_id: ["body", "project_id"], not_found: ["body", "digest"] },
+    options,
+  });
+}
+
+/** Documents of a path that names a project. */
+export const projectInPath = {
+  params: {
+    type: "object",
+    properties: {
+      entity: { type: "string", description: "The project's entity." },
+      project: { type: "string", description: "The project." },
+    },
+  },
+} as const;
