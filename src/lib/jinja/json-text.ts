@@ -2,7 +2,7 @@
 // in which they stand.
 import type { Budget } from "./budget.ts";
 import { TemplateFault } from "./fault.ts";
-import { ExactNumber, isExactList, type ExactJson } from "../../base/domain/text/exact-json.ts";
+import { ExactNumber, isExactList, jsonWords, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { floatText } from "./values/float-text.ts";
 import { compareTexts } from "./values/characters.ts";
 import { intText, textOf, typeName } from "./values/show.ts";
@@ -24,80 +24,36 @@ export function fromJson(json: ExactJson): Value {
   return dict;
 }
 
-/** Where a text of JSON is read; it is known to be JSON. */
-interface Reading {
-  readonly text: string;
-  place: number;
-}
-
 /** @throws SyntaxError as JSON.parse does; TemplateFault where it is nested too deeply */
 export function parseJson(text: string): Value {
   JSON.parse(text);
-  return readValue({ text, place: 0 }, 0);
-}
-
-const blanks = /[ \t\n\r]*/y;
-const word = /[-+.\w]+/y;
-
-function readValue(reading: Reading, depth: number): Value {
-  if (depth > depthMax) throw new TemplateFault("JSON is nested too deeply");
-  skipBlanks(reading);
-  switch (reading.text[reading.place]) {
-    case "{": {
-      const dict = new Dict();
-      readAll(reading, "}", () => {
-        skipBlanks(reading);
-        const key = readText(reading);
-        skipBlanks(reading);
-        reading.place += 1;
-        dict.set(key, readValue(reading, depth + 1));
-      });
-      return dict;
-    }
-    case "[": {
+  const words = jsonWords(text);
+  const next = (): string => String(words.next().value);
+  const read = (word: string, depth: number): Value => {
+    if (depth > depthMax) throw new TemplateFault("JSON is nested too deeply");
+    if (word === "[") {
       const items: Value[] = [];
-      readAll(reading, "]", () => items.push(readValue(reading, depth + 1)));
+      for (let item = next(); item !== "]"; item = next()) items.push(read(item, depth + 1));
       return items;
     }
-    case '"':
-      return readText(reading);
-    default:
-      return readWord(reading);
-  }
+    if (word === "{") {
+      const dict = new Dict();
+      for (let key = next(); key !== "}"; key = next()) dict.set(readText(key), read(next(), depth + 1));
+      return dict;
+    }
+    return readScalar(word);
+  };
+  return read(next(), 0);
 }
 
-function readAll(reading: Reading, end: string, readItem: () => void): void {
-  reading.place += 1;
-  skipBlanks(reading);
-  while (reading.text[reading.place] !== end) {
-    readItem();
-    skipBlanks(reading);
-    if (reading.text[reading.place] === ",") reading.place += 1;
-    skipBlanks(reading);
-  }
-  reading.place += 1;
+function readScalar(word: string): Value {
+  if (word.startsWith('"')) return readText(word);
+  if (word === "null") return null;
+  return word === "true" || word === "false" ? word === "true" : numberOfText(word);
 }
 
-function skipBlanks(reading: Reading): void {
-  blanks.lastIndex = reading.place;
-  blanks.exec(reading.text);
-  reading.place = blanks.lastIndex;
-}
-
-function readText(reading: Reading): string {
-  let end = reading.place + 1;
-  while (reading.text[end] !== '"') end += reading.text[end] === "\\" ? 2 : 1;
-  const literal = reading.text.slice(reading.place, end + 1);
-  reading.place = end + 1;
-  return literal.includes("\\") ? String(JSON.parse(literal)) : literal.slice(1, -1);
-}
-
-function readWord(reading: Reading): Value {
-  word.lastIndex = reading.place;
-  const text = word.exec(reading.text)?.[0] ?? "";
-  reading.place += text.length;
-  if (text === "null") return null;
-  return text === "true" || text === "false" ? text === "true" : numberOfText(text);
+function readText(word: string): string {
+  return word.includes("\\") ? String(JSON.parse(word)) : word.slice(1, -1);
 }
 
 function numberOfText(text: string): bigint | number {

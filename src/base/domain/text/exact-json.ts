@@ -98,14 +98,17 @@ const perhapsInexact = /\d[.eE]|\d{16}|-0/;
 
 function hasInexactNumbers(text: string): boolean {
   if (!perhapsInexact.test(text)) return false;
-  for (const word of words(text)) {
+  for (const word of jsonWords(text)) {
     if (/[-\d]/.test(word[0]) && String(Number(word)) !== word) return true;
   }
   return false;
 }
 
-/** All of JSON but its blanks, commas and colons; a text is found by its end, since a pattern that repeats runs out of stack. */
-function* words(text: string): Generator<string, void> {
+/**
+ * The tokens of a text that is JSON, without blanks, commas and colons. A string is found by its end, since a pattern that
+ * repeats runs out of stack.
+ */
+export function* jsonWords(text: string): Generator<string, void> {
   const start = /["[\]{}]|-?\d[\d.eE+-]*|true|false|null/g;
   for (let found = start.exec(text); found !== null; found = start.exec(text)) {
     if (found[0] === '"') start.lastIndex = endOfText(text, found.index);
@@ -135,7 +138,7 @@ type Open =
 function readExactly(text: string): ExactJson {
   const root: Open = { items: [] };
   const open: Open[] = [root];
-  for (const word of words(text)) {
+  for (const word of jsonWords(text)) {
     const innermost = open[open.length - 1];
     if (word === "]" || word === "}") open.pop();
     else if (word === "[") {
