@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { present } from "../src/base/domain/assert.ts";
+import { inProof } from "../src/base/domain/testing/search.ts";
 import { putHoneInto } from "./hone-command.ts";
 import { call, eventually } from "./running-server.ts";
 
@@ -136,8 +137,12 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** It trains four versions; test/training-loop does so too. */
+const trainsForLong = "Train it by rewards";
+assert.ok(recipes.some(({ title }) => title === trainsForLong));
+
 for (const { title, blocks } of recipes) {
-  test(`recipe: ${title}`, async () => {
+  test(`recipe: ${title}`, title === trainsForLong ? inProof : {}, async () => {
     if (title === asksHub) {
       for (const [, words = ""] of blocks.flatMap(({ code }) => [...code.matchAll(/^hone ((?:[a-z]+ )+)/gm)]))
         assert.match(await run("bash", ["-c", `hone ${words} --help`]), /Usage/);

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { inProof } from "../src/base/domain/testing/search.ts";
 import { Hone } from "../src/apps/client/hone.ts";
 import {
   call,
@@ -97,7 +98,7 @@ let undisturbed: Promise<readonly string[]> | undefined;
 /** What every test compares with, made once. */
 const hashesUndisturbed = (): Promise<readonly string[]> => (undisturbed ??= hashesOfFreshServer());
 
-test("the same requests on two fresh servers give the same adapter bytes", async () => {
+test("the same requests on two fresh servers give the same adapter bytes", inProof, async () => {
   const expected = await hashesUndisturbed();
   assert.deepEqual(await hashesOfFreshServer(), expected);
   assert.equal(new Set(expected).size, 4);

@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import { putHoneInto } from "./hone-command.ts";
 
 const options = { skip: process.platform === "win32" ? "Windows has no FIFOs" : false };
@@ -70,37 +71,64 @@ function dataWithPipe(name: string): string {
   return data;
 }
 
+interface Server {
+  /** The name of the pipe. */
+  readonly file: string;
+  readonly flags: () => readonly string[];
+  /** True if the pipe is in the data folder. */
+  readonly inData?: boolean;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
 test("a server with one in its settings or its data folder ends with its name", options, () => {
   const pipe = pipeAt(join(scratch, "secret"));
-  const serve = (...flags: readonly string[]) => ["serve", "--port", "0", ...flags];
   const model = ["--model", `tiny=${base}`];
-  check(serve("--data", newData(), "--model", `tiny=${pipeAt(join(scratch, "served.gguf"))}`), "served.gguf");
-  check(serve("--data", newData(), "--model", `tiny=${withPipe(base, "tokenizer.json")}`), "tokenizer.json");
-  const elsewhere = withPipe(base, "config.json");
-  check(
-    serve("--data", newData(), "--model", `tiny=vllm+http://127.0.0.1:1?files=${elsewhere}`),
-    "config.json",
-  );
-  check(serve("--data", dataWithPipe("hone.json"), ...model), "hone.json");
-  for (const name of ["admin-key", "audit.jsonl", "artifacts-id", "hone.db"])
-    check(serve("--data", dataWithPipe(name), ...model), name);
-  const database = pipeAt(join(scratch, "own.db"));
-  check(serve("--data", newData(), ...model, "--database-url", `file:${database}`), "own.db");
-  for (const name of ["sslrootcert", "sslkey"])
-    check(serve("--data", newData(), ...model), "secret", {
-      HONE_DATABASE_URL: `postgres://hone@127.0.0.1:1/hone?sslmode=verify-full&${name}=${pipe}`,
-    });
-  check(serve("--data", newData(), ...model, "--engine-logits-processors", `own=${pipe}`), "secret");
-  check(serve("--data", newData(), ...model), "secret", {
-    HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",
-    HONE_TRAINER_KEY: `file:${pipe}`,
-  });
-  check(serve("--data", newData(), "--model", `tiny=vllm+http://127.0.0.1:1?files=${base}`), "secret", {
-    HONE_REMOTE_API_KEY: `file:${pipe}`,
-  });
-  check(serve("--data", newData(), ...model), "secret", {
-    OTEL_EXPORTER_OTLP_ENDPOINT: "https://127.0.0.1:1",
-    OTEL_EXPORTER_OTLP_CERTIFICATE: pipe,
-  });
-  check(serve("--data", newData(), ...model, "--chat-tool-formats", pipe), "secret");
+  const vllm = "tiny=vllm+http://127.0.0.1:1";
+  const postgres = "postgres://hone@127.0.0.1:1/hone?sslmode=verify-full";
+  const servers: readonly Server[] = [
+    { file: "served.gguf", flags: () => ["--model", `tiny=${pipeAt(join(scratch, "served.gguf"))}`] },
+    { file: "tokenizer.json", flags: () => ["--model", `tiny=${withPipe(base, "tokenizer.json")}`] },
+    { file: "config.json", flags: () => ["--model", `${vllm}?files=${withPipe(base, "config.json")}`] },
+    ...["hone.json", "admin-key", "audit.jsonl", "artifacts-id", "hone.db"].map((file) => ({
+      file,
+      inData: true,
+      flags: () => model,
+    })),
+    {
+      file: "own.db",
+      flags: () => [...model, "--database-url", `file:${pipeAt(join(scratch, "own.db"))}`],
+    },
+    ...["sslrootcert", "sslkey"].map((name) => ({
+      file: "secret",
+      flags: () => model,
+      environment: { HONE_DATABASE_URL: `${postgres}&${name}=${pipe}` },
+    })),
+    { file: "secret", flags: () => [...model, "--engine-logits-processors", `own=${pipe}`] },
+    {
+      file: "secret",
+      flags: () => model,
+      environment: {
+        HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",
+        HONE_TRAINER_KEY: `file:${pipe}`,
+      },
+    },
+    {
+      file: "secret",
+      flags: () => ["--model", `${vllm}?files=${base}`],
+      environment: { HONE_REMOTE_API_KEY: `file:${pipe}` },
+    },
+    {
+      file: "secret",
+      flags: () => model,
+      environment: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: "https://127.0.0.1:1",
+        OTEL_EXPORTER_OTLP_CERTIFICATE: pipe,
+      },
+    },
+    { file: "secret", flags: () => [...model, "--chat-tool-formats", pipe] },
+  ];
+  for (const { file, flags, inData = false, environment } of searchedOf(servers, 6, "pipes")) {
+    const data = inData ? dataWithPipe(file) : newData();
+    check(["serve", "--port", "0", "--data", data, ...flags()], file, environment);
+  }
 });

@@ -210,7 +210,7 @@ test("a job's trace is linked to the request that made it, and has what it does 
   );
 });
 
-test("a job that another server takes up is linked to its request all the same", async (t) => {
+test("a job that another server takes up is linked to its request all the same", inProof, async (t) => {
   const { server, receiver, startNext } = await traced(t, {}, ["--log-level", "info"]);
   const jobId = await makeJob(server);
   assert.equal(await server.terminate(), 0);
