@@ -1,22 +1,18 @@
 // Feedback: creating records one by one and in batches, replacing one, reading what was replaced.
 import { Readable } from "node:stream";
-import type { FastifyInstance, RouteShorthandOptions } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackResult } from "../../../base/domain/feedback-query/feedback-query.ts";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import type { CreatedBatch } from "../../../judge/feedback/feedback-service.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import { newBatchAnswer } from "../../wire/feedback/batch-answer.ts";
 import type { ReadFeedbackBatch } from "../../wire/feedback/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import type { ObjectSchema } from "../../wire/checked.ts";
-import { locate } from "../../wire/places.ts";
-import { readBody } from "../input/read-body.ts";
 import { readsPage } from "../reading/stored-reads.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
 import { sendPieces } from "../patient-answer.ts";
-import { answered } from "../documentation/document-routes.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { feedbackPurgeAnswerSchema, feedbackPurgeForm, idsIn } from "../../wire/feedback/feedback-purge.ts";
 import {
   feedbackQueryAnswerSchema,
@@ -26,7 +22,6 @@ import {
   type QueryBody,
   toFeedbackQuery,
 } from "../../wire/feedback/feedback-queries.ts";
-import { inBody } from "./feedback/in-body.ts";
 import {
   feedbackBatchAnswerSchema,
   feedbackBatchForm,
@@ -53,114 +48,96 @@ export function feedbackRoutes(
   bodies: BodyReader,
 ): void {
   const { feedback, settings } = dependencies;
-  const queryForm = feedbackQueryForm(feedback.queryLimits);
-  const options = (
-    summary: string,
-    { schema }: { readonly schema: ObjectSchema },
-    response: object,
-  ): RouteShorthandOptions => ({
-    ...readApart,
-    bodyLimit: settings.feedbackBodyBytes,
-    schema: { summary, body: schema, response, tags: ["feedback"], security: [{ basic: [] }] },
+  const on = endpoints(app, {
+    tag: "feedback",
+    scheme: "basic",
+    options: { bodyLimit: settings.feedbackBodyBytes },
   });
-  app.post(
-    "/feedback/batch/create",
-    options(
-      "Create feedback records",
-      feedbackBatchForm,
-      answered("The records.", { json: feedbackBatchAnswerSchema }),
-    ),
-    async (request, reply) => {
-      const read = await bodies.read("feedback batch", request);
-      nameIgnored(reply, read.ignored);
-      const created = await feedback.createBatch(read.batch, request.caller).catch(inBody);
-      reply.type("application/json; charset=utf-8");
-      return reply.send(Readable.from(answerText(created, read, request.caller.entity)));
-    },
-  );
-  app.post(
-    "/feedback/create",
-    options(
-      "Create a feedback record",
-      feedbackCreateForm,
-      answered("The record.", { json: feedbackSchema }),
-    ),
-    async (request, reply) => {
-      const { value: body, ignored } = await bodies.read("feedback", request);
-      nameIgnored(reply, ignored);
-      const record = await feedback.create(toFeedbackInput(body), request.caller).catch(inBody);
-      return feedbackBody(record, usesOtherSpelling(body));
-    },
-  );
-  app.post(
-    "/feedback/replace",
-    options(
-      "Replace a feedback record",
-      feedbackReplaceForm,
-      answered("The record.", { json: feedbackSchema }),
-    ),
-    async (request, reply) => {
-      const { value: body, ignored } = await bodies.read("feedback replacement", request);
-      nameIgnored(reply, ignored);
-      const replaced = feedback.replace(body.feedback_id, toFeedbackInput(body), request.caller);
-      return feedbackBody(await replaced.catch(unknownRecord), usesOtherSpelling(body));
-    },
-  );
-  app.post(
-    "/feedback/query",
+  const queryForm = feedbackQueryForm(feedback.queryLimits);
+  const unknownRecord = { not_found: ["body", "feedback_id"] };
+  on(
+    "POST /feedback/batch/create",
     {
-      ...options(
-        "Query feedback",
-        queryForm,
-        answered("The records, and how many there are in all.", { json: feedbackQueryAnswerSchema }),
-      ),
-      config: readsPage.config,
+      summary: "Create feedback records",
+      body: bodies.form("feedback batch", feedbackBatchForm),
+      answer: "The records.",
+      json: feedbackBatchAnswerSchema,
     },
-    async (request, reply) => {
-      const body = readBody(queryForm, request, reply);
-      const query = toFeedbackQuery(body, feedback.queryLimits);
-      const result = await feedback.query(query, request.caller).catch(inBody);
+    async ({ body, caller, reply }) => {
+      const created = await feedback.createBatch(body.batch, caller);
+      reply.type("application/json; charset=utf-8");
+      return reply.send(Readable.from(answerText(created, body, caller.entity)));
+    },
+  );
+  on(
+    "POST /feedback/create",
+    {
+      summary: "Create a feedback record",
+      body: bodies.form("feedback", feedbackCreateForm),
+      answer: "The record.",
+      json: feedbackSchema,
+    },
+    async ({ body: { value: body }, caller }) =>
+      feedbackBody(await feedback.create(toFeedbackInput(body), caller), usesOtherSpelling(body)),
+  );
+  on(
+    "POST /feedback/replace",
+    {
+      summary: "Replace a feedback record",
+      body: bodies.form("feedback replacement", feedbackReplaceForm),
+      answer: "The record.",
+      json: feedbackSchema,
+      places: unknownRecord,
+    },
+    async ({ body: { value: body }, caller }) => {
+      const replaced = await feedback.replace(body.feedback_id, toFeedbackInput(body), caller);
+      return feedbackBody(replaced, usesOtherSpelling(body));
+    },
+  );
+  on(
+    "POST /feedback/query",
+    {
+      summary: "Query feedback",
+      body: queryForm,
+      answer: "The records, and how many there are in all.",
+      json: feedbackQueryAnswerSchema,
+      options: { ...readsPage, bodyLimit: settings.feedbackBodyBytes },
+    },
+    async ({ body, caller, reply }) => {
+      const result = await feedback.query(toFeedbackQuery(body, feedback.queryLimits), caller);
       if (result.items.length <= rowsAtOnce) return feedbackQueryBody(body, result);
       reply.type("application/json; charset=utf-8");
-      return sendPieces(reply, queryText(body, result, request.caller.entity), settings);
+      return sendPieces(reply, queryText(body, result, caller.entity), settings);
     },
   );
-  app.post(
-    "/feedback/purge",
+  on(
+    "POST /feedback/purge",
     {
-      ...options(
-        "Remove feedback records",
-        feedbackPurgeForm,
-        answered("Those that there were are gone, with their histories.", {
-          json: feedbackPurgeAnswerSchema,
-        }),
-      ),
-      config: {},
+      summary: "Remove feedback records",
+      body: feedbackPurgeForm,
+      answer: "Those that there were are gone, with their histories.",
+      json: feedbackPurgeAnswerSchema,
     },
-    async (request, reply) => {
-      const body = readBody(feedbackPurgeForm, request, reply);
+    async ({ body, caller }) => {
       const ids = present(idsIn(body.query), "the ids of a checked query");
-      await feedback.delete(body.project_id, ids, request.caller).catch(inBody);
+      await feedback.delete(body.project_id, ids, caller);
       return {};
     },
   );
-  app.post(
-    "/feedback/history",
+  on(
+    "POST /feedback/history",
     {
-      ...options(
-        "List what a record said before",
-        feedbackHistoryForm,
-        answered("A page of revisions.", { json: feedbackHistorySchema }),
-      ),
-      config: readsPage.config,
+      summary: "List what a record said before",
+      body: feedbackHistoryForm,
+      answer: "A page of revisions.",
+      json: feedbackHistorySchema,
+      places: unknownRecord,
+      options: { ...readsPage, bodyLimit: settings.feedbackBodyBytes },
     },
-    async (request, reply) => {
-      const body = readBody(feedbackHistoryForm, request, reply);
-      const page = { after: body.after ?? null, limit: body.limit ?? 100, order: "asc" } as const;
-      const revisions = await feedback
-        .history(body.project_id, body.feedback_id, page, request.caller)
-        .catch(unknownRecord);
-      return { result: revisions.items.map(revisionBody), has_more: revisions.hasMore };
+    async ({ body: { project_id: projectId, feedback_id: id, after = null, limit }, caller }) => {
+      const page = { after, limit: limit ?? 100, order: "asc" } as const;
+      const { items, hasMore } = await feedback.history(projectId, id, page, caller);
+      return { result: items.map(revisionBody), has_more: hasMore };
     },
   );
 }
@@ -177,10 +154,6 @@ async function* queryText(
     listPieces(result.items, (record) => feedbackRow(body, record)),
   );
   yield `],"total_count":${result.totalCount}}`;
-}
-
-function unknownRecord(error: unknown): never {
-  return inBody(locate(error, { not_found: ["feedback_id"] }));
 }
 
 /** The answer's JSON in pieces: it repeats every payload. */

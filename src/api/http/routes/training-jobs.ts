@@ -2,195 +2,156 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Caller, reachOf } from "../../../base/domain/access.ts";
 import { isTerminal, type TrainingJob } from "../../../base/domain/job.ts";
+import type { PageRequest } from "../../../base/domain/page.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { ValueOf } from "../../wire/checked.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { endAfter, openEventStream } from "../event-reply.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
-import { readQuery } from "../input/query.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { locate } from "../../wire/places.ts";
-import { cursorRefusal, pageAnswer, pageBody, pageQuerySchema, pageRequest } from "../../wire/page.ts";
-import { answered } from "../documentation/document-routes.ts";
+import {
+  cursorRefusal,
+  pageAnswer,
+  pageBody,
+  pageQuerySchema,
+  pageRequest,
+  pageSchema,
+} from "../../wire/page.ts";
 import {
   createdJobSchema,
   jobEventBody,
-  jobEventPageSchema,
   jobEventSchema,
   jobQuerySchema,
   trainingJobForm,
-  trainingJobPageSchema,
   trainingJobSchema,
 } from "../../wire/training-job.ts";
 import { jobBodies, jobBody } from "./job-bodies.ts";
-import { jobParameters, reachJob, reachModel } from "./reach.ts";
+import { reachJob, reachModel } from "./reach.ts";
 import { modelCheck, submitJob, madeBy, trainerPlaces, vocabularySizeOf } from "./submit-job.ts";
-
-const documented = { tags: ["training"], security: [{ bearer: [] }] };
-const path = "/v1/preview/training-jobs";
-
-interface JobPath {
-  Params: { job_id: string };
-}
 
 export function trainingJobRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
+  const { jobs, jobQueue, settings } = dependencies;
+  const on = endpoints(app, { tag: "training", scheme: "bearer" });
+  const one = {
+    find: ({ job_id: id }: { readonly job_id: string }, caller: Caller) => reachJob(dependencies, caller, id),
+    answer: "The job.",
+    json: trainingJobSchema,
+  };
   const bodyOf = (job: TrainingJob): Promise<object> => jobBody(job, dependencies);
-  app.post(
-    path,
+  on(
+    "POST /v1/preview/training-jobs",
     {
-      config: { ...readApart.config, headCheck: (request) => modelCheck(request, dependencies) },
-      bodyLimit: dependencies.settings.trajectoryBodyBytes,
-      schema: {
-        summary: "Create a training job",
-        description:
-          "Trains a model on trajectories with rewards; the job is on disk when it is answered. The header `Idempotency-Key` has a request that is sent again answered as the first time.",
-        body: trainingJobForm.schema,
-        response: answered("Its id.", { json: createdJobSchema }),
-        ...documented,
+      summary: "Create a training job",
+      description:
+        "Trains a model on trajectories with rewards; the job is on disk when it is answered. The header `Idempotency-Key` has a request that is sent again answered as the first time.",
+      body: bodies.form("training job", trainingJobForm, (request) => ({
+        vocabularySize: vocabularySizeOf(request.model, dependencies),
+      })),
+      answer: "Its id.",
+      json: createdJobSchema,
+      options: {
+        config: { headCheck: (request) => modelCheck(request, dependencies) },
+        bodyLimit: settings.trajectoryBodyBytes,
       },
     },
-    (request, reply) => create(request, reply, dependencies, bodies),
+    async ({ body, request }) => {
+      const task = { kind: "rl", config: body.config } as const;
+      return { id: await submitJob(request, dependencies, { ...body, task }) };
+    },
   );
-  app.get(
-    path,
+  on(
+    "GET /v1/preview/training-jobs",
     {
-      ...readsPage,
-      schema: {
-        summary: "List training jobs",
-        querystring: jobQuerySchema,
-        response: answered("A page of them, the newest first unless asked.", { json: trainingJobPageSchema }),
-        ...documented,
-      },
+      summary: "List training jobs",
+      query: jobQuerySchema,
+      answer: "A page of them, the newest first unless asked.",
+      json: pageSchema(trainingJobSchema),
+      options: readsPage,
     },
-    (request, reply) => list(request, reply, dependencies),
+    async ({ query, caller }) => {
+      const filter = {
+        ...(reachOf(caller) ?? { entity: null }),
+        modelId: await modelAsked(query, caller, dependencies),
+        kind: query.kind ?? null,
+        state: query.state ?? null,
+      };
+      const page = await jobs.list(filter, pageRequest(query, "desc"));
+      return pageBody(page, await jobBodies(page.items, dependencies));
+    },
   );
-  app.get<JobPath>(
-    `${path}/:job_id`,
-    {
-      schema: {
-        summary: "Read a training job",
-        params: jobParameters,
-        response: answered("The job.", { json: trainingJobSchema }),
-        ...documented,
-      },
-    },
-    async (request) => bodyOf(await reachJob(dependencies, request.caller, request.params.job_id)),
+  on("GET /v1/preview/training-jobs/:job_id", { summary: "Read a training job", ...one }, ({ found }) =>
+    bodyOf(found),
   );
-  app.post<JobPath>(
-    `${path}/:job_id/cancel`,
+  on(
+    "POST /v1/preview/training-jobs/:job_id/cancel",
     {
-      schema: {
-        summary: "Cancel a training job",
-        description: "One that has ended stays as it is; the header `x-hone-notice` then says so.",
-        params: jobParameters,
-        response: answered("The job.", { json: trainingJobSchema }),
-        ...documented,
-      },
+      summary: "Cancel a training job",
+      description: "One that has ended stays as it is; the header `x-hone-notice` then says so.",
+      ...one,
     },
-    async (request, reply) => {
-      const before = await reachJob(dependencies, request.caller, request.params.job_id);
-      const job = await dependencies.jobQueue.cancel(before.id);
+    async ({ found: before, reply }) => {
+      const job = await jobQueue.cancel(before.id);
       if (isTerminal(before.state))
         reply.header("x-hone-notice", `The job had ended before (${before.state}); nothing was cancelled.`);
       return bodyOf(job);
     },
   );
-  app.post<JobPath>(
-    `${path}/:job_id/replay`,
+  on(
+    "POST /v1/preview/training-jobs/:job_id/replay",
     {
-      schema: {
-        summary: "Replay a training job",
-        description:
-          "Trains the same data from the same version with the same settings and seed once more, in a job of its own that makes no version, and compares what comes of it with the version that the job made, byte for byte. 409 says why a job cannot be repeated.",
-        params: jobParameters,
-        response: answered("The id of the replay, a job itself.", { json: createdJobSchema }),
-        ...documented,
-      },
+      ...one,
+      summary: "Replay a training job",
+      description:
+        "Trains the same data from the same version with the same settings and seed once more, in a job of its own that makes no version, and compares what comes of it with the version that the job made, byte for byte. 409 says why a job cannot be repeated.",
+      answer: "The id of the replay, a job itself.",
+      json: createdJobSchema,
     },
-    async (request) => {
-      const job = await reachJob(dependencies, request.caller, request.params.job_id);
-      return { id: await dependencies.jobQueue.replay(job, madeBy(request)) };
-    },
+    async ({ found, request }) => ({ id: await jobQueue.replay(found, madeBy(request)) }),
   );
-  app.post<JobPath>(
-    `${path}/:job_id/retry`,
+  on(
+    "POST /v1/preview/training-jobs/:job_id/retry",
     {
-      schema: {
-        summary: "Try a training job again",
-        description:
-          "Trains what a job was to train that failed or was cancelled, in a new job that starts from the model's newest version by then; nothing is sent again. Asked again, it answers with the same new job, until that one has failed too. 409 where there is nothing to try again.",
-        params: jobParameters,
-        response: answered("The id of the new job.", { json: createdJobSchema }),
-        ...documented,
-      },
+      ...one,
+      summary: "Try a training job again",
+      description:
+        "Trains what a job was to train that failed or was cancelled, in a new job that starts from the model's newest version by then; nothing is sent again. Asked again, it answers with the same new job, until that one has failed too. 409 where there is nothing to try again.",
+      answer: "The id of the new job.",
+      json: createdJobSchema,
     },
-    async (request) => {
-      const job = await reachJob(dependencies, request.caller, request.params.job_id);
+    async ({ found, request }) => {
       try {
-        return { id: await dependencies.jobQueue.retry(job, madeBy(request)) };
+        return { id: await jobQueue.retry(found, madeBy(request)) };
       } catch (error) {
-        throw locate(error, trainerPlaces(job.task.kind));
+        throw locate(error, trainerPlaces(found.task.kind));
       }
     },
   );
-  app.get<JobPath>(
-    `${path}/:job_id/events`,
+  on(
+    "GET /v1/preview/training-jobs/:job_id/events",
     {
-      schema: {
-        summary: "Page through a job's events, or watch them",
-        params: jobParameters,
-        description:
-          "With `Accept: text/event-stream` sends every event as it comes, with its id, and `[DONE]` after the last; a stream that was broken off goes on behind `after` or the header `Last-Event-ID`.",
-        querystring: pageQuerySchema,
-        response: answered("A page of them, the oldest first unless asked.", {
-          json: jobEventPageSchema,
-          events: jobEventSchema,
-        }),
-        ...documented,
-      },
+      summary: "Page through a job's events, or watch them",
+      description:
+        "With `Accept: text/event-stream` sends every event as it comes, with its id, and `[DONE]` after the last; a stream that was broken off goes on behind `after` or the header `Last-Event-ID`.",
+      query: pageQuerySchema,
+      answer: "A page of them, the oldest first unless asked.",
+      json: pageSchema(jobEventSchema),
+      events: jobEventSchema,
     },
-    (request, reply) => events(request, reply, dependencies, request.params.job_id),
+    async ({ params, query, caller, request, reply }) => {
+      const { id } = await reachJob(dependencies, caller, params.job_id);
+      const asked = pageRequest(query, "asc");
+      return (request.headers.accept ?? "").includes("text/event-stream")
+        ? sendEvents(id, asked, { request, reply, dependencies })
+        : pageAnswer(jobs.listEvents(id, asked), jobEventBody);
+    },
   );
-}
-
-async function create(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: HttpDependencies,
-  bodies: BodyReader,
-): Promise<object> {
-  const vocabularySize = vocabularySizeOf(request.model, dependencies);
-  const read = await bodies.read("training job", request, { vocabularySize });
-  nameIgnored(reply, read.ignored);
-  const task = { kind: "rl", config: read.config } as const;
-  return { id: await submitJob(request, dependencies, { ...read, task }) };
-}
-
-async function list(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: HttpDependencies,
-): Promise<object> {
-  const value = readQuery(jobQuerySchema, request, reply);
-  const { caller } = request;
-  const filter = {
-    ...(reachOf(caller) ?? { entity: null }),
-    modelId: await modelAsked(value, caller, dependencies),
-    kind: value.kind ?? null,
-    state: value.state ?? null,
-  };
-  try {
-    const page = await dependencies.jobs.list(filter, pageRequest(value, "desc"));
-    return pageBody(page, await jobBodies(page.items, dependencies));
-  } catch (error) {
-    throw cursorRefusal(error);
-  }
 }
 
 /**
@@ -220,24 +181,25 @@ function modelFault(message: string): ServiceError {
   return new ServiceError({ code: "invalid", faults });
 }
 
-async function events(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: HttpDependencies,
+async function sendEvents(
   jobId: string,
-): Promise<unknown> {
-  const value = readQuery(pageQuerySchema, request, reply);
-  const job = await reachJob(dependencies, request.caller, jobId);
-  const asked = pageRequest(value, "asc");
-  if (!(request.headers.accept ?? "").includes("text/event-stream")) {
-    return pageAnswer(dependencies.jobs.listEvents(job.id, asked), jobEventBody);
-  }
+  asked: PageRequest,
+  {
+    request,
+    reply,
+    dependencies,
+  }: {
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+    readonly dependencies: HttpDependencies;
+  },
+): Promise<FastifyReply> {
   const signal = abandonedSignal(reply);
   const header = request.headers["last-event-id"];
   // What a browser sends when it goes on by itself is newer than what its first request said.
   const isResumed = typeof header === "string" && header !== "";
   const after = isResumed ? header : asked.after;
-  const watched = dependencies.jobQueue.watchEvents(job.id, { after, signal });
+  const watched = dependencies.jobQueue.watchEvents(jobId, { after, signal });
   const placeOfCursor = isResumed ? ["header", "last-event-id"] : undefined;
   const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
   const sendAll = async (): Promise<void> => {

@@ -15,15 +15,11 @@ import {
   feedbackStatisticsSchema,
 } from "../../../wire/feedback/feedback-statistics.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readBody } from "../../input/read-body.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
 import { type ReadBudget, readerBytes } from "../../reading/read-budget.ts";
 import { beginReading } from "../../reading/stored-reads.ts";
 import { abandonedSignal } from "../../request-scope.ts";
-import { inBody } from "./in-body.ts";
-
-const documented = { tags: ["feedback"], security: [{ basic: [] }] };
 
 /** Characters after which a piece of a file is sent; a record has up to a megabyte. */
 const pieceLength = 1 << 16;
@@ -34,62 +30,46 @@ export function feedbackOutRoutes(
   reads: ReadBudget,
 ): void {
   const { queryLimits } = feedback;
-  const exportForm = feedbackExportForm(queryLimits);
-  const statisticsForm = feedbackStatisticsForm(queryLimits);
-  app.post(
-    "/feedback/export",
+  const on = endpoints(app, { tag: "feedback", scheme: "basic" });
+  on(
+    "POST /feedback/export",
     {
-      schema: {
-        summary: "Export feedback as a file",
-        body: exportForm.schema,
-        response: answered("The records, in the order in which they were stored, as they are read.", {
-          lines: { type: "string" },
-          csv: { type: "string" },
-        }),
-        ...documented,
-      },
+      summary: "Export feedback as a file",
+      body: feedbackExportForm(queryLimits),
+      answer: "The records, in the order in which they were stored, as they are read.",
+      lines: { type: "string" },
+      csv: { type: "string" },
     },
-    async (request, reply) => {
-      const body = readBody(exportForm, request, reply);
+    async ({ body, caller, reply }) => {
       const signal = abandonedSignal(reply);
       await beginReading(reply, reads);
       const file = exportFile(body);
       const selection = exportedSelection(body, queryLimits);
-      const text = textOf(
-        file,
-        () => feedback.pages(selection, request.caller, { signal }),
-        request.caller.entity,
-      );
+      const text = textOf(file, () => feedback.pages(selection, caller, { signal }), caller.entity);
       // Made before the answer begins: what is wrong then has a status of its own.
-      const first = await text.next().catch(inBody);
+      const first = await text.next();
       const name = `${body.project_id.replaceAll(/[^\w.-]/g, "-")}-feedback.${file.extension}`;
       reply.type(file.mediaType).header("content-disposition", `attachment; filename="${name}"`);
       return sendPieces(reply, startingWith(first, text), settings);
     },
   );
-  app.post(
-    "/feedback/stats",
+  on(
+    "POST /feedback/stats",
     {
-      schema: {
-        summary: "Statistics over feedback",
-        description:
-          "How many records of each type there are, and of each path of their payloads how many have which values, with mean, percentiles and a histogram of numbers. Where there are more records than are read at once, a sample stands for them, and the answer says which.",
-        body: statisticsForm.schema,
-        response: answered("The statistics.", { json: feedbackStatisticsSchema }),
-        ...documented,
-      },
+      summary: "Statistics over feedback",
+      description:
+        "How many records of each type there are, and of each path of their payloads how many have which values, with mean, percentiles and a histogram of numbers. Where there are more records than are read at once, a sample stands for them, and the answer says which.",
+      body: feedbackStatisticsForm(queryLimits),
+      answer: "The statistics.",
+      json: feedbackStatisticsSchema,
     },
-    async (request, reply) => {
-      const body = readBody(statisticsForm, request, reply);
+    async ({ body, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const share = await beginReading(reply, reads);
       // A page, and the numbers that are kept.
       await share.hold(3 * readerBytes);
-      const condition = conditionOf(body.query, queryLimits);
-      const selection = { projectId: body.project_id, condition };
-      return feedbackStatisticsBody(
-        await feedback.statistics(selection, request.caller, { signal }).catch(inBody),
-      );
+      const selection = { projectId: body.project_id, condition: conditionOf(body.query, queryLimits) };
+      return feedbackStatisticsBody(await feedback.statistics(selection, caller, { signal }));
     },
   );
 }

@@ -2,7 +2,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
-import { locate } from "../../../wire/places.ts";
 import {
   outlineCountQuerySchema,
   outlineCountsBody,
@@ -15,23 +14,16 @@ import {
 } from "../../../wire/trajectories/outlines.ts";
 import { rowSchema } from "../../../wire/trajectories/rows.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readQuery } from "../../input/query.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
 import type { ReadBudget } from "../../reading/read-budget.ts";
 import { beginReading, readsPage } from "../../reading/stored-reads.ts";
 import type { RowReader } from "../../rows/row-reader.ts";
 import { storedRow } from "../../rows/stored-rows.ts";
-import { modelParameters, reachModel } from "../reach.ts";
-
-const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
+import { reachModel } from "../reach.ts";
 
 /** Of a trajectory that is read whole. */
 const rowBytesMax = 16 * 1024 * 1024;
-
-interface ModelPath {
-  Params: { model_id: string };
-}
 
 export function outlineRoutes(
   app: FastifyInstance,
@@ -39,81 +31,54 @@ export function outlineRoutes(
   { reads, reader }: { readonly reads: ReadBudget; readonly reader: RowReader },
 ): void {
   const { trajectories, jobs, settings } = dependencies;
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id/trajectories/outlines",
+  const on = endpoints(app, { tag: "trajectories", scheme: "bearer" });
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/outlines",
     {
-      ...readsPage,
-      schema: {
-        summary: "List outlines of stored trajectories",
-        params: modelParameters,
-        querystring: outlineQuerySchema,
-        response: answered(
-          "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
-          { json: outlinePageSchema },
-        ),
-        ...documented,
-      },
+      summary: "List outlines of stored trajectories",
+      query: outlineQuerySchema,
+      answer:
+        "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
+      json: outlinePageSchema,
+      options: readsPage,
     },
-    async (request, reply) => {
-      const query = readQuery(outlineQuerySchema, request, reply);
+    async ({ params, query, caller }) => {
       const filter = outlineFilter(query);
-      const page = {
-        after: numberAfter(query.after),
-        limit: query.limit ?? 20,
-        order: query.order ?? "desc",
-      };
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const { limit = 20, order = "desc" } = query;
+      const page = { after: numberAfter(query.after), limit, order };
+      const model = await reachModel(dependencies, caller, params.model_id);
       return outlinePageBody(await trajectories.listOutlines(model.id, filter, page));
     },
   );
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id/trajectories/counts",
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/counts",
     {
-      schema: {
-        summary: "Count stored trajectories",
-        params: modelParameters,
-        querystring: outlineCountQuerySchema,
-        response: answered("How many there are from where, under which split, and their mean reward.", {
-          json: outlineCountsSchema,
-        }),
-        ...documented,
-      },
+      summary: "Count stored trajectories",
+      query: outlineCountQuerySchema,
+      answer: "How many there are from where, under which split, and their mean reward.",
+      json: outlineCountsSchema,
     },
-    async (request, reply) => {
-      const { step } = readQuery(outlineCountQuerySchema, request, reply);
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      return outlineCountsBody(await trajectories.countOutlines(model.id, step ?? null));
+    async ({ params, query: { step = null }, caller }) => {
+      const model = await reachModel(dependencies, caller, params.model_id);
+      return outlineCountsBody(await trajectories.countOutlines(model.id, step));
     },
   );
-  app.get<{ Params: { model_id: string; number: string } }>(
-    "/v1/preview/models/:model_id/trajectories/:number",
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/:number",
     {
-      schema: {
-        summary: "Show a stored trajectory",
-        params: {
-          type: "object",
-          properties: {
-            ...modelParameters.properties,
-            number: { type: "string", description: "The `id` that the outlines name it by." },
-          },
-        },
-        response: answered("All that was sent of it. One of more than 16 MiB comes without what is long.", {
-          json: rowSchema,
-        }),
-        ...documented,
-      },
+      summary: "Show a stored trajectory",
+      answer: "All that was sent of it. One of more than 16 MiB comes without what is long.",
+      json: rowSchema,
     },
-    async (request, reply) => {
-      const { model_id: modelId, number } = request.params;
-      const model = await reachModel(dependencies, request.caller, modelId);
+    async ({ params: { model_id: modelId, number }, caller, reply }) => {
+      const model = await reachModel(dependencies, caller, modelId);
       const named = trajectoryNumber(number);
       const outline = named === null ? null : await trajectories.findOutline(model.id, named);
-      const missing = () =>
-        locate(notFound("trajectory", number.slice(0, 200)), { not_found: ["path", "number"] });
+      const missing = () => notFound("trajectory", number.slice(0, 200));
       if (outline === null) throw missing();
       const share = await beginReading(reply, reads);
       const bounds = { count: 1, bytes: rowBytesMax };
-      const asked = { model, outline, bounds, share, client: request.caller.entity };
+      const asked = { model, outline, bounds, share, client: caller.entity };
       const row = await storedRow({ trajectories, jobs, reader }, asked);
       if (row === null) throw missing();
       reply.type("application/json; charset=utf-8");

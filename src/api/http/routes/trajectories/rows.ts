@@ -1,9 +1,9 @@
 // The stored trajectories of a model one by one, by what they are: pages to read, and files to keep.
 import { Readable } from "node:stream";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Caller } from "../../../../base/domain/access.ts";
 import { pageBytesMax } from "../../../../base/domain/page.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
-import { cursorRefusal } from "../../../wire/page.ts";
 import {
   groupSelection,
   rowExportQuerySchema,
@@ -13,8 +13,7 @@ import {
 import { everyRow } from "../../../wire/trajectories/row-tasks.ts";
 import { rowPageSchema, rowPlace, type RowPlace } from "../../../wire/trajectories/rows.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { readQuery } from "../../input/query.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
 import type { ReadBudget } from "../../reading/read-budget.ts";
 import { beginReading } from "../../reading/stored-reads.ts";
@@ -22,14 +21,8 @@ import { jsonLines, parquetFile } from "../../rows/row-export.ts";
 import { rowPage } from "../../rows/row-page.ts";
 import { RowReader } from "../../rows/row-reader.ts";
 import { storedGroups, storedRows, type RowRequest } from "../../rows/stored-rows.ts";
-import { modelParameters, reachModel } from "../reach.ts";
+import { reachModel } from "../reach.ts";
 import { outlineRoutes } from "./outlines.ts";
-
-const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
-
-interface ModelPath {
-  Params: { model_id: string };
-}
 
 export function trajectoryRowRoutes(
   app: FastifyInstance,
@@ -41,59 +34,46 @@ export function trajectoryRowRoutes(
   app.addHook("onClose", () => reader.close());
   outlineRoutes(app, dependencies, { reads, reader });
   const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
-  const found = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => ({
-    model: await reachModel(dependencies, request.caller, request.params.model_id),
-    client: request.caller.entity,
+  const on = endpoints(app, { tag: "trajectories", scheme: "bearer" });
+  const begin = async (modelId: string, caller: Caller, reply: FastifyReply) => ({
+    model: await reachModel(dependencies, caller, modelId),
+    client: caller.entity,
     share: await beginReading(reply, reads),
   });
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id/trajectories/rows",
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/rows",
     {
-      schema: {
-        summary: "List stored trajectories one by one",
-        params: modelParameters,
-        querystring: rowPageQuerySchema,
-        response: answered(
-          "A page of them in the order they came. One that looked through much and found little may be empty, and has more.",
-          { json: rowPageSchema },
-        ),
-        ...documented,
-      },
+      summary: "List stored trajectories one by one",
+      query: rowPageQuerySchema,
+      answer:
+        "A page of them in the order they came. One that looked through much and found little may be empty, and has more.",
+      json: rowPageSchema,
     },
-    async (request, reply) => {
-      const query = readQuery(rowPageQuerySchema, request, reply);
+    async ({ params, query, caller, reply }) => {
       const selection = rowSelection(query);
       const after = placeIn(query.after);
       const limit = query.limit ?? 20;
       // One row more says that there are more.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
-      const portions = rowsOf({ ...(await found(request, reply)), selection, after, bounds });
-      const page = await rowPage(portions, { limit }).catch((error: unknown) => {
-        throw cursorRefusal(error);
-      });
+      const portions = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
+      const page = await rowPage(portions, { limit });
       reply.type("application/json; charset=utf-8");
       return sendPieces(reply, Readable.from(page), settings);
     },
   );
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id/trajectories/export",
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/export",
     {
-      schema: {
-        summary: "Export stored trajectories as a file",
-        params: modelParameters,
-        querystring: rowExportQuerySchema,
-        response: answered("A row for each trajectory, or a line for each group, in the order they came.", {
-          lines: { type: "string" },
-          parquet: { type: "string", format: "binary" },
-        }),
-        ...documented,
-      },
+      summary: "Export stored trajectories as a file",
+      query: rowExportQuerySchema,
+      answer: "A row for each trajectory, or a line for each group, in the order they came.",
+      lines: { type: "string" },
+      parquet: { type: "string", format: "binary" },
     },
-    async (request, reply) => {
-      const { format, ...query } = readQuery(rowExportQuerySchema, request, reply);
+    async ({ params, query: { format, ...query }, caller, reply }) => {
       const isOfGroups = format === "groups";
       const selection = isOfGroups ? groupSelection(query) : rowSelection(query);
-      const { model, client, share } = await found(request, reply);
+      const { model, client, share } = await begin(params.model_id, caller, reply);
       const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-${isOfGroups ? "groups.jsonl" : `trajectories.${format}`}`;
       const type = format === "parquet" ? "application/vnd.apache.parquet" : "application/jsonl";
       reply.type(type).header("content-disposition", `attachment; filename="${name}"`);
