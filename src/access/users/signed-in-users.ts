@@ -1,4 +1,5 @@
 // Who asks without a key: a user whom a reverse proxy names in a header, or whom a token of an OpenID Connect issuer names.
+import { BlockList, isIP } from "node:net";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { isLoopback } from "../../base/domain/loopback.ts";
@@ -6,7 +7,6 @@ import { cut, quoted, type ServiceError } from "../../base/domain/service-error.
 import { callerOf, isUserName, readGroupRules, type SignedInUser } from "./group-rules.ts";
 import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
-import { createTrustedProxies } from "./trusted-proxies.ts";
 import { invalid, unauthorized } from "./user-errors.ts";
 
 /** Of a request, by names in lower case. */
@@ -132,4 +132,37 @@ function notAProxy(header: string, address: string): ServiceError {
   return unauthorized(
     `${header} names a user, and comes from ${address}, which is none of the proxies of this server (users.proxies)`,
   );
+}
+
+const families = { 4: "ipv4", 6: "ipv6" } as const;
+
+/**
+ * True for addresses whose headers are trusted.
+ *
+ * @param lines addresses, or networks as `10.0.0.0/8`. @throws ServiceError `invalid` for anything else
+ */
+function createTrustedProxies(lines: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const line of lines) {
+    const [address = "", prefix, ...rest] = line.split("/");
+    const family = families[isIP(address) as 4 | 6];
+    const bits = prefix === undefined ? null : Number(prefix);
+    const bitsMax = family === "ipv4" ? 32 : 128;
+    if (family === undefined || rest.length > 0 || prefix === "" || !isPrefix(bits, bitsMax))
+      throw invalid(
+        `users.proxies has ${quoted(line)}; each must be an address, or a network such as 10.0.0.0/8.`,
+      );
+    if (bits === null) list.addAddress(address, family);
+    else list.addSubnet(address, bits, family);
+  }
+  return (address) => {
+    // An IPv4 address on a socket of both families.
+    const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+    const family = families[isIP(plain) as 4 | 6];
+    return family !== undefined && list.check(plain, family);
+  };
+}
+
+function isPrefix(bits: number | null, bitsMax: number): boolean {
+  return bits === null || (Number.isInteger(bits) && bits >= 0 && bits <= bitsMax);
 }

@@ -1,13 +1,19 @@
 // A copy of a server that runs, as it was at one moment: the story of `hone backup` and `hone export`.
-import type { DatabaseTables, TableSnapshot } from "../../base/domain/backup/tables.ts";
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { DatabaseTables, TableSnapshot, TableColumns } from "../../base/domain/backup/tables.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
 import { ArchiveWriter } from "./archive/archive-writer.ts";
-import type { Manifest } from "./archive/manifest.ts";
-import { holdMoment, type MomentSources } from "./hold-moment.ts";
+import type { Manifest, ArchivedTable } from "./archive/manifest.ts";
+import { holdMoment, type MomentSources, type StagedArtifact } from "./hold-moment.ts";
 import type { Report } from "./progress.ts";
-import { writeArtifacts } from "./write-artifacts.ts";
-import { writeTables } from "./write-tables.ts";
+import { filesBelow, type FoundFile } from "./archive/files-below.ts";
+import type { Fault } from "./fault.ts";
+import { faultOfFiles, type Reference } from "./references.ts";
+import { tablePath } from "./archive/layout.ts";
+import { packedRows, type Rows } from "./archive/table-rows.ts";
 
 export interface ArchiveMaking {
   /** Where it is written. */
@@ -81,5 +87,88 @@ async function copyTables(
     return { kind: tables.kind, version: tables.newestVersion, tables: written };
   } finally {
     await snapshot.close();
+  }
+}
+
+/**
+ * What is written goes from where it was kept.
+ *
+ * @returns a fault for each artifact that is not as it was stored, and for each path that is not a plain file; such paths are
+ *   not opened and not copied
+ */
+async function writeArtifacts(
+  writer: ArchiveWriter,
+  artifacts: readonly StagedArtifact[],
+  { report, signal }: { readonly report: Report; readonly signal: AbortSignal },
+): Promise<readonly Fault[]> {
+  const found = new Map<StagedArtifact, readonly FoundFile[]>();
+  for (const artifact of artifacts) found.set(artifact, await filesBelow(artifact.path));
+  const all = [...found.values()].flat();
+  const inAll = { filesInAll: all.length, bytesInAll: all.reduce((sum, { bytes }) => sum + bytes, 0) };
+  let [files, bytes] = [0, 0];
+  const faults: Fault[] = [];
+  report({ kind: "files", files, bytes, ...inAll });
+  for (const [{ reference, path }, names] of found) {
+    const hashes = new Map<string, string>();
+    let isComplete = true;
+    for (const { name, bytes: ofFile, other } of names) {
+      signal.throwIfAborted();
+      const target = name === "" ? reference.key : `${reference.key}/${name}`;
+      if (other !== null) {
+        if (name === "" || reference.files.includes(name)) isComplete = false;
+        faults.push(notCopied(reference, target, other));
+        continue;
+      }
+      hashes.set(name, await writer.add(target, createReadStream(join(path, name))));
+      [files, bytes] = [files + 1, bytes + ofFile];
+      report({ kind: "files", files, bytes, ...inAll });
+    }
+    const fault = faultOfFiles(reference, { hashes, bytes: names[0]?.bytes ?? null });
+    if (fault !== null && isComplete) faults.push(fault);
+    await rm(path, { recursive: true, force: true });
+  }
+  return faults;
+}
+
+function notCopied({ key, owner }: Reference, path: string, kind: string): Fault {
+  const message = `${path}, of ${owner}, is ${kind}, where a plain file should be. It was not opened, and is not in the copy. Put the file itself there, or remove it.`;
+  return { what: key, message };
+}
+
+interface TableWriting {
+  readonly report: Report;
+  readonly signal: AbortSignal;
+}
+
+/** @throws what `signal` was aborted with; as {@link TableSnapshot.rows} */
+async function writeTables(
+  writer: ArchiveWriter,
+  database: Pick<DatabaseTables, "tables">,
+  snapshot: TableSnapshot,
+  { report, signal }: TableWriting,
+): Promise<readonly ArchivedTable[]> {
+  const written: ArchivedTable[] = [];
+  const tables = await database.tables();
+  for (const [index, of] of tables.entries()) {
+    report({ kind: "table", table: of.table, index, count: tables.length });
+    let rows = 0;
+    const count = (more: number): void => {
+      rows += more;
+      report({ kind: "rows", table: of.table, rows });
+    };
+    await writer.add(tablePath(of.table), packedRows(abortable(snapshot.rows(of), signal), count));
+    written.push({ ...columnsOf(of), rows });
+  }
+  return written;
+}
+
+function columnsOf({ table, columns }: TableColumns): TableColumns {
+  return { table, columns };
+}
+
+async function* abortable(pages: AsyncIterable<Rows>, signal: AbortSignal): AsyncGenerator<Rows, void> {
+  for await (const page of pages) {
+    signal.throwIfAborted();
+    yield page;
   }
 }

@@ -6,14 +6,14 @@ import type { Condition } from "../../base/domain/feedback-query/condition.ts";
 import { newUuid7 } from "../../base/domain/ids.ts";
 import { reachProject } from "../../base/domain/project.ts";
 import { notFound } from "../../base/domain/service-error.ts";
-import { type AnnotatorService, createAnnotatorService } from "./annotator-service.ts";
-import { queueAgreement, type QuestionAgreement } from "./agreement/queue-agreement.ts";
+import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import { createAnnotatorService, type AnnotatorService } from "./annotator-service.ts";
+import { queueAgreement, type QuestionAgreement } from "./agreement/agreement.ts";
 import { askedQuestions } from "./asked-questions.ts";
 import { checkQueueContent } from "./check-content.ts";
-import { draftsOf } from "./item-references.ts";
-import { ratedItems, type RecordedFilter, recordedItems } from "./queried-items.ts";
-import { recordedIn } from "./recorded-calls.ts";
-import { type AnnotationDependencies, type QueueName, reachQueue, type ShownQueue } from "./reach-queue.ts";
+import { draftsOf, type FindRecorded } from "./item-references.ts";
+import { ratedItems, recordedItems, type RecordedFilter } from "./queried-items.ts";
+import { reachQueue, type AnnotationDependencies, type QueueName, type ShownQueue } from "./reach-queue.ts";
 
 /**
  * Every method throws ServiceError `invalid` for what is no project and `forbidden` for another entity's, and, where a queue
@@ -142,5 +142,19 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
       return store.stats(projectId, queueIds, clock.now());
     },
     agreement: async (name, caller) => queueAgreement(source, await reach(name, caller)),
+  };
+}
+
+/** Looked for by one statement. */
+const keysMax = 100;
+
+function recordedIn(store: Pick<CompletionStore, "findOutlines">): FindRecorded {
+  return async (projectId, callIds) => {
+    const found = new Set<string>();
+    for (let start = 0; start < callIds.length; start += keysMax) {
+      const keys = callIds.slice(start, start + keysMax).map((requestId) => ({ projectId, requestId }));
+      for (const { requestId } of await store.findOutlines(keys)) found.add(requestId);
+    }
+    return found;
   };
 }

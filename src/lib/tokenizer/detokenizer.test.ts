@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createDetokenizer } from "./detokenizer.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
-import { completeLength } from "./utf8-boundary.ts";
+import { completeLength } from "./detokenizer.ts";
 import { searching } from "../../base/domain/testing/search.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");

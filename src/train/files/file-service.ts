@@ -1,6 +1,6 @@
 // Uploaded files: whose they are, how they come and go. The bytes are stored before the database knows a file, and leave
 // behind it: what is old and not known is nobody's.
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
 import { mayReach, reachOf, type Caller } from "../../base/domain/access.ts";
@@ -14,7 +14,6 @@ import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { FileStore, UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
 import type { FileSettings } from "./settings.ts";
-import { writeContent } from "./write-content.ts";
 
 export interface FileDependencies {
   readonly store: FileStore;
@@ -177,4 +176,34 @@ async function bytesOf(
   } catch (error) {
     throw isMissing(error) ? notFound("file", id) : error;
   }
+}
+
+/**
+ * Writes all pieces; returns how many bytes they have.
+ *
+ * @throws ServiceError `too_large` beyond `bytesMax`; what reading `content` throws
+ */
+async function writeContent(
+  file: string,
+  content: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<number> {
+  const handle = await open(file, "w");
+  try {
+    let byteCount = 0;
+    for await (const piece of content) {
+      byteCount += piece.length;
+      if (byteCount > bytesMax) throw tooLarge(bytesMax);
+      // Unlike `write`, it goes on where a write was cut short.
+      await handle.appendFile(piece);
+    }
+    return byteCount;
+  } finally {
+    await handle.close();
+  }
+}
+
+function tooLarge(bytesMax: number): ServiceError {
+  const message = `The file has more than ${bytesMax} bytes, the most that a file may have. Upload it in parts.`;
+  return new ServiceError({ code: "too_large", message });
 }

@@ -1,6 +1,6 @@
 // How far the annotators of a queue agree, on the wire.
 import { Type } from "typebox";
-import type { QuestionAgreement } from "../../../judge/annotation/agreement/queue-agreement.ts";
+import type { QuestionAgreement } from "../../../judge/annotation/agreement/agreement.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 

@@ -2,7 +2,9 @@
 import type { Command } from "commander";
 import type { FlagValues } from "../../server/config.ts";
 import type { Finding } from "../../server/doctor/examine.ts";
-import { findServer } from "./find-server.ts";
+import { HoneError } from "../../client/hone-error.ts";
+import { Hone } from "../../client/hone.ts";
+import type { SeenServer } from "../../server/doctor/address.ts";
 import { addSettingOptions, asSpelled } from "../setting-options.ts";
 
 const about = `
@@ -52,4 +54,32 @@ function summaryOf(findings: readonly Finding[]): string {
     return count === 0 ? [] : [`${count} ${state}${count === 1 ? "" : "s"}`];
   });
   return counted.length === 0 ? "All is well." : `${counted.join(", ")}.`;
+}
+
+/** How long an address may take to answer, in milliseconds. */
+const timeout = 2000;
+
+interface HealthBody {
+  readonly state?: unknown;
+  readonly reason?: unknown;
+}
+
+/** What answers there; null where nobody does, or another program. */
+async function findServer(url: string): Promise<SeenServer | null> {
+  const { server } = new Hone({ baseUrl: url, apiKey: null, timeout, retries: 0 });
+  try {
+    const version: unknown = await server.version();
+    const { state, reason }: HealthBody = await server.health().catch(bodyOfUnwell);
+    // Other programs have such routes as well.
+    if (typeof version !== "string" || typeof state !== "string") return null;
+    return { version, state, reason: typeof reason === "string" ? reason : "" };
+  } catch {
+    return null;
+  }
+}
+
+/** A server that is not well answers with an error that has the same body. */
+function bodyOfUnwell(error: unknown): HealthBody {
+  if (error instanceof HoneError && typeof error.body === "object" && error.body !== null) return error.body;
+  throw error;
 }

@@ -10,7 +10,6 @@ import {
   type JsonObject,
   type SentRequest,
 } from "./model-request.ts";
-import { seenAnswer } from "./seen-answer.ts";
 import { StreamedChoices } from "./streamed-choices.ts";
 import { tappedStream } from "./tapped-stream.ts";
 
@@ -126,4 +125,35 @@ function likeAnswer({ status, statusText, headers }: Response, body: string | Re
   // Of the bytes as they came.
   for (const name of ["content-length", "content-encoding"]) kept.delete(name);
   return new Response(body, { status, statusText, headers: kept });
+}
+
+/** A whole answer, or a chunk of a streamed one; null for a chunk that without its tokens says nothing. */
+function seenAnswer(answer: JsonObject, asked: Asked): JsonObject | null {
+  const { choices } = answer;
+  if (!Array.isArray(choices)) return answer;
+  const seen = (choices as readonly JsonObject[]).map((choice) => seenChoice(choice, asked));
+  const showsTokens = asked.tokens || asked.logprobs || Object.hasOwn(answer, "usage");
+  if (!showsTokens && seen.length > 0 && seen.every(saysNothing)) return null;
+  const hidesPrompt = Object.hasOwn(answer, "prompt_token_ids") && !asked.promptBesideChoices;
+  return { ...answer, choices: seen, ...(hidesPrompt ? { prompt_token_ids: null } : {}) };
+}
+
+function seenChoice(choice: JsonObject, asked: Asked): JsonObject {
+  const { prompt_token_ids: prompt, ...rest } = choice;
+  return {
+    ...rest,
+    ...(asked.logprobs ? {} : hidden(choice, "logprobs")),
+    ...(asked.tokens ? {} : hidden(choice, "token_ids")),
+    ...(asked.promptInChoices && prompt !== undefined ? { prompt_token_ids: prompt } : {}),
+  };
+}
+
+function hidden(choice: JsonObject, name: string): JsonObject {
+  return Object.hasOwn(choice, name) ? { [name]: null } : {};
+}
+
+/** Of a chunk: a token whose text is held back, or is none, comes by itself only where something is shown of tokens. */
+function saysNothing({ delta, finish_reason: finish }: JsonObject): boolean {
+  if (typeof delta !== "object" || delta === null || (finish ?? null) !== null) return false;
+  return Object.values(delta).every((value) => value === null || value === "");
 }

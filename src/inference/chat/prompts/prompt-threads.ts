@@ -1,7 +1,7 @@
 // Makes the prompts of one base model in threads of its own, so that no template and no text holds up the event loop.
 // Small ones have a thread that the others hold for moments only: what turns out not to be small goes on among the large.
 // A template of a request, which may be anything, is run in a process of its own, and only its text comes here.
-import { present } from "../../../base/domain/assert.ts";
+import { present, unreachable } from "../../../base/domain/assert.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions } from "../../../base/processes/worker-pool.ts";
@@ -10,7 +10,6 @@ import { promptName, promptRefusal } from "../../chat-templates/prompt-faults.ts
 import { renderedTooSlowly, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
 import { promptLimits, type PromptLimits } from "./prompt-limits.ts";
-import { isWithin } from "./prompt-size.ts";
 import type { PromptModel, PromptTasks } from "./prompt-tasks.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
 import {
@@ -147,4 +146,34 @@ function refusal(
   const kind = askedKind(prompt);
   const message = `The ${promptName(kind)} cannot be ${what}. Send less text, and no word of many thousand letters.`;
   return promptRefusal(kind, message);
+}
+
+/** Whether the texts, names and values of a task are at most `max` together; counts no further. */
+function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
+  let left = max;
+  const count = (value: unknown): boolean => {
+    left -= typeof value === "string" ? value.length : 1;
+    if (left < 0) return false;
+    if (typeof value !== "object" || value === null) return true;
+    if (Array.isArray(value)) return value.every(count);
+    return Object.entries(value).every(([name, member]) => {
+      left -= name.length;
+      return count(member);
+    });
+  };
+  return [...contentOf(prompt), badWords].every(count);
+}
+
+function contentOf(prompt: PromptTask["prompt"]): readonly unknown[] {
+  switch (prompt.kind) {
+    case "conversation":
+      return [prompt.messages, prompt.tools, prompt.documents, prompt.templateArguments];
+    case "text":
+    case "rendered":
+      return [prompt.text];
+    case "tokens":
+      return [prompt.tokenIds];
+    default:
+      return unreachable(prompt);
+  }
 }

@@ -14,7 +14,7 @@ import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 import { recordingSettings, type RecordingSettings } from "./settings.ts";
-import { valueBytes } from "./value-bytes.ts";
+import { valueBytes } from "./recorder.ts";
 
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 0 };
 const { sampling } = sampleContent();

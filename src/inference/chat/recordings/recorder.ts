@@ -23,7 +23,6 @@ import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { GatheredAnswer } from "./gathered-answer.ts";
 import { RecordingWriter } from "./recording-writer.ts";
 import type { RecordingSettings } from "./settings.ts";
-import { valueBytes } from "./value-bytes.ts";
 
 export interface RecorderDependencies {
   readonly store: Pick<CompletionStore, "add">;
@@ -174,4 +173,21 @@ function hashOf(tokenIds: readonly number[]): string {
   const bytes = new DataView(new ArrayBuffer(4 * tokenIds.length));
   for (const [index, id] of tokenIds.entries()) bytes.setUint32(4 * index, id, true);
   return hash("sha256", bytes);
+}
+
+/**
+ * Estimates the characters of a value's JSON without making it: a prompt may have megabytes, most of them one text. Stops
+ * counting above the limit.
+ *
+ * @param value as it came out of JSON
+ */
+export function valueBytes(value: unknown, limit: number): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 5;
+  let bytes = 2;
+  for (const [name, member] of Object.entries(value)) {
+    bytes += (Array.isArray(value) ? 1 : name.length + 4) + valueBytes(member, limit - bytes);
+    if (bytes > limit) break;
+  }
+  return bytes;
 }

@@ -5,7 +5,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readQuantizedWeights } from "../../model/weights.ts";
 import { compareModels } from "./compare-models.ts";
-import { distance } from "./row-distance.ts";
+import { distance } from "./compare-models.ts";
 import { integerKernels } from "../../runtime/integer-kernels.ts";
 
 test("the distance of two rows is that of their distributions", () => {

@@ -5,7 +5,6 @@ import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { forbidBadWords, holdBackEnd, keepAllowedIds, keepToConstraint } from "./forbid-tokens.ts";
 import { drawnPlace } from "./draw-place.ts";
 import type { LogitsRow } from "./logits-row.ts";
-import { keepMinP } from "./min-p.ts";
 import {
   addBias,
   applyProcessors,
@@ -87,4 +86,9 @@ function draw(row: LogitsRow): void {
 /** Whether a request draws from the scores as the model gives them. */
 export function drawsFromRawScores(rules: DrawRules): boolean {
   return [...forbiddingSteps, ...shiftingSteps].every(({ isNeeded }) => !isNeeded(rules));
+}
+
+/** Removes tokens less probable than this part of the most probable one. By scores: log(p) is at most so far below. */
+function keepMinP(row: LogitsRow): void {
+  row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
 }

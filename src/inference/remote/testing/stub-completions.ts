@@ -14,7 +14,7 @@ import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { CompletionBody } from "../vllm/completion-body.ts";
-import type { StructuredOutputs } from "../vllm/structured-outputs.ts";
+import type { StructuredOutputs } from "../vllm/completion-body.ts";
 import type { Latencies } from "./recorded-latencies.ts";
 
 export type SentCompletion = CompletionBody;

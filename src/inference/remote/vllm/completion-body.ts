@@ -5,7 +5,8 @@ import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { newUuid } from "../../../base/domain/ids.ts";
 import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
-import { structuredOutputs, type StructuredOutputs } from "./structured-outputs.ts";
+import type { Constraint } from "../../../base/domain/constraint.ts";
+import { unreachable } from "../../../base/domain/assert.ts";
 
 /** As vLLM spells it. */
 export interface CompletionBody {
@@ -147,4 +148,33 @@ function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
   return createHash("sha256")
     .update(JSON.stringify([cacheOwner, cacheSalt]))
     .digest("hex");
+}
+
+/** As vLLM spells it. */
+export type StructuredOutputs =
+  | { readonly json: string }
+  | { readonly json_object: true }
+  | { readonly regex: string }
+  | { readonly choice: readonly string[] }
+  | { readonly grammar: string }
+  | { readonly structural_tag: string };
+
+/** How JSON is written cannot be said: vLLM takes those fields and does nothing with them, so its features lack them. */
+function structuredOutputs(constraint: Constraint): StructuredOutputs {
+  switch (constraint.kind) {
+    case "json-schema":
+      return { json: constraint.schema };
+    case "json-object":
+      return { json_object: true };
+    case "regex":
+      return { regex: constraint.pattern };
+    case "choice":
+      return { choice: constraint.choices };
+    case "grammar":
+      return { grammar: constraint.text };
+    case "structural-tag":
+      return { structural_tag: constraint.tag };
+    default:
+      return unreachable(constraint);
+  }
 }

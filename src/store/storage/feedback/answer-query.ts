@@ -1,25 +1,27 @@
 // Answers a query: counts what it is about, finds the numbers of the records of its page in their order, and reads these.
-import { type RawBuilder, sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type {
   FeedbackQuery,
   FeedbackResult,
   QueryTurn,
+  SortKey,
 } from "../../../base/domain/feedback-query/feedback-query.ts";
 import { pageBytesMax } from "../../../base/domain/page.ts";
+import type { TextField } from "../../../base/domain/feedback-query/feedback-field.ts";
 import type { Connection } from "../dialect.ts";
 import type { SearchTurn } from "../searches/searches.ts";
-import { fieldText } from "./condition-sql.ts";
+import type { SqlForm } from "../sql-form.ts";
+import { fieldText, numberSql } from "./condition-sql.ts";
 import { fieldPath } from "./numeric-index.ts";
 import { inRange, numericRanges } from "./numeric-ranges.ts";
-import { orderSql } from "./order-sql.ts";
 import { recordsAt } from "./records-at.ts";
 import {
   hasAllNumbers,
   numericFacts,
+  sourceOf,
   type NumericFacts,
   type SearchTools,
-  sourceOf,
 } from "./search-sources.ts";
 
 /** @throws ServiceError as `Searches.run` */
@@ -172,4 +174,24 @@ async function sequencesOf(
     select feedback.sequence as sequence ${records} limit ${limit} offset ${offset}`;
   const rows = await searches.run(page.compile(queries), turn);
   return rows.map(({ sequence }) => sequence);
+}
+
+/** The texts that every record has. */
+const presentTexts: readonly TextField[] = ["id", "projectId", "vendorRef", "vendorUserId", "feedbackType"];
+
+/** The requested order: present values first, numbers before texts, and storage order for equal values. */
+function orderSql(sortBy: readonly SortKey[], form: SqlForm): RawBuilder<unknown> {
+  const terms = sortBy.flatMap((key) => termsOf(key, form));
+  return sql.join([...terms, sql`feedback.sequence`]);
+}
+
+function termsOf({ field, direction }: SortKey, form: SqlForm): readonly RawBuilder<unknown>[] {
+  const way = direction === "asc" ? sql`asc` : sql`desc`;
+  const text = fieldText(field, form);
+  if (field.kind === "createdAt") return [sql`${text} ${way}`];
+  const byText = sql`${form.ordered(text)} ${way}`;
+  if (field.kind === "text")
+    return presentTexts.includes(field.name) ? [byText] : [sql`(${text} is null)`, byText];
+  const number = numberSql(field, form);
+  return [sql`(${text} is null)`, sql`(${number} is null)`, sql`${number} ${way}`, byText];
 }

@@ -1,12 +1,18 @@
 // Access keys. Only the hash of a secret is ever here.
-import { type Kysely, sql, type Transaction } from "kysely";
-import type { AccessKey, KeyStore, OpeningKey } from "../../../base/domain/access.ts";
+import { sql, type Kysely, type Transaction, type Insertable, type Selectable } from "kysely";
+import {
+  keyFields,
+  type AccessKey,
+  type KeyStore,
+  type OpeningKey,
+  type KeyRole,
+} from "../../../base/domain/access.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
 import { readPage } from "../paging.ts";
 import { nextSequence } from "../sequences.ts";
-import type { Schema } from "../schema.ts";
-import { keyColumns, keyOf, rowOf } from "./key-rows.ts";
+import type { Schema, AccessKeyTable } from "../schema.ts";
+import { columnsOf } from "../columns/resource-columns.ts";
 import { entityColumns, entityLimitsOf } from "./limit-columns.ts";
 
 /** Keys looked for by one query. */
@@ -139,4 +145,45 @@ async function insertKey(transaction: Transaction<Schema>, key: AccessKey): Prom
     code: "conflict",
     message: "A key with this id or this secret exists already, or existed and was revoked. Use another.",
   });
+}
+
+const keyColumns = columnsOf(keyFields);
+
+function rowOf(key: AccessKey): Omit<Insertable<AccessKeyTable>, "sequence"> {
+  return {
+    id: key.id,
+    entity: key.entity,
+    role: key.role,
+    owner: key.owner,
+    secret_hash: key.secretHash,
+    created_at: key.createdAt.toISOString(),
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    previous_hash: key.previous?.secretHash ?? null,
+    previous_until: key.previous?.until.toISOString() ?? null,
+    ...keyColumns.write(key),
+  };
+}
+
+function keyOf(row: Selectable<AccessKeyTable>): AccessKey {
+  return {
+    id: row.id,
+    entity: row.entity,
+    // The column holds what `rowOf` wrote.
+    role: row.role as KeyRole,
+    owner: row.owner,
+    ...keyColumns.read(row),
+    secretHash: row.secret_hash,
+    previous:
+      row.previous_hash === null || row.previous_until === null
+        ? null
+        : { secretHash: row.previous_hash, until: new Date(row.previous_until) },
+    createdAt: new Date(row.created_at),
+    lastUsedAt: dateOf(row.last_used_at),
+    revokedAt: dateOf(row.revoked_at),
+  };
+}
+
+function dateOf(text: string | null): Date | null {
+  return text === null ? null : new Date(text);
 }

@@ -9,7 +9,7 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import { openSession } from "./session-link.ts";
 import type { LanedSearches } from "../searches/laned-searches.ts";
 import type { SearchTurn } from "../searches/searches.ts";
-import { SearchSession } from "./search-session.ts";
+import { SearchSession } from "./sqlite-searches.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 
 async function tableFile(t: TestContext): Promise<string> {
