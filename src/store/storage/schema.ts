@@ -4,6 +4,7 @@ import type { Generated } from "kysely";
 import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
 import type { limitFields } from "../../base/domain/keys/limits.ts";
+import type { usageFields } from "../../base/domain/keys/usage.ts";
 import type { webhookFields } from "../../base/domain/webhooks/webhook.ts";
 import type { ColumnsOf } from "./columns/resource-columns.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
@@ -146,17 +147,12 @@ export interface LimitRunningTable {
   readonly count: number;
 }
 
-export interface UsageTable {
+export interface UsageTable extends ColumnsOf<typeof usageFields> {
   /** `YYYY-MM-DD` */
   readonly day: string;
   readonly key_id: string;
   readonly entity: string;
   readonly model: string;
-  readonly requests: number;
-  readonly prompt_tokens: number;
-  readonly cached_tokens: number;
-  readonly completion_tokens: number;
-  readonly training_tokens: number;
 }
 
 export interface ModelTable {

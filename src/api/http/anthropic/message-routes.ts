@@ -1,6 +1,6 @@
 // POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API over the same chat, without anything kept between
 // requests.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { messageEvents, ping, wholeMessage } from "../../wire/messages/message-events.ts";
 import {
   messageEventSchema,
@@ -13,6 +13,7 @@ import { locate } from "../../wire/places.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { endedFor, mapErrors } from "../request-end.ts";
 import { abandonedSignal } from "../request-scope.ts";
@@ -46,27 +47,22 @@ export function tokenCountRoute(
   { tokenization, settings }: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  app.post(
-    "/v1/messages/count_tokens",
+  endpoints(app, { tag: "chat", scheme: "bearer" })(
+    "POST /v1/messages/count_tokens",
     {
-      ...readApart,
-      bodyLimit: settings.chatBodyBytes,
-      schema: {
-        summary: "Count the tokens of a message's prompt",
-        description: "What a request for a message of the same fields has as its prompt, without an answer.",
-        tags: ["chat"],
-        security: [{ bearer: [] }],
-        body: countForm.schema,
-        response: answered("How many there are.", { json: tokenCountSchema }),
-      },
+      summary: "Count the tokens of a message's prompt",
+      description: "What a request for a message of the same fields has as its prompt, without an answer.",
+      documented: { body: countForm.schema },
+      answer: "How many there are.",
+      json: tokenCountSchema,
+      options: { ...readApart, bodyLimit: settings.chatBodyBytes },
     },
-    async (request: FastifyRequest, reply) => {
+    async ({ caller, request, reply }) => {
       const { request: asked, places, origins, ignored } = await bodies.read("token count", request);
       nameIgnored(reply, ignored);
       const signal = abandonedSignal(reply);
-      const { tokenIds } = await mapErrors(
-        tokenization.tokenize(asked, request.caller, { signal }),
-        (error) => sentError(locate(endedFor(error, signal), places), origins),
+      const { tokenIds } = await mapErrors(tokenization.tokenize(asked, caller, { signal }), (error) =>
+        sentError(locate(endedFor(error, signal), places), origins),
       );
       return { input_tokens: tokenIds.length };
     },

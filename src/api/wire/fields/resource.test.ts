@@ -11,7 +11,7 @@ const fields = {
   countMax: integer({ minimum: 1, default: 3, about: "Most.", aboutChange: "Most of them." }),
   startsAt: orNull(time({ about: "When." })),
   isOpen: flag({ default: false, about: "Open." }),
-  kinds: setOf(["a", "b"], { about: "Kinds." }),
+  kinds: setOf(["a", "b"], { about: "Kinds.", aboutShown: "Its kinds.", countMax: 3 }),
   tags: texts({ countMax: 2, default: [], about: "Tags." }),
   remark: orNull(text({ about: "Any character.", isStoredAsJson: true })),
 };
@@ -45,6 +45,8 @@ test("a body that makes a resource has defaults for what it leaves out, and plac
   });
   assert.deepEqual(form.places["countMax"], ["body", "count_max"]);
   assert.throws(() => readForm(form, { kinds: [] }), /name/);
+  readForm(form, { name: "n", kinds: ["a", "b", "a"] });
+  assert.throws(() => readForm(form, { name: "n", kinds: ["a", "b", "a", "b"] }), /kinds/);
 });
 
 test("a body that changes a resource has what it names, and null where the field may be null", () => {
@@ -72,6 +74,14 @@ test("an answer has a field for each row, by its name in the API", () => {
     remark: "a\0b",
     twice: 10,
   });
+  const described = Object.entries(answer.schema.properties).map(([name, schema]) => [
+    name,
+    "description" in schema ? schema.description : "",
+  ]);
+  assert.deepEqual(
+    described.filter(([, about]) => about !== ""),
+    [["kinds", "Its kinds."]],
+  );
   assert.deepEqual(Object.keys(answer.schema.properties), Object.keys(answer.body({ ...full, hidden: 1 })));
 });
 
@@ -89,5 +99,6 @@ test("columns give back what was written to them", () => {
   });
   assert.deepEqual(columns.read(row), full);
   assert.deepEqual(columns.writeSome({ remark: null, isOpen: false }), { remark: null, is_open: 0 });
+  assert.deepEqual(columns.names, Object.keys(row));
   assert.deepEqual(columns.texts, ["name", "kinds", "tags", "remark"]);
 });

@@ -1,25 +1,28 @@
 // What keys have used: requests and tokens, by the day, the key and the model. Days are UTC's.
 import type { PageRequest } from "../page.ts";
+import { type FieldValues, integer } from "../resources/fields.ts";
 
-/** What is counted; all are whole numbers from 0 on. */
-export interface UsageCounts {
-  /** Answers that a model began: a text completion with several prompts has one for each. */
-  readonly requests: number;
-  /** Those from the prefix cache included. */
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-  /** Tokens that training learned from, as often as it did. */
-  readonly trainingTokens: number;
+function count(about: string) {
+  return integer({ minimum: 0, about });
 }
 
-export const noUsage: UsageCounts = {
-  requests: 0,
-  promptTokens: 0,
-  cachedTokens: 0,
-  completionTokens: 0,
-  trainingTokens: 0,
+/** What is counted. */
+export const usageFields = {
+  requests: count("Answers that a model began: a text completion with several prompts has one for each."),
+  promptTokens: count("Those from the prefix cache included."),
+  cachedTokens: count("Of the prompts, those that were not computed anew."),
+  completionTokens: count("Those of answers."),
+  trainingTokens: count("Tokens that training learned from, as often as it did."),
 };
+export type UsageCounts = FieldValues<typeof usageFields>;
+
+export const noUsage = countsOf(() => 0);
+
+function countsOf(valueOf: (name: keyof UsageCounts) => number): UsageCounts {
+  // Safe cast: a value for each field.
+  const names = Object.keys(usageFields) as (keyof UsageCounts)[];
+  return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as UsageCounts;
+}
 
 /** Whose use of what. */
 export interface UsageKey {
@@ -83,11 +86,5 @@ export function dayOf(time: Date): string {
 
 /** The counts with others added. */
 export function addedUsage(counts: UsageCounts, more: Partial<UsageCounts>): UsageCounts {
-  return {
-    requests: counts.requests + (more.requests ?? 0),
-    promptTokens: counts.promptTokens + (more.promptTokens ?? 0),
-    cachedTokens: counts.cachedTokens + (more.cachedTokens ?? 0),
-    completionTokens: counts.completionTokens + (more.completionTokens ?? 0),
-    trainingTokens: counts.trainingTokens + (more.trainingTokens ?? 0),
-  };
+  return countsOf((name) => counts[name] + (more[name] ?? 0));
 }

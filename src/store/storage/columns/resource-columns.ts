@@ -16,6 +16,7 @@ export type ColumnsOf<Rows extends Fields> = {
 
 /** Values of fields as their columns hold them, and back. */
 export interface Columns<Rows extends Fields> {
+  readonly names: readonly (keyof ColumnsOf<Rows>)[];
   /** The names of those whose values may be long. */
   readonly texts: readonly (keyof ColumnsOf<Rows>)[];
   /** A value for each column. */
@@ -37,8 +38,9 @@ export function columnsOf<Rows extends Fields>(fields: Rows): Columns<Rows> {
     Object.fromEntries(columns.map(({ name, field, column }) => [name, fromColumn(field, row[column])]));
   const isText = ({ form, isStoredAsJson }: Field): boolean => isStoredAsJson || form.kind === "text";
   const texts = columns.filter(({ field }) => isText(field)).map(({ column }) => column);
+  const names = columns.map(({ column }) => column);
   // Each column is of the field of its name, and has the type that the field's form gives it.
-  return { texts, write: writeSome, writeSome, read } as unknown as Columns<Rows>;
+  return { names, texts, write: writeSome, writeSome, read } as unknown as Columns<Rows>;
 }
 
 function toColumn({ form, isStoredAsJson }: Field, value: unknown): unknown {

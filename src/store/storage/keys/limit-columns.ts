@@ -1,14 +1,11 @@
 // The columns of limits: a key's own, and its entity's next to them under names of their own.
-import { type KeyLimits, limitFields, limitNames } from "../../../base/domain/keys/limits.ts";
-import { snakeCase } from "../../../base/domain/text/names.ts";
+import { type KeyLimits, limitFields } from "../../../base/domain/keys/limits.ts";
 import { columnsOf, type ColumnsOf } from "../columns/resource-columns.ts";
 
 type LimitColumns = ColumnsOf<typeof limitFields>;
 
 export const limitColumns = columnsOf(limitFields);
-
-// Safe cast: a column is its field's name in snake case.
-const names = limitNames.map(snakeCase) as readonly (keyof LimitColumns)[];
+const { names } = limitColumns;
 
 type EntityColumn = {
   [Column in keyof LimitColumns]: `entity_limits.${Column} as entity_${Column}`;

@@ -1,11 +1,19 @@
 // What keys have used, a row for each day, key and model.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
-import { parseUsageId, type UsageRow, type UsageStore } from "../../../base/domain/keys/usage.ts";
+import {
+  parseUsageId,
+  usageFields,
+  type UsageRow,
+  type UsageStore,
+} from "../../../base/domain/keys/usage.ts";
+import { columnsOf } from "../columns/resource-columns.ts";
 import type { Schema, UsageTable } from "../schema.ts";
 import { unknownCursor } from "../paging.ts";
 
 /** Of one statement. */
 const rowsMax = 300;
+
+const counts = columnsOf(usageFields);
 
 export function createUsageStore(database: Kysely<Schema>): UsageStore {
   return {
@@ -44,13 +52,13 @@ export async function addUsage(transaction: Transaction<Schema>, rows: readonly 
       .insertInto("key_usage")
       .values(sorted.slice(start, start + rowsMax).map(rowOf))
       .onConflict((conflict) =>
-        conflict.columns(["day", "key_id", "model"]).doUpdateSet((row) => ({
-          requests: row("key_usage.requests", "+", row.ref("excluded.requests")),
-          prompt_tokens: row("key_usage.prompt_tokens", "+", row.ref("excluded.prompt_tokens")),
-          cached_tokens: row("key_usage.cached_tokens", "+", row.ref("excluded.cached_tokens")),
-          completion_tokens: row("key_usage.completion_tokens", "+", row.ref("excluded.completion_tokens")),
-          training_tokens: row("key_usage.training_tokens", "+", row.ref("excluded.training_tokens")),
-        })),
+        conflict
+          .columns(["day", "key_id", "model"])
+          .doUpdateSet((row) =>
+            Object.fromEntries(
+              counts.names.map((name) => [name, row(`key_usage.${name}`, "+", row.ref(`excluded.${name}`))]),
+            ),
+          ),
       )
       .execute();
   }
@@ -64,30 +72,10 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-function rowOf(row: UsageRow): UsageTable {
-  return {
-    day: row.day,
-    key_id: row.keyId,
-    entity: row.entity,
-    model: row.model,
-    requests: row.requests,
-    prompt_tokens: row.promptTokens,
-    cached_tokens: row.cachedTokens,
-    completion_tokens: row.completionTokens,
-    training_tokens: row.trainingTokens,
-  };
+function rowOf({ day, keyId, entity, model, ...used }: UsageRow): UsageTable {
+  return { day, key_id: keyId, entity, model, ...counts.write(used) };
 }
 
-function usageOf(row: Selectable<UsageTable>): UsageRow {
-  return {
-    day: row.day,
-    keyId: row.key_id,
-    entity: row.entity,
-    model: row.model,
-    requests: row.requests,
-    promptTokens: row.prompt_tokens,
-    cachedTokens: row.cached_tokens,
-    completionTokens: row.completion_tokens,
-    trainingTokens: row.training_tokens,
-  };
+function usageOf({ day, key_id: keyId, entity, model, ...columns }: Selectable<UsageTable>): UsageRow {
+  return { day, keyId, entity, model, ...counts.read(columns) };
 }
