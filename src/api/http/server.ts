@@ -61,7 +61,6 @@ import { fileRoutes } from "./routes/supervised/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
-import { preferenceJobRoutes } from "./routes/supervised/preference-jobs.ts";
 import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
@@ -207,8 +206,7 @@ export async function createHttpServer(
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);
-    supervisedJobRoutes(scope, dependencies, bodies, budget);
-    preferenceJobRoutes(scope, dependencies, { bodies, budget });
+    supervisedJobRoutes(scope, dependencies, answering);
     traceDeletionRoute(scope, dependencies);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
     webhookRoutes(scope, dependencies);

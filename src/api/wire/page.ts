@@ -1,6 +1,6 @@
 // Cursor pages on the wire: the query that asks for one, and the list that answers.
 import { Type, type Static, type TSchema } from "typebox";
-import type { Page, PageRequest } from "../../base/domain/page.ts";
+import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 import { locate } from "./places.ts";
 
 export const pageQueryFields = {
@@ -67,6 +67,25 @@ export async function pageAnswer<Item extends { readonly id: string }>(
  */
 export function cursorRefusal(error: unknown, place: readonly string[] = ["query", "after"]): unknown {
   return locate(error, { after: place });
+}
+
+/** A page by numbers, which stay in their places when what they number is deleted. */
+export function numberedPageBody<Item extends { readonly number: number }>(
+  { items, last, hasMore }: NumberedPage<Item>,
+  body: (item: Item) => object,
+): PageBody {
+  return {
+    object: "list",
+    data: items.map(body),
+    first_id: String(items[0]?.number ?? ""),
+    last_id: last === 0 ? "" : String(last),
+    has_more: hasMore,
+  };
+}
+
+/** The number that a text is; null where it is none. */
+export function numberIn(text: string): number | null {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
 }
 
 /** @param body how an item is written */

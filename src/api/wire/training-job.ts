@@ -13,7 +13,7 @@ import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { preferenceConfigBody, preferenceConfigSchema } from "./preferences/preference-config.ts";
 import { supervisedConfigBody, supervisedConfigSchema } from "./supervised/supervised-config.ts";
-import { pageQueryFields, pageSchema } from "./page.ts";
+import { pageQueryFields } from "./page.ts";
 import { type GreatestTokenId, RecordedTokensCheck } from "./training/recorded-tokens.ts";
 import {
   checkTrainingConfig,
@@ -256,7 +256,6 @@ export const trainingJobSchema = Type.Object(
   },
   { title: "TrainingJob" },
 );
-export const trainingJobPageSchema = pageSchema(trainingJobSchema);
 
 /** Facts about a job that other tables hold. */
 export interface JobSurroundings {
@@ -400,7 +399,6 @@ export const jobEventSchema = Type.Object(
   },
   { title: "TrainingEvent" },
 );
-export const jobEventPageSchema = pageSchema(jobEventSchema);
 
 export function jobEventBody(event: JobEvent): object {
   return { id: event.id, type: event.type, data: event.data };

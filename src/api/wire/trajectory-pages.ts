@@ -6,7 +6,7 @@ import { unfoldedLines } from "../../base/domain/text/folded-lines.ts";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { TrajectoryGroup, TrajectoryLog, TrajectoryStore } from "../../base/domain/trajectory.ts";
 import { pageBody } from "./page.ts";
-import { trajectoryGroupBody, trajectoryLogBody } from "./trajectory.ts";
+import { trajectoryGroupBody, loggedMetricsAnswer } from "./trajectory.ts";
 
 /** The page, cut so that the trajectories of its logs stay within the bound of a page; at least one log stays. */
 export function withinContentBound(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
@@ -41,7 +41,7 @@ export async function* trajectoryPageText(
   respell: (stored: readonly Uint8Array<ArrayBuffer>[]) => Promise<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<string | Buffer, void> {
   const encoder = new TextEncoder();
-  const { object, data, ...rest } = pageBody(page, trajectoryLogBody);
+  const { object, data, ...rest } = pageBody(page, loggedMetricsAnswer.body);
   yield `{"object":${JSON.stringify(object)},"data":[`;
   for (const [index, log] of page.items.entries()) {
     if (shownBytes(log) < log.contentBytes) {

@@ -16,6 +16,7 @@ import { parseListBody, type ListBody } from "../../base/validation/list-body.ts
 import type { BodyLimits } from "./body-limits.ts";
 import { readForm, type BodyForm } from "./body.ts";
 import type { Checked, ObjectSchema, ValueOf } from "./checked.ts";
+import { answerOf } from "./fields/resource.ts";
 import { nullable } from "./nullable.ts";
 import { pageSchema } from "./page.ts";
 import { LinePacker, type PackedLines } from "./packed-lines.ts";
@@ -333,18 +334,18 @@ export function trajectoryGroupBody(group: TrajectoryGroup): object {
 
 export const metricsSchema = Type.Object({}, { additionalProperties: Type.Number() });
 
-const logRow = {
+/** A stored log without its trajectories: one row of the history of metrics. */
+export const loggedMetricsAnswer = answerOf<TrajectoryLog>()("LoggedMetrics", {
   id: Type.String({ format: "uuid" }),
   split: Type.String(),
   step: Type.Integer({ minimum: 0 }),
   recorded_at: Type.String({ format: "date-time" }),
   metrics: metricsSchema,
-};
-export const metricsPageSchema = pageSchema(Type.Object(logRow, { title: "LoggedMetrics" }));
+});
 export const trajectoryPageSchema = pageSchema(
   Type.Object(
     {
-      ...logRow,
+      ...loggedMetricsAnswer.schema.properties,
       trajectory_groups: Type.Array(trajectoryGroupSchema),
       left_out_bytes: Type.Optional(
         Type.Integer({
@@ -357,14 +358,3 @@ export const trajectoryPageSchema = pageSchema(
     { title: "LoggedTrajectories" },
   ),
 );
-
-/** A stored log without its trajectories: one row of the history of metrics. */
-export function trajectoryLogBody(log: TrajectoryLog): object {
-  return {
-    id: log.id,
-    split: log.split,
-    step: log.step,
-    recorded_at: log.recordedAt.toISOString(),
-    metrics: log.metrics,
-  };
-}

@@ -18,6 +18,18 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
+/** A page of items that are numbered in the order they were stored. */
+export interface NumberedPage<T> extends Page<T> {
+  /** The number to go on behind; 0 where there is no item. Of a page that found few it may be none of theirs. */
+  readonly last: number;
+}
+
+/** A page of numbers rather than ids. */
+export interface NumberedPageRequest extends Pick<PageRequest, "limit" | "order"> {
+  /** The number to go on behind; null for the first page. */
+  readonly after: number | null;
+}
+
 /** How many items from the first on fit in a page, given the size of each; at least one, if there is any. */
 export function fittingCount(sizes: readonly number[], bytesMax: number): number {
   let count = 0;

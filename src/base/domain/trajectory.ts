@@ -1,12 +1,11 @@
 // What a policy did and how it was judged, as recorded by clients and sent back for training.
 // Unknown keys are kept, since clients add their own.
-import type { Page, PageRequest } from "./page.ts";
+import type { Page, PageRequest, NumberedPage, NumberedPageRequest } from "./page.ts";
 import type { Json, JsonObject } from "./text/json.ts";
 import type {
   ListedOutline,
   OutlineCount,
   OutlineFilter,
-  OutlinePage,
   TrajectoryOutline,
 } from "./outlines/trajectory-outline.ts";
 
@@ -173,16 +172,12 @@ export interface TrajectoryStore {
    * @param from how many parts of the stored lines are left out; 0 unless given
    */
   lines(logId: string, from?: number): Promise<AsyncIterable<string> | null>;
-  /**
-   * Of the model's trajectories, those of its jobs included, by their numbers.
-   *
-   * @param page.after the number to go on behind; null for the first page
-   */
+  /** Of the model's trajectories, those of its jobs included, by their numbers. */
   listOutlines(
     modelId: string,
     filter: OutlineFilter,
-    page: Pick<PageRequest, "limit" | "order"> & { readonly after: number | null },
-  ): Promise<OutlinePage>;
+    page: NumberedPageRequest,
+  ): Promise<NumberedPage<ListedOutline>>;
   /** The one of this number; null where the model has none. */
   findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
   /**

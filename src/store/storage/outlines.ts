@@ -9,13 +9,12 @@ import {
   type Transaction,
 } from "kysely";
 import { clamped } from "../../base/domain/outlines/clamped.ts";
-import type { PageRequest } from "../../base/domain/page.ts";
+import type { NumberedPage, NumberedPageRequest } from "../../base/domain/page.ts";
 import { notFound } from "../../base/domain/service-error.ts";
 import type {
   ListedOutline,
   OutlineCount,
   OutlineFilter,
-  OutlinePage,
   OutlineSource,
   TrajectoryOutline,
 } from "../../base/domain/outlines/trajectory-outline.ts";
@@ -140,8 +139,8 @@ export async function outlinePage(
   database: Kysely<Schema>,
   modelId: string,
   filter: OutlineFilter,
-  { after, limit, order }: Pick<PageRequest, "limit" | "order"> & { readonly after: number | null },
-): Promise<OutlinePage> {
+  { after, limit, order }: NumberedPageRequest,
+): Promise<NumberedPage<ListedOutline>> {
   const isForward = order === "asc";
   const count = await countOf(database, modelId);
   // Numbers are without gaps: what is looked at is an interval of them.
@@ -189,7 +188,7 @@ async function outlinesAt(
   database: Kysely<Schema>,
   modelId: string,
   numbers: readonly number[],
-  order: PageRequest["order"],
+  order: NumberedPageRequest["order"],
 ): Promise<readonly ListedOutline[]> {
   if (numbers.length === 0) return [];
   const rows = await database

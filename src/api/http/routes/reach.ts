@@ -7,27 +7,6 @@ import { notFound } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/places.ts";
 
-/** The `params` of a route's schema, where its path names a model. */
-export const modelParameters = {
-  type: "object",
-  properties: { model_id: { type: "string", description: "The model's id." } },
-} as const;
-
-/** The same of a version. */
-export const versionParameters = {
-  type: "object",
-  properties: {
-    ...modelParameters.properties,
-    step: { type: "string", description: "The version's step." },
-  },
-} as const;
-
-/** The same of a job. */
-export const jobParameters = {
-  type: "object",
-  properties: { job_id: { type: "string", description: "The job's id." } },
-} as const;
-
 /**
  * @param location where the id stood
  * @throws ServiceError `not_found`, or `forbidden` when the model is another entity's
@@ -52,13 +31,9 @@ export async function reachStep(
   { model_id: id, step }: { readonly model_id: string; readonly step: string },
 ): Promise<{ readonly model: TrainedModel; readonly step: number }> {
   const model = await reachModel(dependencies, caller, id);
-  if (!/^\d{1,9}$/.test(step)) throw atStep(notFound("version", step.slice(0, 200)));
+  if (!/^\d{1,9}$/.test(step))
+    throw locate(notFound("version", step.slice(0, 200)), { not_found: ["path", "step"] });
   return { model, step: Number(step) };
-}
-
-/** An error about a version, where the path names it. */
-export function atStep(error: unknown): unknown {
-  return locate(error, { not_found: ["path", "step"] });
 }
 
 /** @throws ServiceError `not_found`, also when the job's model is another entity's */

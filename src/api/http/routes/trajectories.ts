@@ -12,8 +12,8 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { sendPieces } from "../patient-answer.ts";
 import { readsPage } from "../reading/stored-reads.ts";
-import { pageAnswer, pageRequest } from "../../wire/page.ts";
-import { metricsPageSchema, trajectoryLogBody, trajectoryPageSchema } from "../../wire/trajectory.ts";
+import { pageAnswer, pageRequest, pageSchema } from "../../wire/page.ts";
+import { loggedMetricsAnswer, trajectoryPageSchema } from "../../wire/trajectory.ts";
 import { trajectoryPageText, withinContentBound } from "../../wire/trajectory-pages.ts";
 import { reachModel } from "./reach.ts";
 
@@ -91,13 +91,13 @@ export function trajectoryRoutes(
       summary: "List a model's metrics over time",
       query: logQuerySchema,
       answer: "A page of logs, the oldest first unless asked.",
-      json: metricsPageSchema,
+      json: pageSchema(loggedMetricsAnswer.schema),
       options: readsPage,
     },
     async ({ params, query, caller }) => {
       const model = await reachModel(dependencies, caller, params.model_id);
       const page = trajectories.list(model.id, { split: query.split ?? null }, pageRequest(query, "asc"));
-      return pageAnswer(page, trajectoryLogBody);
+      return pageAnswer(page, loggedMetricsAnswer.body);
     },
   );
 }

@@ -3,7 +3,6 @@ import { Type, type Static } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
   CompletionFilter,
-  CompletionPage,
   ListedCompletion,
   StoredCompletion,
 } from "../../../base/domain/recordings/completion-store.ts";
@@ -14,6 +13,7 @@ import { choiceSchema, usageSchema } from "../chat/chat-answer-schema.ts";
 import { finishBody, messageBody, usageBody } from "../chat/chat-response.ts";
 import { answerOf } from "../fields/resource.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
+import { readTime } from "../trajectories/row-query.ts";
 
 const projectField = Type.String({ description: "`<entity>/<project>`." });
 
@@ -80,17 +80,17 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-type StoredQuery = Static<typeof storedQuerySchema>;
-
 /** Returns the filters of a query that name no model and no entity. */
-export function storedFilter(query: StoredQuery): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
+export function storedFilter(
+  query: Static<typeof storedQuerySchema>,
+): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
   const faults: Fault[] = [];
   const { step = null, request_id: requestId = null, feedback } = query;
   const filter = {
     step,
     requestId,
-    endedFrom: timeIn(query, "since", faults),
-    endedBefore: timeIn(query, "until", faults),
+    endedFrom: readTime(query, "since", faults),
+    endedBefore: readTime(query, "until", faults),
     feedback: feedback === undefined ? null : feedbackIn(feedback),
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
@@ -99,16 +99,6 @@ export function storedFilter(query: StoredQuery): Omit<CompletionFilter, "entity
 
 function feedbackIn(text: string): CompletionFilter["feedback"] {
   return text === "any" || text === "none" ? { kind: text } : { kind: "type", type: text };
-}
-
-function timeIn(query: StoredQuery, name: "since" | "until", faults: Fault[]): Date | null {
-  const text = query[name];
-  if (text === undefined) return null;
-  const date = new Date(text);
-  if (!Number.isNaN(date.getTime())) return date;
-  const message = `${name} is no time; write it as 2026-11-22T12:00:00Z`;
-  faults.push({ location: ["query", name], message, type: "value_error" });
-  return null;
 }
 
 /** What each answer about a recorded completion has. */
@@ -167,7 +157,8 @@ export const storedPageSchema = pageSchema(
   ),
 );
 
-function storedBody(stored: StoredCompletion): object {
+/** Writes one of a list. */
+export function storedBody(stored: StoredCompletion): object {
   const choices = (stored.content?.choices ?? []).map((choice, index) => ({
     index,
     message: recordedMessage(choice),
@@ -186,25 +177,6 @@ export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice):
     ...(isText ? { isText: true as const } : {}),
   }));
   return messageBody("assistant", { text, reasoning, toolCalls: calls });
-}
-
-/** A page by numbers, which stay in their places when what they number is deleted. */
-export function storedPageBody(
-  items: readonly StoredCompletion[],
-  { last, hasMore }: Pick<CompletionPage, "last" | "hasMore">,
-): object {
-  return {
-    object: "list",
-    data: items.map(storedBody),
-    first_id: items.length === 0 ? "" : String(items[0]?.number),
-    last_id: last === 0 ? "" : String(last),
-    has_more: hasMore,
-  };
-}
-
-/** The number that a cursor is; null where it is none. */
-export function numberIn(after: string): number | null {
-  return /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null;
 }
 
 /** The refusal of a cursor that names nothing in its list. */

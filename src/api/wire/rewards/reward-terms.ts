@@ -23,7 +23,7 @@ const reward = Type.Number({ minimum: -rewardMax, maximum: rewardMax });
 const number = Type.Number({ minimum: -1e15, maximum: 1e15 });
 const pair = Type.Array(number, { minItems: 2, maxItems: 2 });
 
-export const rewardTermSchema = Type.Object(
+const rewardTermSchema = Type.Object(
   {
     kind: Type.Enum([...kinds], {
       description:

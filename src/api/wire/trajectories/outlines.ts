@@ -5,10 +5,10 @@ import type {
   ListedOutline,
   OutlineCount,
   OutlineFilter,
-  OutlinePage,
 } from "../../../base/domain/outlines/trajectory-outline.ts";
+import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
-import { pageQueryFields, pageSchema } from "../page.ts";
+import { pageQueryFields } from "../page.ts";
 import { readTime, stepField, timeFields } from "./row-query.ts";
 
 const sources = ["log", "job"] as const;
@@ -45,104 +45,53 @@ export function outlineFilter(query: Static<typeof outlineQuerySchema>): Outline
   return filter;
 }
 
-/** The number that a text names; null where it names none. */
-export function trajectoryNumber(text: string): number | null {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
-}
-
-const outlineSchema = Type.Object(
-  {
-    id: Type.String({
+export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
+  id: [
+    Type.String({
       description:
         "Its number among the trajectories of its model, from 1 on, in the order they were stored.",
       examples: ["42"],
     }),
-    source: Type.Enum([...sources]),
-    source_id: Type.String({ format: "uuid", description: "Of the log, or of the training job." }),
-    split: Type.String(),
-    step: orNull(Type.Integer({ minimum: 0 }), {
-      description: "The model's newest version when it was logged; null for a job's.",
-    }),
-    recorded_at: Type.String({ format: "date-time" }),
-    group_index: Type.Integer({ minimum: 0 }),
-    index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
-    reward: Type.Number(),
-    metrics: Type.Object(
-      {},
-      {
-        additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]),
-        description: "Its first twelve.",
-      },
-    ),
-    reply_count: Type.Integer({ minimum: 0, description: "Answers of the model in it." }),
-    token_count: Type.Integer({
-      minimum: 0,
-      description: "Tokens of those answers, as far as they carry them.",
-    }),
-    has_logprobs: Type.Boolean(),
-    prompt: Type.String({ description: "How the first message of a user begins." }),
-    answer: Type.String({ description: "How the last answer begins." }),
-  },
-  { title: "TrajectoryOutline" },
-);
-
-export const outlinePageSchema = pageSchema(outlineSchema);
-
-/** A page as it is answered; one that looked at many and found few says where to go on. */
-export function outlinePageBody({ items, last, hasMore }: OutlinePage): object {
-  return {
-    object: "list",
-    data: items.map(outlineBody),
-    first_id: items.length === 0 ? "" : String(items[0].number),
-    last_id: last === 0 ? "" : String(last),
-    has_more: hasMore,
-  };
-}
-
-function outlineBody(outline: ListedOutline): object {
-  return {
-    id: String(outline.number),
-    source: outline.source,
-    source_id: outline.sourceId,
-    split: outline.split,
-    step: outline.step,
-    recorded_at: outline.recordedAt.toISOString(),
-    group_index: outline.groupIndex,
-    index: outline.index,
-    reward: outline.reward,
-    metrics: outline.metrics,
-    reply_count: outline.replyCount,
-    token_count: outline.tokenCount,
-    has_logprobs: outline.hasLogprobs,
-    prompt: outline.prompt,
-    answer: outline.answer,
-  };
-}
-
-export const outlineCountsSchema = Type.Object({
-  object: Type.Enum(["list"]),
-  data: Type.Array(
-    Type.Object(
-      {
-        source: Type.Enum([...sources]),
-        split: Type.String(),
-        count: Type.Integer({ minimum: 1 }),
-        mean_reward: Type.Number(),
-      },
-      { title: "TrajectoryCount" },
-    ),
-    { description: "The most first; at most a hundred." },
+    ({ number }) => String(number),
+  ],
+  source: Type.Enum([...sources]),
+  source_id: Type.String({ format: "uuid", description: "Of the log, or of the training job." }),
+  split: Type.String(),
+  step: orNull(Type.Integer({ minimum: 0 }), {
+    description: "The model's newest version when it was logged; null for a job's.",
+  }),
+  recorded_at: Type.String({ format: "date-time" }),
+  group_index: Type.Integer({ minimum: 0 }),
+  index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
+  reward: Type.Number(),
+  metrics: Type.Object(
+    {},
+    {
+      additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]),
+      description: "Its first twelve.",
+    },
   ),
+  reply_count: Type.Integer({ minimum: 0, description: "Answers of the model in it." }),
+  token_count: Type.Integer({
+    minimum: 0,
+    description: "Tokens of those answers, as far as they carry them.",
+  }),
+  has_logprobs: Type.Boolean(),
+  prompt: Type.String({ description: "How the first message of a user begins." }),
+  answer: Type.String({ description: "How the last answer begins." }),
 });
 
-export function outlineCountsBody(counts: readonly OutlineCount[]): object {
-  return {
-    object: "list",
-    data: counts.map(({ source, split, count, meanReward }) => ({
-      source,
-      split,
-      count,
-      mean_reward: meanReward,
-    })),
-  };
-}
+const countAnswer = answerOf<OutlineCount>()("TrajectoryCount", {
+  source: Type.Enum([...sources]),
+  split: Type.String(),
+  count: Type.Integer({ minimum: 1 }),
+  mean_reward: Type.Number(),
+});
+
+export const outlineCountsAnswer = answerOf<{ readonly counts: readonly OutlineCount[] }>()(null, {
+  object: [Type.Enum(["list"]), () => "list" as const],
+  data: [
+    Type.Array(countAnswer.schema, { description: "The most first; at most a hundred." }),
+    ({ counts }) => counts.map(countAnswer.body),
+  ],
+});

@@ -100,7 +100,7 @@ export function rowSelection(query: RowQuery): RowSelection {
 }
 
 /** The time that the query has in a field; null where it has none, and a fault where it is no time. */
-export function readTime<Field extends keyof typeof timeFields>(
+export function readTime<Field extends string>(
   query: { readonly [Name in Field]?: string },
   field: Field,
   faults: Fault[],

@@ -51,13 +51,6 @@ export interface OutlineFilter {
   readonly recordedBefore: Date | null;
 }
 
-export interface OutlinePage {
-  readonly items: readonly ListedOutline[];
-  /** The number to go on behind; 0 where there is no item. Of a page that found few it may be none of theirs. */
-  readonly last: number;
-  readonly hasMore: boolean;
-}
-
 /** How many trajectories a model has of a source under a split, kept as they are stored. */
 export interface OutlineCount {
   readonly source: OutlineSource;

@@ -1,6 +1,6 @@
 // Where recorded completions are kept.
 import type { FeedbackRecord } from "../feedback.ts";
-import type { PageRequest } from "../page.ts";
+import type { NumberedPage, NumberedPageRequest } from "../page.ts";
 import type { CompletionKey } from "./completion-key.ts";
 import type { CompletionContent, CompletionOutline, RecordedCompletion } from "./recorded-completion.ts";
 
@@ -43,19 +43,6 @@ export interface StoredCompletion extends ListedCompletion {
   readonly content: CompletionContent | null;
 }
 
-export interface CompletionPage {
-  readonly items: readonly ListedCompletion[];
-  /** The number to go on behind; 0 where there is no item. Of a page that found few it may be none of theirs. */
-  readonly last: number;
-  readonly hasMore: boolean;
-}
-
-/** A page of numbers rather than ids. */
-export interface CompletionPageRequest extends Pick<PageRequest, "limit" | "order"> {
-  /** The number to go on behind; null for the first page. */
-  readonly after: number | null;
-}
-
 export interface CompletionStore {
   /**
    * Stores them in one transaction, in order; each takes the place of the one of its key. Those whose model is gone are
@@ -72,7 +59,7 @@ export interface CompletionStore {
    */
   findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
   /** In the order they were stored. */
-  list(filter: CompletionFilter, page: CompletionPageRequest): Promise<CompletionPage>;
+  list(filter: CompletionFilter, page: NumberedPageRequest): Promise<NumberedPage<ListedCompletion>>;
   /** What its project says of a completion, recorded or not: the oldest first, at most `limit`. */
   feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
   /** False when there is none. */

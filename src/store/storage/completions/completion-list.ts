@@ -1,11 +1,7 @@
 // Lists of recorded completions, by an index that holds what they are filtered by.
 import type { Kysely } from "kysely";
-import type {
-  CompletionFilter,
-  CompletionPage,
-  CompletionPageRequest,
-  ListedCompletion,
-} from "../../../base/domain/recordings/completion-store.ts";
+import type { NumberedPage, NumberedPageRequest } from "../../../base/domain/page.ts";
+import type { CompletionFilter, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { Schema } from "../schema.ts";
 import { hasFeedback } from "./call-feedback.ts";
@@ -19,8 +15,8 @@ const lookedUpMax = 10_000;
 export async function completionPage(
   database: Kysely<Schema>,
   filter: CompletionFilter,
-  { after, limit, order }: CompletionPageRequest,
-): Promise<CompletionPage> {
+  { after, limit, order }: NumberedPageRequest,
+): Promise<NumberedPage<ListedCompletion>> {
   const behind = order === "asc" ? ">" : "<";
   let rows = database.selectFrom("recorded_completions");
   if (filter.modelId !== null) rows = rows.where("model_id", "=", filter.modelId);
@@ -60,7 +56,7 @@ export async function completionPage(
 async function completionsAt(
   database: Kysely<Schema>,
   numbers: readonly number[],
-  order: CompletionPageRequest["order"],
+  order: NumberedPageRequest["order"],
 ): Promise<readonly ListedCompletion[]> {
   if (numbers.length === 0) return [];
   const rows = await database

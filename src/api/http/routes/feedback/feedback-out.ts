@@ -10,9 +10,8 @@ import {
 } from "../../../wire/feedback/feedback-export.ts";
 import { conditionOf } from "../../../wire/feedback/feedback-queries.ts";
 import {
-  feedbackStatisticsBody,
+  feedbackStatisticsAnswer,
   feedbackStatisticsForm,
-  feedbackStatisticsSchema,
 } from "../../../wire/feedback/feedback-statistics.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
@@ -61,7 +60,7 @@ export function feedbackOutRoutes(
         "How many records of each type there are, and of each path of their payloads how many have which values, with mean, percentiles and a histogram of numbers. Where there are more records than are read at once, a sample stands for them, and the answer says which.",
       body: feedbackStatisticsForm(queryLimits),
       answer: "The statistics.",
-      json: feedbackStatisticsSchema,
+      json: feedbackStatisticsAnswer.schema,
     },
     async ({ body, caller, reply }) => {
       const signal = abandonedSignal(reply);
@@ -69,7 +68,7 @@ export function feedbackOutRoutes(
       // A page, and the numbers that are kept.
       await share.hold(3 * readerBytes);
       const selection = { projectId: body.project_id, condition: conditionOf(body.query, queryLimits) };
-      return feedbackStatisticsBody(await feedback.statistics(selection, caller, { signal }));
+      return feedbackStatisticsAnswer.body(await feedback.statistics(selection, caller, { signal }));
     },
   );
 }

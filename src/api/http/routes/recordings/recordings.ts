@@ -2,30 +2,32 @@
 // and what was said of it, and deleting one. Another entity's are answered like what does not exist.
 import type { FastifyInstance } from "fastify";
 import { type Caller, mayReach, reachOf, refuseOtherOwner } from "../../../../base/domain/access.ts";
-import { pageBytesMax } from "../../../../base/domain/page.ts";
+import {
+  fittingCount,
+  type NumberedPage,
+  type NumberedPageRequest,
+  pageBytesMax,
+} from "../../../../base/domain/page.ts";
 import { parseProjectId } from "../../../../base/domain/project.ts";
 import type {
   CompletionFilter,
-  CompletionPage,
-  CompletionPageRequest,
   CompletionStore,
   ListedCompletion,
   StoredCompletion,
 } from "../../../../base/domain/recordings/completion-store.ts";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import type { ValueOf } from "../../../wire/checked.ts";
-import { pageBody } from "../../../wire/page.ts";
+import { numberedPageBody, numberIn, pageBody } from "../../../wire/page.ts";
 import { deletedSchema, recordedSchema, recordedText } from "../../../wire/recordings/recorded-body.ts";
 import {
   callQuerySchema,
   messagePageSchema,
   messageQuerySchema,
   noPlace,
-  numberIn,
   sliceOf,
+  storedBody,
   storedFilter,
   storedMessages,
-  storedPageBody,
   storedPageSchema,
   storedQuerySchema,
   withMetadata,
@@ -64,7 +66,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
       const { limit = 20, order = "asc", metadata = {} } = query;
       const after = await placeOf(completions, query.after ?? "", filter);
       const page = await matching(completions, filter, { after, limit, order }, Object.entries(metadata));
-      return wholePage(completions, page);
+      return numberedPageBody(await wholePage(completions, page), storedBody);
     },
   );
   on(
@@ -194,9 +196,9 @@ async function placeOf(
 async function matching(
   completions: CompletionStore,
   filter: CompletionFilter,
-  page: CompletionPageRequest,
+  page: NumberedPageRequest,
   metadata: readonly (readonly [string, string])[],
-): Promise<CompletionPage> {
+): Promise<NumberedPage<ListedCompletion>> {
   if (metadata.length === 0) return completions.list(filter, page);
   const matches = (listed: ListedCompletion): boolean =>
     metadata.every(([name, text]) => Object.hasOwn(listed.metadata, name) && listed.metadata[name] === text);
@@ -224,17 +226,21 @@ function tooFew(): ServiceError {
 }
 
 /** As many of them whole as fit in a page; those that went meanwhile are passed over. */
-async function wholePage(completions: CompletionStore, { items, ...page }: CompletionPage): Promise<object> {
-  const whole: StoredCompletion[] = [];
-  let [bytes, last] = [0, 0];
-  for (const outline of items) {
-    bytes += outline.byteCount;
-    if (last > 0 && bytes > pageBytesMax) return storedPageBody(whole, { last, hasMore: true });
+async function wholePage(
+  completions: CompletionStore,
+  page: NumberedPage<ListedCompletion>,
+): Promise<NumberedPage<StoredCompletion>> {
+  const count = fittingCount(
+    page.items.map(({ byteCount }) => byteCount),
+    pageBytesMax,
+  );
+  const items: StoredCompletion[] = [];
+  for (const outline of page.items.slice(0, count)) {
     const stored = await completions.find(outline);
-    if (stored !== null) whole.push(stored);
-    last = outline.number;
+    if (stored !== null) items.push(stored);
   }
-  return storedPageBody(whole, page);
+  if (count === page.items.length) return { ...page, items };
+  return { items, last: page.items[count - 1]?.number ?? 0, hasMore: true };
 }
 
 type CallQuery = ValueOf<typeof callQuerySchema>;

@@ -1,57 +1,80 @@
-// Creating supervised fine-tuning jobs; everything else about them is as for any training job.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { createdJobSchema } from "../../../wire/training-job.ts";
+// Creating supervised fine-tuning and preference training jobs; everything else about them is as for any training job.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { PackedLines } from "../../../wire/packed-lines.ts";
+import { preferenceJobForm, requirePairs } from "../../../wire/preferences/preference-job.ts";
 import { requireRates, supervisedJobForm } from "../../../wire/supervised/supervised-job.ts";
-import { readApart, type BodyReader } from "../../bodies/body-reader.ts";
-import type { ByteBudget } from "../../bodies/gather-body.ts";
+import { createdJobSchema } from "../../../wire/training-job.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
-import { answered } from "../../documentation/document-routes.ts";
-import { nameIgnored } from "../../input/ignored-fields.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
+import { modelCheck, submitJob, type SubmittedJob, submittedBefore } from "../submit-job.ts";
 import type { FileReaders } from "./files.ts";
 import { readNamedFile } from "./named-file.ts";
-import { modelCheck, submitJob, submittedBefore } from "../submit-job.ts";
 
 export function supervisedJobRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
-  budget: ByteBudget,
+  readers: FileReaders,
 ): void {
-  app.post(
-    "/v1/preview/sft-training-jobs",
-    {
-      config: { ...readApart.config, headCheck: (request) => modelCheck(request, dependencies) },
+  const on = endpoints(app, {
+    tag: "training",
+    scheme: "bearer",
+    options: {
+      config: { headCheck: (request) => modelCheck(request, dependencies) },
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
-      schema: {
-        summary: "Create a supervised fine-tuning job",
-        description:
-          "Teaches a model what the assistant says in conversations. The job is on disk when it is answered; it is listed, watched and cancelled as every training job, and the header `Idempotency-Key` works alike.",
-        tags: ["training"],
-        security: [{ bearer: [] }],
-        body: supervisedJobForm.schema,
-        response: answered("Its id.", { json: createdJobSchema }),
-      },
     },
-    (request, reply) => create(request, reply, dependencies, { bodies, budget }),
+  });
+  const created = { answer: "Its id.", json: createdJobSchema };
+  on(
+    "POST /v1/preview/sft-training-jobs",
+    {
+      summary: "Create a supervised fine-tuning job",
+      description:
+        "Teaches a model what the assistant says in conversations. The job is on disk when it is answered; it is listed, watched and cancelled as every training job, and the header `Idempotency-Key` works alike.",
+      body: readers.bodies.form("supervised job", supervisedJobForm),
+      ...created,
+    },
+    ({ body, request }) =>
+      create({ ...body, task: { kind: "sft", config: body.config } }, request, dependencies, async (url) => {
+        const named = { url, field: "training_data_url", inline: "training_data" };
+        const file = await readNamedFile("conversation file", named, request, dependencies, readers);
+        requireRates(body.config, file.conversationCount);
+        return file.lines;
+      }),
+  );
+  on(
+    "POST /v1/preview/preference-training-jobs",
+    {
+      summary: "Create a preference training job",
+      description:
+        "Has a model learn from which of two answers people preferred (DPO, IPO, SimPO), or from answers that they judged one by one (KTO). The job is on disk when it is answered; it is listed, watched and cancelled as every training job, and the header `Idempotency-Key` works alike.",
+      body: readers.bodies.form("preference job", preferenceJobForm),
+      ...created,
+    },
+    ({ body, request }) =>
+      create(
+        { ...body, task: { kind: "preference", config: body.config } },
+        request,
+        dependencies,
+        async (url) => {
+          const named = { url, field: "file_id", inline: "pairs" };
+          const file = await readNamedFile("preference file", named, request, dependencies, readers);
+          requirePairs(body.config, file);
+          return file.lines;
+        },
+      ),
   );
 }
 
+/** @param linesOf reads the file at a URL */
 async function create(
+  job: SubmittedJob & { readonly fileUrl: string | null },
   request: FastifyRequest,
-  reply: FastifyReply,
   dependencies: HttpDependencies,
-  readers: FileReaders,
-): Promise<object> {
-  const read = await readers.bodies.read("supervised job", request);
-  nameIgnored(reply, read.ignored);
-  const { fileUrl, config } = read;
-  const task = { kind: "sft", config } as const;
-  if (fileUrl === null) return { id: await submitJob(request, dependencies, { ...read, task }) };
-  const earlierId = await submittedBefore(request, dependencies, read.hash);
+  linesOf: (url: string) => Promise<PackedLines>,
+): Promise<{ readonly id: string }> {
+  if (job.fileUrl === null) return { id: await submitJob(request, dependencies, job) };
+  const earlierId = await submittedBefore(request, dependencies, job.hash);
   if (earlierId !== null) return { id: earlierId };
-  const named = { url: fileUrl, field: "training_data_url", inline: "training_data" };
-  const file = await readNamedFile("conversation file", named, request, dependencies, readers);
-  const { lines, conversationCount } = file;
-  requireRates(config, conversationCount);
-  return { id: await submitJob(request, dependencies, { ...read, lines, task }) };
+  const lines = await linesOf(job.fileUrl);
+  return { id: await submitJob(request, dependencies, { ...job, lines }) };
 }

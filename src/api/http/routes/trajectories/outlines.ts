@@ -4,15 +4,13 @@ import type { FastifyInstance } from "fastify";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import {
   outlineCountQuerySchema,
-  outlineCountsBody,
-  outlineCountsSchema,
+  outlineAnswer,
+  outlineCountsAnswer,
   outlineFilter,
-  outlinePageBody,
-  outlinePageSchema,
   outlineQuerySchema,
-  trajectoryNumber,
 } from "../../../wire/trajectories/outlines.ts";
 import { rowSchema } from "../../../wire/trajectories/rows.ts";
+import { numberedPageBody, numberIn, pageSchema } from "../../../wire/page.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
@@ -39,7 +37,7 @@ export function outlineRoutes(
       query: outlineQuerySchema,
       answer:
         "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
-      json: outlinePageSchema,
+      json: pageSchema(outlineAnswer.schema),
       options: readsPage,
     },
     async ({ params, query, caller }) => {
@@ -47,7 +45,7 @@ export function outlineRoutes(
       const { limit = 20, order = "desc" } = query;
       const page = { after: numberAfter(query.after), limit, order };
       const model = await reachModel(dependencies, caller, params.model_id);
-      return outlinePageBody(await trajectories.listOutlines(model.id, filter, page));
+      return numberedPageBody(await trajectories.listOutlines(model.id, filter, page), outlineAnswer.body);
     },
   );
   on(
@@ -56,11 +54,11 @@ export function outlineRoutes(
       summary: "Count stored trajectories",
       query: outlineCountQuerySchema,
       answer: "How many there are from where, under which split, and their mean reward.",
-      json: outlineCountsSchema,
+      json: outlineCountsAnswer.schema,
     },
     async ({ params, query: { step = null }, caller }) => {
       const model = await reachModel(dependencies, caller, params.model_id);
-      return outlineCountsBody(await trajectories.countOutlines(model.id, step));
+      return outlineCountsAnswer.body({ counts: await trajectories.countOutlines(model.id, step) });
     },
   );
   on(
@@ -72,7 +70,7 @@ export function outlineRoutes(
     },
     async ({ params: { model_id: modelId, number }, caller, reply }) => {
       const model = await reachModel(dependencies, caller, modelId);
-      const named = trajectoryNumber(number);
+      const named = numberIn(number);
       const outline = named === null ? null : await trajectories.findOutline(model.id, named);
       const missing = () => notFound("trajectory", number.slice(0, 200));
       if (outline === null) throw missing();
@@ -90,7 +88,7 @@ export function outlineRoutes(
 function numberAfter(after: string | undefined): number | null {
   // An empty cursor is what clients send back from an empty page.
   if (after === undefined || after === "") return null;
-  const number = trajectoryNumber(after);
+  const number = numberIn(after);
   if (number !== null) return number;
   const message = `after is ${quoted(after)}, which is no number of a trajectory. Use last_id of the page before`;
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];
