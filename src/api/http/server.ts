@@ -148,7 +148,7 @@ export async function createHttpServer(
   app.setNotFoundHandler((request) => {
     throw routes.refusal(request.method, pathOf(request.url));
   });
-  const bodies = new BodyReader(settings, dependencies.feedback.packForm);
+  const bodies = new BodyReader(settings);
   app.addHook("onClose", async () => {
     refusals.close();
     await bodies.close();

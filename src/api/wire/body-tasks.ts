@@ -2,6 +2,7 @@
 // worker for large ones. A stored group of trajectories counts as a body, since it is as large as the one it came in.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
+import { present } from "../../base/domain/assert.ts";
 import type { PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { ExactJson } from "../../base/domain/text/exact-json.ts";
 import { readForm } from "./body.ts";
@@ -88,8 +89,14 @@ interface BodyKinds {
 export interface BodySender {
   readonly caller: Caller;
   readonly requestId: RequestId;
-  /** How many token ids the model has that a job is for; null where that is not known. */
-  readonly vocabularySize: number | null;
+}
+
+/** What bodies of one kind are read with, and no other. */
+export interface KindContext {
+  /** Of a training job: how many token ids its model has; absent where that is not known. */
+  readonly vocabularySize?: number | null;
+  /** Of a batch of feedback. */
+  readonly packForm?: PackForm;
 }
 
 export type BodyKind = keyof BodyKinds;
@@ -98,9 +105,8 @@ export type BodyKind = keyof BodyKinds;
 export interface SentBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly limits: BodyLimits;
-  /** Of batches of feedback. */
-  readonly packForm: PackForm;
   readonly sender: BodySender;
+  readonly context: KindContext;
 }
 
 export type BodyTasks = {
@@ -119,7 +125,7 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "constraint check": whole((bytes, limits) =>
     readConstraintCheck(parseExactBody(bytes, limits.json), limits),
   ),
-  "training job": whole((bytes, limits, { vocabularySize }) => ({
+  "training job": whole((bytes, limits, _sender, { vocabularySize = null }) => ({
     ...readTrainingJob(bytes, limits, vocabularySize),
     hash: hashOf(bytes),
   })),
@@ -129,8 +135,8 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "preference file": whole((bytes, limits) => readPreferenceFile(bytes, limits, "preference file")),
   "uploaded file": whole(readUploadedFile),
   log: whole(readLog),
-  "feedback batch": whole((bytes, limits, { caller }, packForm) =>
-    readFeedbackBatch(bytes, limits, { caller, packForm }),
+  "feedback batch": whole((bytes, limits, { caller }, { packForm }) =>
+    readFeedbackBatch(bytes, limits, { caller, packForm: present(packForm, "how a batch is packed") }),
   ),
   feedback: whole((bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json))),
   "feedback replacement": whole((bytes, limits) =>
@@ -160,13 +166,13 @@ function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploade
 
 /** Reads a body in one place; one that is there already is not copied. */
 function whole<Result>(
-  read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, packForm: PackForm) => Result,
+  read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, context: KindContext) => Result,
 ): (body: SentBody) => Result {
-  return ({ pieces, limits, sender, packForm }) => {
+  return ({ pieces, limits, sender, context }) => {
     const [first] = pieces;
     const isWhole = pieces.length === 1;
     const bytes = isWhole ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(pieces);
-    return read(bytes, limits, sender, packForm);
+    return read(bytes, limits, sender, context);
   };
 }
 

@@ -1,7 +1,6 @@
 // Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
 // other request. Very large ones have a worker of their own, and do not hold up the large.
 import type { FastifyRequest } from "fastify";
-import type { PackForm } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
@@ -14,6 +13,7 @@ import {
   bodyTasks,
   type BodyKind,
   type BodyTasks,
+  type KindContext,
   type SentBody,
 } from "../../wire/body-tasks.ts";
 
@@ -50,33 +50,29 @@ type FormKind = {
 
 export class BodyReader {
   readonly #limits: BodyLimits;
-  readonly #packForm: PackForm;
   readonly #large = new WorkerPool<BodyTasks>(poolOptions);
   /** What such a body left in the worker's memory is not kept for the next. */
   readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
-  /** @param packForm of batches of feedback */
-  constructor(settings: HttpSettings, packForm: PackForm) {
+  constructor(settings: HttpSettings) {
     this.#limits = bodyLimits(settings);
-    this.#packForm = packForm;
   }
 
   /**
    * Reads a body as the kind it is; its pieces are given away.
    *
    * @param body as the routes that are {@link readApart} get it
-   * @param vocabularySize how many token ids the model has that a job is for
    * @throws ServiceError what is wrong with it; `too_large` where it takes more memory to read than there is
    */
   async read<Kind extends BodyKind>(
     kind: Kind,
     request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
-    { vocabularySize = null }: { readonly vocabularySize?: number | null } = {},
+    context: KindContext = {},
   ): Promise<BodyTasks[Kind]["result"]> {
     // A request without a content type has none.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
-    const sender = { caller: request.caller, requestId: requestIdOf(request), vocabularySize };
-    const body: SentBody = { pieces, limits: this.#limits, packForm: this.#packForm, sender };
+    const sender = { caller: request.caller, requestId: requestIdOf(request) };
+    const body: SentBody = { pieces, limits: this.#limits, sender, context };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
     // Entities take turns, so that nobody's one body waits for another's many.
@@ -84,13 +80,13 @@ export class BodyReader {
     return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
   }
 
-  /** The body of an endpoint. @param sent what else is known of a request */
+  /** The body of an endpoint. @param contextOf what bodies of its kind are read with besides */
   form<Kind extends FormKind>(
     kind: Kind,
     { schema }: BodyForm<ObjectSchema>,
-    sent?: (request: FastifyRequest) => { readonly vocabularySize: number | null },
+    contextOf?: (request: FastifyRequest) => KindContext,
   ): ApartForm<BodyTasks[Kind]["result"]> {
-    return { schema, read: (request) => this.read(kind, request, sent?.(request)) };
+    return { schema, read: (request) => this.read(kind, request, contextOf?.(request)) };
   }
 
   async close(): Promise<void> {

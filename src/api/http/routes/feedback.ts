@@ -59,7 +59,7 @@ export function feedbackRoutes(
     "POST /feedback/batch/create",
     {
       summary: "Create feedback records",
-      body: bodies.form("feedback batch", feedbackBatchForm),
+      body: bodies.form("feedback batch", feedbackBatchForm, () => ({ packForm: feedback.packForm })),
       answer: "The records.",
       json: feedbackBatchAnswerSchema,
     },

@@ -180,7 +180,7 @@ class OpenColumns implements OpenPack {
   length = 0;
 
   add(record: CheckedFeedback, form: StoredForm): void {
-    for (const [index, value] of [...leadingValues(record, form), form.payload].entries()) {
+    for (const [index, value] of packedValues(record, form).entries()) {
       const text = value === null ? null : String(value);
       this.#columns[index].add(text);
       this.length += text?.length ?? 0;
@@ -196,11 +196,11 @@ class OpenColumns implements OpenPack {
 }
 
 function packedText(record: CheckedFeedback, form: StoredForm): string {
-  return `${JSON.stringify(leadingValues(record, form)).slice(0, -1)},${form.payload}]`;
+  return `${JSON.stringify(packedValues(record, form).slice(0, -1)).slice(0, -1)},${form.payload}]`;
 }
 
-/** All but the payload, in the order of `packedFields`. */
-function leadingValues(
+/** In the order of `packedFields`. */
+export function packedValues(
   { id, content, contentHash }: CheckedFeedback,
   form: StoredForm,
 ): readonly (string | number | null)[] {
@@ -220,6 +220,7 @@ function leadingValues(
     form.emoji,
     form.hasMoreNumbers ? 1 : 0,
     form.callId,
+    form.payload,
   ];
 }
 

@@ -1,8 +1,10 @@
 // Feedback records as rows, which are their stored form with numbers and times.
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import { packedFields, packedValues } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import { exactParts, storedForm } from "../../../base/domain/feedback-query/stored-form.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
+import { snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
 import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { FeedbackTable, Schema } from "../schema.ts";
@@ -11,11 +13,16 @@ export interface NumberedRecord {
   readonly record: FeedbackRecord;
   /** Its number among all. */
   readonly sequence: number;
-  /** How often it was replaced; 0 unless given. */
-  readonly lastRevision?: number;
 }
 
-/** Of one statement, of twenty parameters each. */
+/** Those of `packedFields`, in their order. */
+export const packedColumns = packedFields.map(snakeCase) as readonly PackedColumn[];
+type PackedColumn = SnakeCase<(typeof packedFields)[number]>;
+
+const columns = ["sequence", "created_at", "vendor_user_id", ...packedColumns] as const;
+type Column = (typeof columns)[number];
+
+/** Of one statement. */
 const rowsMax = 200;
 
 /**
@@ -27,126 +34,47 @@ export async function insertRecords(
   transaction: Transaction<Schema>,
   records: readonly NumberedRecord[],
 ): Promise<number> {
+  const rows = records.map(({ record, sequence }) => [
+    sequence,
+    record.createdAt.toISOString(),
+    record.vendorUserId,
+    ...valuesOf(record),
+  ]);
   let count = 0;
-  for (const { columns, rows } of rowsByColumns(records))
-    for (const portion of portions(rows, { rowsMax, lengthOf: lengthOfRow }))
-      count += await insertRows(transaction, "feedback", columns, portion);
+  for (const portion of portions(rows, { rowsMax, lengthOf: lengthOfRow }))
+    count += await insertRows(transaction, "feedback", columns, portion);
   return count;
 }
 
-type Row = readonly (string | number)[];
+/** In the order of {@link packedColumns}. */
+function valuesOf(record: FeedbackRecord): readonly (string | number | null)[] {
+  const { id, contentHash } = record;
+  return packedValues({ id, content: record, contentHash }, storedForm(record));
+}
 
 /** Characters of the row's texts. */
-function lengthOfRow(row: Row): number {
+function lengthOfRow(row: readonly unknown[]): number {
   return row.reduce<number>((length, value) => length + (typeof value === "string" ? value.length : 0), 0);
-}
-
-/** Most records leave the same columns at null or 0, as they are unless something is said of them: these are not sent. */
-function rowsByColumns(
-  records: readonly NumberedRecord[],
-): Iterable<{ readonly columns: readonly (typeof columnNames)[number][]; readonly rows: readonly Row[] }> {
-  const byFilled = new Map<number, { columns: (typeof columnNames)[number][]; rows: Row[] }>();
-  for (const record of records) {
-    let filled = 0;
-    const row: (string | number)[] = [];
-    for (const [index, value] of valuesOf(record).entries()) {
-      if (value === null || value === 0) continue;
-      filled |= 1 << index;
-      row.push(value);
-    }
-    const alike = byFilled.get(filled);
-    if (alike !== undefined) alike.rows.push(row);
-    else
-      byFilled.set(filled, { columns: columnNames.filter((_, index) => filled & (1 << index)), rows: [row] });
-  }
-  return byFilled.values();
-}
-
-/** Those that a replacement changes come last. */
-const columnNames = [
-  "project_id",
-  "sequence",
-  "id",
-  "created_at",
-  "last_revision_sequence",
-  "vendor_ref",
-  "feedback_type",
-  "vendor_user_id",
-  "creator",
-  "annotation_ref",
-  "runnable_ref",
-  "call_ref",
-  "trigger_ref",
-  "queue_id",
-  "content_hash",
-  "payload",
-  "exact",
-  "emoji",
-  "has_more_numbers",
-  "call_id",
-] as const satisfies readonly (keyof FeedbackTable)[];
-const firstChanged = columnNames.indexOf("vendor_ref");
-
-/** In the order of the columns. */
-function valuesOf({
-  record,
-  sequence,
-  lastRevision = 0,
-}: NumberedRecord): readonly (string | number | null)[] {
-  const form = storedForm(record);
-  return [
-    record.projectId,
-    sequence,
-    record.id,
-    record.createdAt.toISOString(),
-    lastRevision,
-    record.vendorRef,
-    record.feedbackType,
-    record.vendorUserId,
-    form.creator,
-    record.annotationRef,
-    record.runnableRef,
-    record.callRef,
-    record.triggerRef,
-    form.queueId,
-    record.contentHash,
-    form.payload,
-    form.exact,
-    form.emoji,
-    form.hasMoreNumbers ? 1 : 0,
-    form.callId,
-  ];
 }
 
 /** The columns that a replacement changes, which are all but the project, the id, the number and the time. */
 export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable> {
-  const values = valuesOf({ record, sequence: 0 });
-  return Object.fromEntries(
-    columnNames.slice(firstChanged).map((name, index) => [name, values[firstChanged + index]]),
-  );
+  const values = valuesOf(record);
+  const packed = packedColumns.map((column, index) => [column, values[index]] as const);
+  const changed = packed.filter(([column]) => column !== "project_id" && column !== "id");
+  return { ...Object.fromEntries(changed), vendor_user_id: record.vendorUserId };
 }
 
-/** The columns that make a record. */
-export const recordColumns = [
-  "project_id",
-  "sequence",
-  "id",
-  "vendor_ref",
-  "feedback_type",
-  "vendor_user_id",
-  "creator",
-  "annotation_ref",
-  "runnable_ref",
-  "call_ref",
-  "trigger_ref",
-  "queue_id",
-  "created_at",
-  "content_hash",
-  "payload",
-  "exact",
-] as const satisfies readonly (keyof FeedbackTable)[];
+/** What records are found by. */
+const searchColumns = ["emoji", "has_more_numbers", "call_id"] as const;
+type RecordColumn = Exclude<Column, (typeof searchColumns)[number]>;
 
-export type RecordRow = Pick<Selectable<FeedbackTable>, (typeof recordColumns)[number]>;
+/** The columns that make a record. */
+export const recordColumns = columns.filter(
+  (column): column is RecordColumn => !(searchColumns as readonly Column[]).includes(column),
+);
+
+export type RecordRow = Pick<Selectable<FeedbackTable>, RecordColumn>;
 
 export function recordOf(row: RecordRow): FeedbackRecord {
   const exact = exactParts(row.exact);

@@ -3,28 +3,9 @@
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type FeedbackBatch, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor } from "../../../base/domain/feedback-query/feedback-store.ts";
-import type { FeedbackTable, Schema } from "../schema.ts";
+import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
-
-/** What of a packed record is in which column. */
-const columnOf = {
-  projectId: "project_id",
-  id: "id",
-  vendorRef: "vendor_ref",
-  feedbackType: "feedback_type",
-  creator: "creator",
-  annotationRef: "annotation_ref",
-  runnableRef: "runnable_ref",
-  callRef: "call_ref",
-  triggerRef: "trigger_ref",
-  queueId: "queue_id",
-  contentHash: "content_hash",
-  exact: "exact",
-  emoji: "emoji",
-  hasMoreNumbers: "has_more_numbers",
-  callId: "call_id",
-  payload: "payload",
-} as const satisfies { readonly [Field in (typeof packedFields)[number]]: keyof FeedbackTable };
+import { packedColumns } from "./feedback-rows.ts";
 
 /**
  * Inserts the records of a batch. Where an id of them is taken, or stands twice, the statement fails, since to look for each
@@ -38,7 +19,7 @@ export async function insertBatch(
   { packs }: FeedbackBatch,
   { createdAt, vendorUserId, first }: FeedbackAuthor & { readonly first: number },
 ): Promise<void> {
-  const columns = packedFields.map((field) => sql.ref(columnOf[field]));
+  const columns = packedColumns.map((column) => sql.ref(column));
   const values = packedFields.map(valueOf);
   let next = first;
   for (const pack of packs) {
