@@ -68,7 +68,10 @@ export class EventWatch {
     if (job === null) return null;
     try {
       const page = await this.#jobs.listEvents(jobId, { after: cursor, limit: pageLimit, order: "asc" });
-      return { job, page };
+      // A job that was deleted in between has no last event to show any more.
+      const isGone =
+        isTerminal(job.state) && !page.items.some(isLast) && (await this.#jobs.find(jobId)) === null;
+      return isGone ? null : { job, page };
     } catch (error) {
       // Events go with their job, and a cursor is then none of them.
       if ((await this.#jobs.find(jobId)) === null) return null;
