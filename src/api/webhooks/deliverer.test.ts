@@ -7,7 +7,7 @@ import { seededRandom } from "../../base/domain/random.ts";
 import type { NewWebhook } from "../../base/domain/webhooks/webhook.ts";
 import { sampleFeedback } from "../../store/storage/contract/storage-under-test.ts";
 import type { Stores } from "../../store/storage/stores.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { createMetrics } from "../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { readAllowedPlaces } from "./allowed-places.ts";
@@ -30,7 +30,7 @@ interface World {
 
 async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}): Promise<World> {
   const clock = new FakeClock();
-  const stores = memoryStorage(clock)();
+  const stores = await storesInMemory(clock);
   const deliverer = new Deliverer(
     {
       store: stores.webhooks,

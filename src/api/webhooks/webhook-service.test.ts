@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { readAllowedPlaces } from "./allowed-places.ts";
 import { nameResolver } from "./resolve-name.ts";
 import { webhookSettings } from "./settings.ts";
@@ -15,10 +15,10 @@ function callerOf(entity: string): Caller {
   return { keyId: entity, entity, role: "member", owner: entity, scopes: null, project: null };
 }
 
-function serviceOf(server: NameServer, allowed: readonly string[]) {
+async function serviceOf(server: NameServer, allowed: readonly string[]) {
   const clock = new FakeClock();
   const service = createWebhookService({
-    store: memoryStorage(clock)().webhooks,
+    store: (await storesInMemory(clock)).webhooks,
     clock,
     allowed: readAllowedPlaces(allowed),
     settings: webhookSettings.with(),
@@ -41,7 +41,7 @@ function serviceOf(server: NameServer, allowed: readonly string[]) {
 
 test("a name that is not listed is not looked up, though a network is listed", async (t) => {
   const server = await serveNames(t, { "db.corp.test": ["10.0.0.3"], "hooks.test": ["10.0.0.4"] });
-  const { create } = serviceOf(server, ["10.0.0.0/8", "hooks.test"]);
+  const { create } = await serviceOf(server, ["10.0.0.0/8", "hooks.test"]);
   await assert.rejects(create("db.corp.test"), { code: "invalid", message: /is not among the places/ });
   assert.deepEqual(server.asked, []);
   assert.equal(await create("10.0.0.3"), "http://10.0.0.3/");
@@ -51,7 +51,7 @@ test("a name that is not listed is not looked up, though a network is listed", a
 
 test("nobody is told the addresses of a name", async (t) => {
   const server = await serveNames(t, { "meta.corp.test": ["169.254.169.254", "fd00:ec2:0:0:0:0:0:254"] });
-  const { create } = serviceOf(server, ["*.corp.test"]);
+  const { create } = await serviceOf(server, ["*.corp.test"]);
   await assert.rejects(create("meta.corp.test"), (error: Error) => {
     assert.match(error.message, /^meta\.corp\.test leads to no address that this server may send to/);
     assert.doesNotMatch(`${error.message} ${JSON.stringify(error)}`, /169\.254|ec2/);
@@ -61,7 +61,7 @@ test("nobody is told the addresses of a name", async (t) => {
 
 test("an entity has a few names looked up at once, each for a limited time", async (t) => {
   const server = await serveNames(t, { "a.slow.test": "silent", "good.test": ["10.0.0.1"] });
-  const { clock, create } = serviceOf(server, ["*.slow.test", "good.test"]);
+  const { clock, create } = await serviceOf(server, ["*.slow.test", "good.test"]);
   const results = Promise.allSettled([1, 2, 3, 4].map(() => create("a.slow.test")));
   await server.came("a.slow.test");
   await assert.rejects(create("good.test"), { code: "overloaded", message: /4 URLs of "team"/ });

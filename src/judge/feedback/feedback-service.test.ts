@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { fullError } from "../../base/domain/retention/storage-room.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { always } from "../../base/domain/feedback-query/condition.ts";
@@ -490,7 +490,7 @@ test("records are found and removed for the project's entity alone", async (t) =
 });
 
 test("an entity without room stores nothing more, by whichever way, and is not asked for others' sake", async () => {
-  const { feedback, annotation: queues, objects: specs } = memoryStorage()();
+  const { feedback, annotation: queues, objects: specs } = await storesInMemory();
   const asked: string[] = [];
   let isFull = false;
   const room = {

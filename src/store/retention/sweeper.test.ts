@@ -6,12 +6,19 @@ import { checkService } from "../../base/domain/testing/check-service.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { sampleCompletion } from "../storage/contract/completion-store.ts";
 import { storeModel, storeServer } from "../storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { storesInMemory } from "../storage/testing/stores-in-memory.ts";
 import type { AuditEntry } from "../../base/telemetry/audit-log.ts";
 import { createMetrics } from "../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { keepPolicies, retentionSettings, type RetentionSettings } from "./settings.ts";
 import { createSweeper } from "./sweeper.ts";
+
+/** Does not wait between the steps of a sweep. */
+class UnpausedClock extends FakeClock {
+  override async sleep(durationMs: number, options?: { readonly signal?: AbortSignal }): Promise<void> {
+    if (durationMs > 0) await super.sleep(durationMs, options);
+  }
+}
 
 function sweeperOn(
   store: RetentionStore,
@@ -22,7 +29,7 @@ function sweeperOn(
   const trimmed: Date[] = [];
   const cleared: Date[] = [];
   const metrics = createMetrics({ processMetrics: false });
-  const all = retentionSettings.with({ recordings: ["1d", "20/model"], ...settings });
+  const all = retentionSettings.with({ recordings: ["1d", "20/model"], stepPauseMs: 0, ...settings });
   const sweeper = createSweeper({
     store,
     policies: keepPolicies(all),
@@ -40,7 +47,7 @@ function sweeperOn(
 
 /** A store with the model `m` and forty completions, an hour apart. */
 async function stored(clock: FakeClock) {
-  const { models, completions, retention, servers } = memoryStorage()();
+  const { models, completions, retention, servers } = await storesInMemory();
   await storeModel(models, "m");
   for (const id of ["server", "another"]) await storeServer(servers, id);
   const ago = (hours: number): Date => new Date(clock.now().getTime() - hours * 3_600_000);
@@ -53,8 +60,8 @@ async function stored(clock: FakeClock) {
 checkService({
   name: "retention",
   make: async () => {
-    const clock = new FakeClock();
-    const { sweeper } = sweeperOn(memoryStorage()().retention, { clock });
+    const clock = new UnpausedClock();
+    const { sweeper } = sweeperOn((await storesInMemory()).retention, { clock });
     const upCount = async (): Promise<number> => {
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
       return clock.sleepingCount;
@@ -65,7 +72,7 @@ checkService({
 });
 
 test("what does not stay is removed, logged, counted and audited, once a minute", async (t) => {
-  const clock = new FakeClock();
+  const clock = new UnpausedClock();
   const { completions, retention } = await stored(clock);
   const { sweeper, audited, logged, trimmed, metrics } = sweeperOn(retention, {
     clock,
@@ -96,7 +103,7 @@ test("what does not stay is removed, logged, counted and audited, once a minute"
 });
 
 test("the server that removes what does not stay removes what dead ones left, and no other does", async (t) => {
-  const clock = new FakeClock();
+  const clock = new UnpausedClock();
   const { retention } = await stored(clock);
   const { sweeper, trimmed, cleared } = sweeperOn(retention, { clock, settings: { auditDays: 1 } });
   t.after(() => sweeper.stop());
@@ -111,7 +118,7 @@ test("the server that removes what does not stay removes what dead ones left, an
 });
 
 test("a dry look removes nothing, tells nobody and minds no other server", async () => {
-  const clock = new FakeClock();
+  const clock = new UnpausedClock();
   const { retention } = await stored(clock);
   const { sweeper, audited } = sweeperOn(retention, { clock });
   const until = new Date(clock.now().getTime() + 1000);
@@ -126,10 +133,10 @@ test("a dry look removes nothing, tells nobody and minds no other server", async
 });
 
 test("a look that has no time for all of it says so, and the next one goes on", async () => {
-  const clock = new FakeClock();
+  const clock = new UnpausedClock();
   let steps = 0;
   const endless: RetentionStore = {
-    ...memoryStorage()().retention,
+    ...(await storesInMemory()).retention,
     claim: async () => true,
     sweep: async (_kind, _limits, { from }) => {
       steps += 1;

@@ -27,7 +27,6 @@ import { checkWebhookStore } from "./contract/webhook-store.ts";
 import { openPostgres } from "./postgres/postgres-dialect.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "./stores.ts";
-import { memoryStorage } from "./testing/memory-database.ts";
 import { createPostgres, type PostgresDatabase, withoutPostgres } from "./testing/postgres-databases.ts";
 import { searchSeeds } from "../../base/domain/testing/search.ts";
 
@@ -111,15 +110,9 @@ function postgresStorage(): MakeStorage {
   };
 }
 
-const makeMemory: MakeStorage = async () => {
-  const open = memoryStorage();
-  return async () => open();
-};
-
 for (const [name, storageOf, reach, skip] of [
   ["SQLite", sqliteStorage, "connection", false],
   ["PostgreSQL", postgresStorage, "database", withoutPostgres],
-  ["memory", () => makeMemory, "process", false],
 ] as const) {
   describe(name, { skip }, () => {
     const makeStorage = storageOf();

@@ -10,18 +10,18 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { checkService } from "../../base/domain/testing/check-service.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { createFileService, type FileDependencies, type FileService } from "./file-service.ts";
 import { fileSettings } from "./settings.ts";
 
-function serviceOn(
+async function serviceOn(
   t: TestContext,
   changes: Partial<FileDependencies> = {},
-): { readonly service: FileService; readonly dataFolder: string } {
+): Promise<{ readonly service: FileService; readonly dataFolder: string }> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-files-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const service = createFileService({
-    store: memoryStorage()().files,
+    store: (await storesInMemory()).files,
     clock: new FakeClock(),
     artifacts: dataFolderAt(dataFolder).artifacts,
     settings: fileSettings.with(),
@@ -33,7 +33,7 @@ function serviceOn(
 
 checkService({
   name: "uploaded files",
-  make: (t) => {
+  make: async (t) => {
     let sleeperCount = 0;
     const fake = new FakeClock();
     const clock: Clock = {
@@ -54,7 +54,7 @@ checkService({
       lastCount = sleeperCount;
       return lastCount;
     };
-    return { service: serviceOn(t, { clock }).service, upCount };
+    return { service: (await serviceOn(t, { clock })).service, upCount };
   },
   failing: null,
 });
@@ -67,7 +67,7 @@ async function* pieces(...texts: readonly (string | Error)[]): AsyncGenerator<Ui
 }
 
 test("what breaks off while it comes leaves nothing, and a sweep leaves what is still coming", async (t) => {
-  const { service, dataFolder } = serviceOn(t);
+  const { service, dataFolder } = await serviceOn(t);
   const onDisk = (): readonly string[] => readdirSync(join(dataFolder, "files"));
   await assert.rejects(service.receive(pieces("a", new Error("gone"))), /gone/);
   assert.deepEqual(readdirSync(join(dataFolder, "work/server")), []);
@@ -86,8 +86,8 @@ test("what breaks off while it comes leaves nothing, and a sweep leaves what is 
 });
 
 test("a file that was swept before it was kept, by a server whose clock is ahead, is not acknowledged", async (t) => {
-  const { files: store } = memoryStorage()();
-  const { service, dataFolder } = serviceOn(t, { store });
+  const { files: store } = await storesInMemory();
+  const { service, dataFolder } = await serviceOn(t, { store });
   async function* content(): AsyncGenerator<Uint8Array, void> {
     yield new Uint8Array([1, 2]);
   }

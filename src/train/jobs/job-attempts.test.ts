@@ -43,7 +43,7 @@ test("a lost attempt is tried again after a growing wait, and repeats no event",
 
 test("a job is given up after its last attempt, and says why", async (t) => {
   const bench = await Bench.open(t);
-  const queue = await bench.start([lost]);
+  const queue = await bench.start([lost], { pollMs: 10_000 });
   await bench.submit(queue, "a");
   for (let minute = 0; minute < 20; minute++) await bench.clock.advance(60_000);
   const message =

@@ -89,7 +89,7 @@ test("a second server that starts takes nothing that the first runs, and has it 
     );
     t.after(() => lease.stop());
     await lease.start();
-    const queue = bench.build(run, {}, store, lease);
+    const queue = bench.build(run, { pollMs: 10_000 }, store, lease);
     await queue.start();
     return queue;
   };
@@ -244,19 +244,19 @@ test("a job that another server queues and announces is run at once", async (t) 
 
 test("a job whose process dies each second for ten minutes ends well when that is over", async (t) => {
   const bench = await Bench.open(t);
-  const queue = await bench.start([
-    async (...run) => (bench.clock.monotonicMs() < 600_000 ? lost(...run) : twoSteps(...run)),
-  ]);
+  const run: Run = async (...attempt) =>
+    bench.clock.monotonicMs() < 600_000 ? lost(...attempt) : twoSteps(...attempt);
+  const queue = await bench.start([run], { pollMs: 5000 });
   await bench.submit(queue, "a");
-  for (let second = 0; second < 700; second++) await bench.clock.advance(1000);
+  for (let count = 0; count < 140; count++) await bench.clock.advance(5000);
   assert.equal(await bench.state("a"), "succeeded");
 });
 
 test("a job whose server dies again and again is tried later and later, and ends well", async (t) => {
   const bench = await Bench.open(t);
   await bench.submit(bench.build(twoSteps), "a");
-  // A server every second for ten minutes, of which each dies at once.
-  for (let second = 0; second < 600; second++) {
+  // A server every five seconds for ten minutes, each of which dies at once.
+  for (let count = 0; count < 120; count++) {
     const { store, die } = mortal(bench.database.jobs);
     const queue = bench.build(untilInterrupted, {}, store);
     await queue.start();
@@ -264,7 +264,7 @@ test("a job whose server dies again and again is tried later and later, and ends
     die();
     await queue.stop();
     await bench.renewServer();
-    await bench.clock.advance(1000);
+    await bench.clock.advance(5000);
   }
   await bench.start([twoSteps]);
   for (let second = 0; second < 60; second++) await bench.clock.advance(1000);

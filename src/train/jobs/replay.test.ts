@@ -12,18 +12,23 @@ import {
   storeModel,
   storeServer,
 } from "../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import type { Stores } from "../../store/storage/stores.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { embeddedProfile } from "../training/embedded/profile.ts";
 import { planReplay } from "./replay.ts";
 
 /** Model `m` with versions 1 to 4, each made by the job of its number from the one before. */
 class Bench {
-  readonly database = memoryStorage()();
+  readonly database: Stores;
   trainer: JobRunner["trainer"] = embeddedProfile;
   runner: Pick<JobRunner, "pinsFor"> = { pinsFor: async () => samplePins };
 
+  constructor(database: Stores) {
+    this.database = database;
+  }
+
   static async open(): Promise<Bench> {
-    const bench = new Bench();
+    const bench = new Bench(await storesInMemory());
     await storeModel(bench.database.models, "m");
     await storeServer(bench.database.servers);
     for (const step of [1, 2, 3, 4]) await bench.publish(step);

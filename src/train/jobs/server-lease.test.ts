@@ -6,16 +6,16 @@ import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import { checkService } from "../../base/domain/testing/check-service.ts";
 import { openPostgres } from "../../store/storage/postgres/postgres-dialect.ts";
 import { openStores } from "../../store/storage/stores.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { createPostgres, withoutPostgres } from "../../store/storage/testing/postgres-databases.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 
 /** @param reached what of the store a server reaches whose leases `newLease` makes */
-function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
+async function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
   const clock = new FakeClock();
-  const { servers } = memoryStorage()();
+  const { servers } = await storesInMemory();
   const newLease = (artifacts = "shared"): ServerLease => {
     const base = { baseModels: ["tiny"], artifacts, clock, logger: silentLogger };
     const lease = new ServerLease({ ...base, servers: reached(servers) }, jobSettings.with());
@@ -34,14 +34,14 @@ function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (
 checkService({
   name: "server's lease",
   make: async (t) => {
-    const { clock, newLease } = open(t);
+    const { clock, newLease } = await open(t);
     return { service: newLease(), upCount: async () => clock.sleepingCount };
   },
   failing: null,
 });
 
 test("a lease is kept while its server runs, also when the clock steps, and given back with its stop", async (t) => {
-  const { clock, newLease, isLive } = open(t);
+  const { clock, newLease, isLive } = await open(t);
   const [lease, other] = [newLease(), newLease()];
   await lease.start();
   await other.start();
@@ -58,7 +58,7 @@ test("a lease is kept while its server runs, also when the clock steps, and give
 });
 
 test("a server that keeps its artifacts elsewhere than one that runs does not start", async (t) => {
-  const { newLease, isLive } = open(t);
+  const { newLease, isLive } = await open(t);
   const lease = newLease();
   await lease.start();
   const stranger = newLease("elsewhere");
@@ -70,7 +70,7 @@ test("a server that keeps its artifacts elsewhere than one that runs does not st
 
 test("a server that is not heard from loses its lease, and goes on under another id when it is back", async (t) => {
   let isCutOff = false;
-  const { clock, newLease, isLive } = open(t, (servers) => ({
+  const { clock, newLease, isLive } = await open(t, (servers) => ({
     ...servers,
     renew: (...args) => (isCutOff ? Promise.reject(new Error("no way there")) : servers.renew(...args)),
   }));
@@ -90,7 +90,7 @@ test("a server that is not heard from loses its lease, and goes on under another
 
 test("a server starts without a lease that cannot be written yet, and gets it when it can", async (t) => {
   let isFull = true;
-  const { clock, newLease, isLive } = open(t, (servers) => ({
+  const { clock, newLease, isLive } = await open(t, (servers) => ({
     ...servers,
     create: (...args) => (isFull ? Promise.reject(new Error("The disk is full.")) : servers.create(...args)),
   }));

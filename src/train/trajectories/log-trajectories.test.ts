@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { moment, sampleModel, sampleVersion } from "../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { tallyLog } from "./log-metrics.ts";
 import { emptyTrajectory, LogSummarizer } from "./log-summary.ts";
 import { logTrajectories } from "./log-trajectories.ts";
@@ -15,9 +15,9 @@ const everyLog = { after: null, limit: 100, order: "asc" } as const;
 
 /** The dependencies of two servers on one database that has the model. */
 async function twoServers() {
-  const open = memoryStorage();
-  await open().models.create(model, sampleVersion(model.id, 0));
-  return [open(), open()].map(({ trajectories, models }) => ({ store: trajectories, models, clock }));
+  const { trajectories, models } = await storesInMemory();
+  await models.create(model, sampleVersion(model.id, 0));
+  return [1, 2].map(() => ({ store: trajectories, models, clock }));
 }
 
 function scenario(id: string): TrajectoryGroup {
@@ -100,8 +100,7 @@ function answered(reward: number, version: number | null): TrajectoryGroup {
 }
 
 test("a log belongs to the version that it names, else to the one that made it, else to the newest", async () => {
-  const open = memoryStorage();
-  const { models, trajectories: store } = open();
+  const { models, trajectories: store } = await storesInMemory();
   await models.create(model, sampleVersion(model.id, 0));
   const newest = { newestVersion: async () => sampleVersion(model.id, 2) };
   const server = { store, models: newest, clock };

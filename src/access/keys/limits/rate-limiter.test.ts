@@ -8,7 +8,7 @@ import {
   type LimitStore,
 } from "../../../base/domain/keys/limits.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
@@ -21,7 +21,7 @@ const keyWith = (limits: Partial<KeyLimits>, subject: Limited["subject"] = "key:
 /** Limiters of so many servers on one database. */
 async function servers(count: number, isShared = true) {
   const clock = new FakeClock();
-  const { limits: store, servers: leases } = memoryStorage()();
+  const { limits: store, servers: leases } = await storesInMemory();
   const faults: unknown[] = [];
   const metrics = createMetrics({ processMetrics: false });
   let exchanges = 0;

@@ -8,7 +8,7 @@ import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { adapterFolderOf } from "../../../base/domain/model.ts";
 import { sampleModel, sampleVersion } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createAdapterCheck } from "./adapter-check.ts";
 
@@ -16,7 +16,7 @@ test("adapters that are missing or cut short are named until they are whole agai
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-adapters-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { artifacts } = dataFolderAt(dataFolder);
-  const { models } = memoryStorage()();
+  const { models } = await storesInMemory();
   const clock = new FakeClock();
   for (const [id, step] of [
     ["base", 0],

@@ -12,13 +12,13 @@ import {
   storeModel,
   storeServer,
 } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { compareAdapters, comparisonFault } from "./compare-adapters.ts";
 
 test("versions without their adapters, and adapters that the database never knew, are named until they are mended", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const { models, jobs, servers } = memoryStorage()();
+  const { models, jobs, servers } = await storesInMemory();
   await storeServer(servers);
   const { artifacts } = dataFolderAt(dataFolder);
   const stores = { artifacts, models, jobs };
@@ -62,7 +62,7 @@ test("versions without their adapters, and adapters that the database never knew
 test("what another server was just publishing or deleting is no fault once it has", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const { models, jobs } = memoryStorage()();
+  const { models, jobs } = await storesInMemory();
   const { artifacts } = dataFolderAt(dataFolder);
   const stores = { artifacts, models, jobs };
   await storeModel(models, "m");

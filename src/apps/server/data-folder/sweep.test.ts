@@ -16,7 +16,7 @@ import {
   storeModel,
   storeServer,
 } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { sweepDataFolder, sweepOfDeadServers } from "./sweep.ts";
 
@@ -25,7 +25,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { artifacts, folder } = dataFolderAt(dataFolder);
-  const { models, jobs, servers } = memoryStorage()();
+  const { models, jobs, servers } = await storesInMemory();
   await storeServer(servers);
   await storeModel(models, "m");
   const claim = async (id: string, resultStep: number): Promise<void> => {

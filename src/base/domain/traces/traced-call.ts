@@ -32,7 +32,7 @@ export interface CallEnd {
 }
 
 /** One of the two, or both. */
-export interface CallPart {
+interface CallPart {
   readonly start: CallStart | null;
   readonly end: CallEnd | null;
 }

@@ -9,7 +9,7 @@ import { fullError, type StorageRoom } from "../../../base/domain/retention/stor
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { sampleContent } from "../../../store/storage/contract/completion-store.ts";
 import { moment, storeModel } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
@@ -27,7 +27,7 @@ async function recording(
     readonly room?: StorageRoom;
   } = {},
 ) {
-  const { models, completions } = memoryStorage()();
+  const { models, completions } = await storesInMemory();
   await storeModel(models, "m");
   const clock = new FakeClock();
   const metrics = createMetrics({ processMetrics: false });

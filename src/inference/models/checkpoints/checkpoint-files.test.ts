@@ -32,7 +32,7 @@ import {
   sampleVersion,
   storeModel,
 } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import { modelSettings, type ModelSettings } from "../registry/settings.ts";
@@ -55,8 +55,8 @@ const version = sampleVersion("m", 1, {
 });
 
 /** Over a base that is called `tiny`, and what is stored of models. */
-function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
-  const { models: store } = memoryStorage()();
+async function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
+  const { models: store } = await storesInMemory();
   const newVersions: string[] = [];
   const prepared: string[] = [];
   const adapters = new AdaptersInUse();
@@ -79,7 +79,7 @@ function openFiles(baseFolder: string, dataFolder: string, settings: Partial<Mod
 
 /** The files of a version over a base, as they would be read by whoever asked. */
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
-  const { files, adapters } = openFiles(baseFolder, adapterFolder);
+  const { files, adapters } = await openFiles(baseFolder, adapterFolder);
   try {
     const found = await files.export(model, isBase ? sampleVersion("m", 0) : version, format);
     const contents = new Map<string, Buffer>();
@@ -268,7 +268,7 @@ test("version 0 is exported as the base itself, and has no PEFT folder", async (
 });
 
 test("a version that cannot be read is refused by its step, and a base that is not served by the setting", async () => {
-  const { files } = openFiles(base, scratch);
+  const { files } = await openFiles(base, scratch);
   const lost = sampleVersion("m", 3, { adapterFolder: "nowhere", base: null });
   for (const hash of [null, "of its files"])
     for (const format of ["peft", "merged"] as const) {
@@ -287,7 +287,7 @@ test("a version that cannot be read is refused by its step, and a base that is n
 
 test("a version in which a byte changed on disk leaves in no format, one over other weights as no model of its own", async () => {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
-  const { files } = openFiles(base, dataFolder);
+  const { files } = await openFiles(base, dataFolder);
   cpSync(adapterFolder, join(dataFolder, "own"), { recursive: true });
   const stored = { ...version, adapterFolder: "own" };
   const codeOf = (changes: Partial<typeof version>, format: "peft" | "merged"): Promise<string> =>
@@ -353,7 +353,7 @@ async function importing(
   { settings = {}, baseFolder = base }: { settings?: Partial<ModelSettings>; baseFolder?: string } = {},
 ) {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
-  const opened = openFiles(baseFolder, dataFolder, settings);
+  const opened = await openFiles(baseFolder, dataFolder, settings);
   t.after(() => opened.files.close());
   await storeModel(opened.store, "m");
   const imported = opened.files.import(model, tarOfFolder(folder), { requestId: "r" });

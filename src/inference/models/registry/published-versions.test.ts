@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { sampleModel, sampleVersion } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { PublishedVersions } from "./published-versions.ts";
 
 /** Models `m`, of which there is a request, and `n`; both with version 0. */
 async function open(t: TestContext) {
-  const { models, announcements } = memoryStorage()();
+  const { models, announcements } = await storesInMemory();
   for (const id of ["m", "n"]) await models.create(sampleModel(id), sampleVersion(id, 0));
   const prepared: string[] = [];
   const faults: string[] = [];

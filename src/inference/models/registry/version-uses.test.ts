@@ -8,12 +8,12 @@ import {
   sampleVersion,
   storeServer,
 } from "../../../store/storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { VersionUses, type VersionUsesDependencies } from "./version-uses.ts";
 
 /** A model with versions 1 to 3, a server that uses versions, and another one that deletes all but the newest. */
 async function open(t: TestContext, changes: Partial<VersionUsesDependencies> = {}) {
-  const { models, servers } = memoryStorage()();
+  const { models, servers } = await storesInMemory();
   const clock = new FakeClock();
   for (const id of ["one", "two"]) await storeServer(servers, id);
   await models.create(sampleModel("m"), sampleVersion("m", 0));
@@ -42,7 +42,7 @@ checkService({
   name: "version uses",
   make: async (t) => {
     const clock = new FakeClock();
-    const { models } = memoryStorage()();
+    const { models } = await storesInMemory();
     const service = new VersionUses({
       store: models,
       server: () => "one",

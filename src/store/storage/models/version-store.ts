@@ -326,7 +326,7 @@ async function addVersion(
 }
 
 /** The refusal of a version that a job has begun to make. */
-export function versionIsTaken(): ServiceError {
+function versionIsTaken(): ServiceError {
   return new ServiceError({
     code: "conflict",
     message:

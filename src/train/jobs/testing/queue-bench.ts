@@ -13,7 +13,7 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { storeModel, storeServer } from "../../../store/storage/contract/storage-under-test.ts";
 import type { Stores } from "../../../store/storage/stores.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { embeddedProfile } from "../../training/embedded/profile.ts";
 import type { AttemptDependencies } from "../attempt-dependencies.ts";
 import { JobQueue } from "../job-queue.ts";
@@ -129,7 +129,7 @@ export class Bench {
   };
 
   static async open(t: TestContext): Promise<Bench> {
-    const database = memoryStorage()();
+    const database = await storesInMemory();
     const bench = new Bench(database);
     t.after(async () => {
       for (const queue of bench.#queues) await queue.stop();

@@ -13,7 +13,7 @@ import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
 import { sampleCompletion, sampleContent } from "../../../store/storage/contract/completion-store.ts";
 import { firstPage, sampleModel, sampleVersion } from "../../../store/storage/contract/storage-under-test.ts";
 import type { Stores } from "../../../store/storage/stores.ts";
-import { memoryStorage } from "../../../store/storage/testing/memory-database.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { gatherFeedback } from "../gather-feedback.ts";
 import { rewardSettings } from "../settings.ts";
@@ -27,9 +27,13 @@ const allFeedback = { projectId: "team/games", condition: always, after: null };
 
 /** A model with a standing rule of thumbs, its stores, and servers that look after it. */
 class World {
-  readonly stores: Stores = memoryStorage()();
+  readonly stores: Stores;
   readonly clock = new FakeClock();
   #serverCount = 0;
+
+  constructor(stores: Stores) {
+    this.stores = stores;
+  }
 
   async begin(order: Partial<StandingOrder> = {}): Promise<void> {
     const { models, rules } = this.stores;
@@ -168,7 +172,7 @@ class World {
 }
 
 test("it trains when there are groups enough, at most as often as it may, and on what is new", async () => {
-  const world = new World();
+  const world = new World(await storesInMemory());
   await world.begin({ groupsMin: 2 });
   const server = await world.server();
   const look = () => world.look(server);
@@ -227,7 +231,7 @@ test("it trains when there are groups enough, at most as often as it may, and on
 });
 
 test("what a job took that failed trains with the next, and three that fail pause the rule", async () => {
-  const world = new World();
+  const world = new World(await storesInMemory());
   await world.begin({ secondsBetween: 0 });
   await world.answer("p", "p1", "p2");
   await world.thumb("p1", "👍");
@@ -251,7 +255,7 @@ test("what a job took that failed trains with the next, and three that fail paus
 });
 
 test("a job takes no more tokens than the day has left", async () => {
-  const world = new World();
+  const world = new World(await storesInMemory());
   await world.begin({ secondsBetween: 0, tokensPerDay: 50 });
   for (const prompt of ["p", "q", "s"]) {
     await world.answer(prompt, `${prompt}1`, `${prompt}2`);
@@ -281,7 +285,7 @@ after(() => assert.ok(trainedCount > 20, `the histories train on ${trainedCount}
 for (const seed of searchSeeds(5))
   test(`whatever dies when, all feedback is trained on, and none twice (seed ${seed})`, async () => {
     const random = seededRandom("standing", seed);
-    const world = new World();
+    const world = new World(await storesInMemory());
     await world.begin({ secondsBetween: 0, groupsMin: 1 + random.index(2), groupsMax: 2 });
     let answerCount = 0;
     const answers: string[] = [];

@@ -43,10 +43,7 @@ export function listenTo({ announcements }: Stores): {
  * @param reach whom an announcement reaches: who listens by the same connection, or everybody on the database, who first
  *   hears that something may have been missed until then
  */
-export function checkAnnouncements(
-  makeStorage: MakeStorage,
-  reach: "connection" | "process" | "database",
-): void {
+export function checkAnnouncements(makeStorage: MakeStorage, reach: "connection" | "database"): void {
   test("what is committed is announced to all who listen, and nothing else is", async (t) => {
     const [stores, other] = await openTwice(makeStorage, t);
     const listeners = (reach === "connection" ? [stores, stores] : [stores, other]).map(listenTo);
