@@ -1,8 +1,7 @@
 // What a signed-in user may do, by the groups that the operator names.
 import type { Caller } from "../../base/domain/access.ts";
-import { cut, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { cut, invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
-import { invalid } from "./user-errors.ts";
 
 /** Whom a proxy or a token names. */
 export interface SignedInUser {

@@ -3,11 +3,11 @@ import { BlockList, isIP } from "node:net";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { isLoopback } from "../../base/domain/loopback.ts";
-import { cut, quoted, type ServiceError } from "../../base/domain/service-error.ts";
+import { cut, invalid, quoted, type ServiceError } from "../../base/domain/service-error.ts";
 import { callerOf, isUserName, readGroupRules, type SignedInUser } from "./group-rules.ts";
 import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
-import { invalid, unauthorized } from "./user-errors.ts";
+import { unauthorized } from "./user-errors.ts";
 
 /** Of a request, by names in lower case. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;

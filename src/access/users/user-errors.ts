@@ -1,4 +1,4 @@
-// The errors of signing in, and of the settings for it.
+// The errors of signing in.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /** @param what is wrong with what was sent, as a sentence without its full stop */
@@ -11,9 +11,4 @@ export class TokenExpired extends ServiceError {
   constructor() {
     super({ code: "unauthorized", message: "The token has expired; sign in again." });
   }
-}
-
-/** Of a setting that cannot be read, or does not go with others. */
-export function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

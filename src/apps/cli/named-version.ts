@@ -1,6 +1,6 @@
 // A trained model, and maybe a version of it, by any name that a chat takes as its model.
 import { isUuid } from "../../base/domain/ids.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid } from "../../base/domain/service-error.ts";
 import type { Hone } from "../client/hone.ts";
 import type { ModelObject } from "../client/api.ts";
 
@@ -34,8 +34,4 @@ export async function findNamedStep(
   const { model, step } = await findNamed(client, name);
   if (step === null) throw invalid(`Say which version of ${name} you mean, such as ${name}:step1.`);
   return { model, step };
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

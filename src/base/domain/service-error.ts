@@ -80,6 +80,11 @@ export function notFound(kind: string, id: string): ServiceError {
   return new ServiceError({ code: "not_found", message: `There is no ${kind} ${quoted(id)}.` });
 }
 
+/** Builds an `invalid` error. */
+export function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}
+
 /** A caller's own text as messages repeat it: in quotation marks, and cut where it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(cut(text));

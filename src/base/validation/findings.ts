@@ -89,3 +89,14 @@ function restOf(count: number, shown: number): string {
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Visits the objects of a list, and nothing if it is no list. */
+export function eachObject(
+  list: unknown,
+  visit: (value: Readonly<Record<string, unknown>>, index: string) => void,
+): void {
+  if (!Array.isArray(list)) return;
+  list.forEach((value: unknown, index) => {
+    if (isObject(value)) visit(value, String(index));
+  });
+}

@@ -5,7 +5,7 @@
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../base/domain/text/json.ts";
+import { isJsonObject, type Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import { fromJson, parseJson } from "../../lib/jinja/json-text.ts";
 import { Dict, type Value } from "../../lib/jinja/values/value.ts";
@@ -173,10 +173,6 @@ function parseArguments(text: string, place: readonly string[]): Value {
 
 function isJsonArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function unsupported(faults: readonly Fault[], cause?: unknown): ServiceError {

@@ -6,7 +6,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { parseExactJson, type ExactJson } from "../../base/domain/text/exact-json.ts";
-import type { Json, JsonObject } from "../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import { Budget } from "../../lib/jinja/budget.ts";
 import { fromJson, toJson } from "../../lib/jinja/json-text.ts";
@@ -120,7 +120,7 @@ function withoutCalls(message: MessageRecord, budget: Budget): MessageRecord {
 }
 
 function callText(call: Json, budget: Budget): string {
-  const called = isObject(call) && isObject(call["function"]) ? call["function"] : {};
+  const called = isJsonObject(call) && isJsonObject(call["function"]) ? call["function"] : {};
   const { name = null, arguments: given = null } = called;
   const text = `{"name": ${jsonOf(name, budget)}, "arguments": ${argumentsText(given, budget)}}`;
   return `<tool_call>\n${text}\n</tool_call>`;
@@ -156,8 +156,4 @@ function joinedResults(messages: readonly MessageRecord[]): readonly MessageReco
   }
   endResults();
   return joined;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 // Which servers may be asked for prompts. What a request says of an address chooses among them and goes nowhere else.
-import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, quoted } from "../../base/domain/service-error.ts";
 
 /** Where a server is reached. */
 export interface Address {
@@ -44,8 +44,4 @@ export function findPeer(peers: readonly Peer[], { host, port }: Address): Peer 
 /** An IPv6 address without its brackets. */
 function plainHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, "$1");
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -10,7 +10,7 @@ import {
   type PromptTransfers,
 } from "../../base/domain/prompt-transfer.ts";
 import { secureBytes } from "../../base/domain/random.ts";
-import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import { fetchPrompt, type WantedPrompt } from "./fetch-prompt.ts";
@@ -207,8 +207,4 @@ export class PromptExchange {
     );
     return { signal: late.signal, end: () => over.abort() };
   }
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

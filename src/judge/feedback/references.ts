@@ -1,5 +1,6 @@
 // References such as `<scheme>:///entity/project/object/name:digest`: what feedback points at. Only their grammar is
 // checked; whether the thing exists is not known here, and clients send feedback before the thing it is on.
+import { percentDecoded } from "../../base/domain/recordings/call-reference.ts";
 import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
@@ -85,14 +86,4 @@ function parseEdges(parts: readonly string[]): readonly ReferenceEdge[] | null {
     edges.push({ edge, value });
   }
   return edges;
-}
-
-/** Null when a percent sign begins no encoded character. */
-function percentDecoded(text: string): string | null {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }

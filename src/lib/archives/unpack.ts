@@ -2,7 +2,7 @@
 // no name leads out of the folder: of each the last part counts.
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { cut, ServiceError } from "../../base/domain/service-error.ts";
+import { cut, invalid } from "../../base/domain/service-error.ts";
 import { ArchiveBytes } from "./archive-bytes.ts";
 import { malformed } from "./malformed.ts";
 import { tarEntries, type EntryLimits, type TarEntry } from "./tar-entries.ts";
@@ -69,8 +69,4 @@ async function write({ content }: TarEntry, folder: string, name: string): Promi
   } finally {
     await file.close();
   }
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -1,7 +1,7 @@
 // The contract between a training job and the trainer that computes: in this process, or a service elsewhere.
 // A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
 // jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { PreferenceConfig } from "../../base/domain/preferences/preference-config.ts";
 import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../base/domain/training-config.ts";
@@ -292,8 +292,4 @@ export function requireFiniteAdapter(matrices: ReadonlyMap<string, Float32Array>
       message: `The adapter's ${name} is not finite any more, so no version is made of it; lower the learning rate.`,
     });
   }
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -1,7 +1,7 @@
 // What of a recorded Choice cannot be: parts that contradict each other, numbers that are no log-probabilities, ids that the
 // model does not have. Whoever takes a job asks before it is stored, and training asks again. Pure, one walk over the record.
 import { cut } from "../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
 
 export interface ChoiceFault {
   /** Within the Choice, in the API's own spelling. */
@@ -44,10 +44,10 @@ export interface LogprobEntries {
 
 /** @returns null where there are none, or they are no list of objects */
 export function logprobEntries(logprobs: Json | undefined): LogprobEntries | null {
-  if (!isObject(logprobs)) return null;
+  if (!isJsonObject(logprobs)) return null;
   const name = (logprobs["content"] ?? null) === null ? "refusal" : "content";
   const list = logprobs[name] ?? null;
-  return Array.isArray(list) && list.every(isObject) ? { list, place: ["logprobs", name] } : null;
+  return Array.isArray(list) && list.every(isJsonObject) ? { list, place: ["logprobs", name] } : null;
 }
 
 /** @returns null where there is no list, or it holds something else than integers */
@@ -130,8 +130,4 @@ function lonelyPrompt(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
   const message = "it has prompt_token_ids, and neither token_ids nor logprobs.content say what was answered";
   return [{ place: ["token_ids"], message }];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

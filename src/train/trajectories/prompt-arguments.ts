@@ -1,7 +1,7 @@
 // The options of a request, or of a record of one, that change how its prompt is rendered, beside messages and tools. A
 // client that asked for anything of it keeps the request's own fields on the Choice, or on the trajectory for all of its
 // Choices.
-import type { Json, JsonObject } from "../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
 import type { PromptArguments } from "./conversation-tokenizer.ts";
 
 /** Reads the fields of one record, in the API's own spelling; what is null or absent is not in the result. */
@@ -16,7 +16,9 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
   const lost = lostFields.find((name) => (record[name] ?? null) !== null);
   return {
     ...(isObjectList(documents) ? { documents } : {}),
-    ...(isObject(record["chat_template_kwargs"]) ? { templateArguments: templateArgumentsOf(record) } : {}),
+    ...(isJsonObject(record["chat_template_kwargs"])
+      ? { templateArguments: templateArgumentsOf(record) }
+      : {}),
     ...(typeof reasoningEffort === "string" ? { reasoningEffort } : {}),
     // As in a request: what goes on with a message opens no turn unless it says so.
     ...(continueFinalMessage === true ? { continueFinalMessage, addGenerationPrompt: false } : {}),
@@ -38,15 +40,11 @@ const variableFields: readonly string[] = ["tools", "documents", "add_generation
 /** The further variables for a template: a field of the request wins over an argument of its name. */
 export function templateArgumentsOf(record: JsonObject): JsonObject {
   const given = record["chat_template_kwargs"];
-  if (!isObject(given)) return {};
+  if (!isJsonObject(given)) return {};
   const isSent = (name: string): boolean => variableFields.includes(name) && (record[name] ?? null) !== null;
   return Object.fromEntries(Object.entries(given).filter(([name]) => !isSent(name)));
 }
 
 function isObjectList(value: Json | undefined): value is readonly JsonObject[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isObject);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Array.isArray(value) && value.length > 0 && value.every(isJsonObject);
 }

@@ -1,7 +1,7 @@
 // How the body of a request for a message is read, and what of its blocks, tools and choices cannot be said in a schema:
 // which members each type has, in whose messages it stands, and which types are served.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
-import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import {
   countFields,
@@ -117,11 +117,4 @@ function unservedBlocks({ messages, system }: Members): readonly Fault[] {
 
 function ruleOf(type: string): BlockRule | null {
   return Object.hasOwn(blockRules, type) ? blockRules[type] : null;
-}
-
-function eachObject(list: unknown, visit: (value: Members, index: string) => void): void {
-  if (!Array.isArray(list)) return;
-  list.forEach((value: unknown, index) => {
-    if (isObject(value)) visit(value, String(index));
-  });
 }

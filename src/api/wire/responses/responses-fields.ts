@@ -1,7 +1,7 @@
 // How the body of a request for a response is read, and what of its items, tools and choices cannot be said in a schema:
 // which members each type has, and which types are served.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
-import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import { checkTokenLimit } from "../chat/token-limit.ts";
 import { responsesFields, responsesRequestSchema } from "./responses-request.ts";
@@ -94,11 +94,4 @@ const noReference =
 function typeOf(value: Members, otherwise: string): string {
   const type = value["type"] ?? otherwise;
   return typeof type === "string" ? type : otherwise;
-}
-
-function eachObject(list: unknown, visit: (value: Members, index: string) => void): void {
-  if (!Array.isArray(list)) return;
-  list.forEach((value: unknown, index) => {
-    if (isObject(value)) visit(value, String(index));
-  });
 }

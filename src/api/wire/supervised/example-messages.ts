@@ -2,7 +2,7 @@
 // form.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
-import type { Json } from "../../../base/domain/text/json.ts";
+import { isJson, type Json } from "../../../base/domain/text/json.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { messageSchema } from "../chat/fields/conversation-fields.ts";
 import { nullable } from "../nullable.ts";
@@ -79,13 +79,4 @@ function checkCalls(calls: readonly unknown[], findings: Findings, place: readon
     if (typeof text === "string" && !isJson(text))
       report(findings, "json_invalid", "The arguments of a call are JSON.", ...at, "arguments");
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

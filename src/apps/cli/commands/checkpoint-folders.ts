@@ -8,7 +8,7 @@ import { fileToArchive, tarOf } from "../../../lib/archives/tar-stream.ts";
 import { unpackInto } from "../../../lib/archives/unpack.ts";
 import type { Hone } from "../../client/hone.ts";
 import type { ModelObject } from "../../client/api.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import {
   addConnectionFlags,
   connect,
@@ -145,8 +145,4 @@ export async function writeVersion(
 
 function requireNew(folder: string): void {
   if (existsSync(folder)) throw invalid(`${folder} exists; name a folder that is not there yet.`);
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

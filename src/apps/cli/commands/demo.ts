@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { freshSeed } from "../../../base/domain/random.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { Hone } from "../../client/hone.ts";
 import { readClientSettings } from "../../server/config.ts";
 import { withTemporaryServer } from "../temporary-server.ts";
@@ -144,8 +144,4 @@ async function withRater<Result>(
   } finally {
     keyboard.close();
   }
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { writeWhole } from "../written-file.ts";
@@ -92,8 +92,4 @@ function given<Name extends string, Value>(
   return value === undefined || value === null
     ? {}
     : ({ [name]: value } as { readonly [Key in Name]: Value });
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

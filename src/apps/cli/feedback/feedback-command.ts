@@ -1,7 +1,7 @@
 // `hone feedback`: what people and programs said, in the terminal.
 import type { Command } from "commander";
 import type { FeedbackCreateReq, FeedbackQueryReq } from "../../client/api.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import {
   addConnectionFlags,
   connect,
@@ -162,8 +162,4 @@ function contentOf(flags: AddFlags): Pick<FeedbackCreateReq, "feedback_type" | "
   const said = readJson("--payload", payload ?? "");
   if (!isObject(said)) throw invalid('--payload must be an object, such as {"stars": 4}.');
   return { feedback_type: type ?? "", payload: said };
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

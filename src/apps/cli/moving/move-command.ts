@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Hone } from "../../client/hone.ts";
 import type { ModelObject, TrainingJob } from "../../client/api.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import { readClientSettings } from "../../server/config.ts";
 import { writeVersion } from "../commands/checkpoint-folders.ts";
 import {
@@ -213,8 +213,4 @@ function sizeOf({ counts }: TrainingJob): string {
 
 function nameOf({ entity, project, name }: ModelObject): string {
   return `${entity}/${project}/${name}`;
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { RewardRule } from "../../client/api.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 
 export type Terms = RewardRule["terms"];
 
@@ -94,8 +94,4 @@ function numberTerm(text: string): Terms[number] {
   const [, type, path, from, to] = match;
   const term = { kind: "number", feedback_type: type, path } as const;
   return from === undefined ? term : { ...term, range: [Number(from), Number(to)] };
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -1,6 +1,6 @@
 // A schema with the instances that it is checked with, as files and lines hold them, and what a check of it says.
 import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import {
   exactJsonText,
   isExactList,
@@ -98,8 +98,4 @@ export function parsedJson(text: string): ExactJson {
   } catch (cause) {
     throw invalid(`is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -1,8 +1,8 @@
 // What holds parameters between tags to a schema, as formats of a structural tag: each parameter is a tag of its own, in the
 // schema's order. A text stands as it is, and whatever more than a type or a list of values is asked of it is written as
 // JSON, which the reader of calls takes as well.
-import type { Json, JsonObject } from "../text/json.ts";
-import { isObject, referred, valueFormOf } from "./value-form.ts";
+import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
+import { referred, valueFormOf } from "./value-form.ts";
 
 /** How one parameter is written. */
 export interface ParameterMarks {
@@ -41,7 +41,7 @@ const readKeywords: readonly string[] = [
 
 /** Why arguments as parameters cannot be held to the schema; null where they can. */
 export function parametersRefusal(schema: JsonObject): { keyword: string; message: string } | null {
-  const isOpenMap = isObject(schema["additionalProperties"]) && !("properties" in schema);
+  const isOpenMap = isJsonObject(schema["additionalProperties"]) && !("properties" in schema);
   const keyword = isOpenMap
     ? "additionalProperties"
     : Object.keys(schema).find((name) => !readKeywords.includes(name));
@@ -52,7 +52,7 @@ export function parametersRefusal(schema: JsonObject): { keyword: string; messag
 
 /** @param schema of all parameters together, which `parametersRefusal` refuses nothing of */
 export function parametersTag(marks: ParameterMarks, schema: JsonObject): Json {
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const required = listed.filter((name): name is string => typeof name === "string");
   const names = [...new Set([...Object.keys(properties), ...required])];
@@ -115,7 +115,7 @@ export function wholeParameter(
 
 /** The texts of a schema whose values are texts, or null besides: those it lists, or any. */
 function plainText(schema: Json, root: Json, free: Json): Json {
-  if (!isObject(schema)) return free;
+  if (!isJsonObject(schema)) return free;
   if (isText(schema["const"])) return text(schema["const"]);
   if (Array.isArray(schema["enum"])) return anyOf(schema["enum"].filter(isText).map(text), free);
   if (typeof schema["$ref"] === "string") return plainText(referred(schema["$ref"], root), root, free);
@@ -165,7 +165,7 @@ function escapedInClass(character: string): string {
 
 /** A part of a schema with the definitions that it may refer to. */
 export function withDefinitions(value: Json, root: JsonObject): Json {
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const { $defs, definitions } = root;
   return {
     ...value,

@@ -1,7 +1,7 @@
 // How the value of one parameter is written where parameters stand between tags: texts as they are, all else as JSON, told
 // apart by the parameter's schema. Both the reader and the constraint go by it, so that what one lets be written the other
 // reads as it was meant.
-import type { Json, JsonObject } from "../text/json.ts";
+import { isJsonObject, type Json } from "../text/json.ts";
 
 /**
  * `text`: the value is the text itself. `text-or-null`: the same, but for `null`. `json`: it is JSON. `any`: it is what it
@@ -25,7 +25,7 @@ const referencesMax = 16;
 const textBounds = ["pattern", "minLength", "maxLength", "format", "not", "if", "contentEncoding"];
 
 function valuesOf(schema: Json, root: Json, depth: number): ReadonlySet<ValueKind> | "any" {
-  if (!isObject(schema) || depth > referencesMax) return "any";
+  if (!isJsonObject(schema) || depth > referencesMax) return "any";
   const { type, enum: values, anyOf, oneOf, allOf } = schema;
   if ("const" in schema) return new Set([kindOfValue(schema["const"])]);
   if (Array.isArray(values)) return new Set(values.map(kindOfValue));
@@ -66,12 +66,8 @@ export function referred(reference: string, root: Json): Json {
   let value: Json = root;
   for (const part of reference.slice(1).split("/").slice(1)) {
     const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (!isObject(value) || !Object.hasOwn(value, name)) return true;
+    if (!isJsonObject(value) || !Object.hasOwn(value, name)) return true;
     value = value[name];
   }
   return value;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -40,14 +40,14 @@ export function readCallReference(reference: string): CompletionPart | null {
   const match = callPattern.exec(reference);
   if (match === null) return null;
   const [, projectId, callId, tail = ""] = match;
-  const requestId = decoded(callId);
+  const requestId = percentDecoded(callId);
   if (requestId === null || parseProjectId(projectId) === null) return null;
   const choice = choicePattern.exec(tail)?.[1];
   return { projectId, requestId, choice: choice === undefined ? null : Number(choice) };
 }
 
-/** Null where a percent sign encodes nothing. */
-function decoded(text: string): string | null {
+/** Null if a percent sign encodes nothing. */
+export function percentDecoded(text: string): string | null {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);

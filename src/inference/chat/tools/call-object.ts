@@ -2,9 +2,9 @@
 // from where its name is known and its arguments have begun: before that it may be anything, and from there on it stays
 // one, even where its arguments turn out to be no JSON. Arguments may also be a text of JSON, as small models write them,
 // or be left out of a call that needs none.
+import { isJson } from "../../../base/domain/text/json.ts";
 import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
-import { isJson } from "./formats/parameter-values.ts";
 import { ObjectScanner } from "./object-scanner.ts";
 
 export interface CallMembers {

@@ -1,7 +1,7 @@
 // Whether an adapter's numbers can be computed with: finite, and small enough that its products stay within float32, in
 // which engines and trainers compute. Bounds the adapter itself; what a model makes of its outputs is not looked at.
 import { present } from "../../../base/domain/assert.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import { loraNames } from "../../model/parameters.ts";
 import type { StoredLoraAdapter } from "../../model/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
@@ -122,8 +122,4 @@ export function* rowsInTurn(matrix: StoredTensor): Generator<StoredTensor, void>
 
 function shown(value: number): string {
   return value.toPrecision(3);
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
 import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
@@ -113,8 +113,4 @@ function withoutFolder(error: unknown, folder: string): unknown {
     faults: faults.map((fault) => ({ ...fault, message: shown(fault.message) })),
     cause,
   });
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -7,14 +7,13 @@ import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
 import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
 import { ggufParts } from "../../../lib/model-files/gguf/gguf-file.ts";
 import { ggufFilesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { safetensorsFilesIn } from "../../../lib/model-files/safetensors.ts";
 import { isPlainName, type AddedModel } from "./added-model.ts";
 import type { AddOptions } from "./add-from-hub.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
-import { isDescription, isNoModel, onlyWithWeights } from "./choose-files.ts";
+import { isDescription, isNoModel, onlyWithWeights, refused } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
 import { licenseOfFolder, licenseOfGguf } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
@@ -153,9 +152,4 @@ async function isShared(from: string, to: string): Promise<boolean> {
   if (await isDone(copyFile(from, to, constants.COPYFILE_FICLONE_FORCE))) return true;
   await rm(to, { force: true });
   return isDone(link(from, to));
-}
-
-/** @param fault a clause with the path as its subject */
-function refused(path: string, fault: string): ServiceError {
-  return new ServiceError({ code: "unsupported", message: `${path} ${fault}.` });
 }

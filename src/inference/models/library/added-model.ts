@@ -2,6 +2,7 @@
 // is whole, since it is written before the folder gets its name.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isObject } from "../../../base/validation/findings.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /** Where a model's files came from. */
@@ -121,10 +122,6 @@ function isFile(value: unknown): value is AddedFile {
   return (
     isPlainName(name) && Number.isSafeInteger(bytes) && (checksum === null || typeof checksum === "string")
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether a text is the name of a file that lies in a folder itself, and is not hidden. */

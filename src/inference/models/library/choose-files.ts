@@ -181,7 +181,7 @@ function withinLimits(repository: string, chosen: ChosenFiles): ChosenFiles {
   return chosen;
 }
 
-/** @param fault a clause with the repository as its subject */
-function refused(repository: string, fault: string): ServiceError {
-  return new ServiceError({ code: "unsupported", message: `${repository} ${fault}.` });
+/** @param fault a clause with the repository or path as its subject */
+export function refused(source: string, fault: string): ServiceError {
+  return new ServiceError({ code: "unsupported", message: `${source} ${fault}.` });
 }

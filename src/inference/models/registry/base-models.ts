@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import type { BaseModel, Quantization } from "../../../base/domain/model.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, type ServiceError } from "../../../base/domain/service-error.ts";
 import { inFolder, type NamedBase } from "./named-base.ts";
 import { isServedElsewhere, joinedServers, readServedElsewhere } from "./served-elsewhere.ts";
 
@@ -146,8 +146,4 @@ function notAdded(text: string, name: string | null): ServiceError {
   return invalid(
     `There is no folder ${text} here. To serve the model of that name on the Hugging Face hub, add it first: \`${command}\`.`,
   );
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import { inFolder, type NamedBase } from "./named-base.ts";
 
 /** What was named, with the URLs of one model joined again, which lists of models are cut at. */
@@ -85,8 +85,4 @@ function folderNamed(
   if (!existsSync(join(folder, "config.json"))) throw invalid(`${folder} has no config.json. ${cure}`);
   requirePlainFiles(folder);
   return folder;
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -2,7 +2,7 @@
 import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { searchableText } from "../../../base/domain/feedback-query/values.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import type { NumberRoom } from "./number-summary.ts";
 import { PathCollector, type PathStatistics } from "./path-statistics.ts";
 
@@ -95,11 +95,7 @@ function* leavesOf(
 ): Generator<readonly [string, Json], void> {
   for (const [name, value] of Object.entries(object)) {
     const path = [...steps, name];
-    if (!isObject(value)) yield [pathText(path), value];
+    if (!isJsonObject(value)) yield [pathText(path), value];
     else if (path.length < depthMax) yield* leavesOf(value, path);
   }
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,12 +8,12 @@ import {
   type PublishedObject,
 } from "../../../base/domain/traces/published-object.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { type ContentFault, fault } from "../content-fault.ts";
 import { annotationNameOf } from "../known-payloads.ts";
 import { parseReference } from "../references.ts";
 import { checkValue } from "./check-value.ts";
-import { isObject, readFieldSchema, type FieldSchema } from "./field-schema.ts";
+import { readFieldSchema, type FieldSchema } from "./field-schema.ts";
 
 /** Where published specs are found. */
 export type SpecSource = Pick<ObjectStore, "find">;
@@ -102,9 +102,9 @@ export async function findSpecText(
   if (object?.baseClass !== specClass) return null;
   const spec = plainJson(parseExactJson(object.value));
   const schema = fieldSchemaOf(spec);
-  const description = isObject(spec) ? spec["description"] : null;
+  const description = isJsonObject(spec) ? spec["description"] : null;
   const text = typeof description === "string" && description !== "" ? description : object.name;
-  return { text, schema: isObject(schema) ? schema : {} };
+  return { text, schema: isJsonObject(schema) ? schema : {} };
 }
 
 /** The object that a reference names in a project; null where it is not stored. */
@@ -122,7 +122,7 @@ async function findObject(
 
 /** A spec without a schema takes every value. */
 export function fieldSchemaOf(spec: Json): Json {
-  return isObject(spec) ? (spec["field_schema"] ?? {}) : {};
+  return isJsonObject(spec) ? (spec["field_schema"] ?? {}) : {};
 }
 
 function tooManySpecs(): ServiceError {

@@ -1,7 +1,7 @@
 // Holds a value to a schema that was read, within a bounded number of steps: a small schema can ask for very much work.
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { Json } from "../../../base/domain/text/json.ts";
-import { isObject, shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
+import { isJsonObject, type Json } from "../../../base/domain/text/json.ts";
+import { shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
 import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";
 
@@ -41,7 +41,7 @@ class ValueCheck {
     this.#spend(1);
     if (this.#isDone) return;
     if (schema === false) return this.#report(value, path, "is excluded by the schema");
-    if (!isObject(schema)) return;
+    if (!isJsonObject(schema)) return;
     this.#depth += 1;
     if (this.#depth > depthMax) throw tooMuch("leads from schema to schema without end");
     const walk: Walk = {

@@ -2,7 +2,7 @@
 // whether all that it asks for is checked here. Nothing is fetched, and nothing of it runs.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
-import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { quoted } from "../content-fault.ts";
 import { isKeyword, keywordForms, unservedKeywords, type KeywordForm } from "./schema-keywords.ts";
 import { TextPatterns } from "./text-pattern.ts";
@@ -65,7 +65,7 @@ class Reading {
 
   #readSchema(schema: Json, path: readonly string[]): void {
     if (this.faults.length >= faultsMax || typeof schema === "boolean") return;
-    if (!isObject(schema))
+    if (!isJsonObject(schema))
       return this.#report(path, `${shown(schema)} is no schema; write an object or a boolean`);
     if (this.#known.has(schema)) return;
     this.#known.add(schema);
@@ -131,7 +131,7 @@ class Reading {
       // An index of a list is a member's name too.
       value = Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
     }
-    return isObject(value) || typeof value === "boolean" ? value : undefined;
+    return isJsonObject(value) || typeof value === "boolean" ? value : undefined;
   }
 
   #report(path: readonly string[], message: string): void {
@@ -143,12 +143,12 @@ class Reading {
 function faultOfForm(form: KeywordForm, wanted: Json): string | null {
   switch (form) {
     case "schema":
-      return isObject(wanted) || typeof wanted === "boolean" ? null : "it takes a schema";
+      return isJsonObject(wanted) || typeof wanted === "boolean" ? null : "it takes a schema";
     case "schemas":
       return Array.isArray(wanted) && wanted.length > 0 ? null : "it takes a list of schemas, at least one";
     case "schema-map":
     case "pattern-map":
-      return isObject(wanted) ? null : "it takes an object of schemas";
+      return isJsonObject(wanted) ? null : "it takes an object of schemas";
     case "types":
       return areTypes([wanted].flat()) ? null : `it takes one or more of ${typeNames.join(", ")}`;
     case "any":
@@ -169,7 +169,7 @@ function faultOfForm(form: KeywordForm, wanted: Json): string | null {
     case "names":
       return isTextList(wanted) ? null : "it takes a list of names";
     case "names-map":
-      return isObject(wanted) && Object.values(wanted).every(isTextList)
+      return isJsonObject(wanted) && Object.values(wanted).every(isTextList)
         ? null
         : "it takes lists of names by name";
     default:
@@ -195,10 +195,6 @@ function decoded(fragment: string): string {
   }
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** A text of a schema that was read; empty where it is something else. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
@@ -207,7 +203,7 @@ export function textOf(value: Json): string {
 /** A value as messages show it; what is in a list or an object may be large, and is not repeated. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
-  if (isObject(value)) return "the object";
+  if (isJsonObject(value)) return "the object";
   return cut(JSON.stringify(typeof value === "string" ? value.slice(0, shownMax) : value), shownMax);
 }
 

@@ -1,9 +1,9 @@
 // What each keyword of a schema asks of a value: one rule a keyword, as the text of JSON Schema 2020-12 has it. A rule says
 // what is wrong in words that follow the value, or goes on with inner schemas and inner values by the walk.
-import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { isMultipleOf } from "./multiples.ts";
-import { isObject, shown, textOf } from "./field-schema.ts";
+import { shown, textOf } from "./field-schema.ts";
 import type { Keyword } from "./schema-keywords.ts";
 
 /** Where a rule stands, and how it goes on. */
@@ -114,7 +114,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
     if (new Set(texts).size < texts.length) walk.fault("has an item twice");
   },
   properties: (wanted, value, walk) => {
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     for (const [name, schema] of membersOf(wanted)) {
       walk.spend(1);
       if (Object.hasOwn(value, name)) walk.visit(schema, value[name], name);
@@ -143,7 +143,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
     }
   },
   required: (wanted, value, walk) => {
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     for (const name of listOf(wanted)) {
       if (!Object.hasOwn(value, textOf(name))) walk.fault(`lacks the property ${shown(name)}`);
     }
@@ -155,7 +155,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
     count > most ? `has ${count} properties; the most is ${most}` : null,
   ),
   dependentRequired: (wanted, value, walk) => {
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     for (const [name, names] of membersOf(wanted)) {
       if (!Object.hasOwn(value, name)) continue;
       const missing = listOf(names).filter((other) => !Object.hasOwn(value, textOf(other)));
@@ -164,7 +164,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
     }
   },
   dependentSchemas: (wanted, value, walk) => {
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     for (const [name, schema] of membersOf(wanted)) if (Object.hasOwn(value, name)) walk.visit(schema, value);
   },
 };
@@ -197,14 +197,14 @@ function ofLists(bound: Bound): Rule {
 }
 
 function ofObjects(bound: Bound): Rule {
-  return bounded((value) => (isObject(value) ? Object.keys(value).length : null), bound);
+  return bounded((value) => (isJsonObject(value) ? Object.keys(value).length : null), bound);
 }
 
 function isOfType(type: string, value: Json): boolean {
   if (type === "integer") return Number.isInteger(value);
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
-  return type === "object" ? isObject(value) : typeof value === type;
+  return type === "object" ? isJsonObject(value) : typeof value === type;
 }
 
 function areEqual(one: Json, other: Json, walk: Walk): boolean {
@@ -223,5 +223,5 @@ function listOf(value: Json | undefined): readonly Json[] {
 }
 
 function membersOf(value: Json | undefined): readonly (readonly [string, Json])[] {
-  return isObject(value) ? Object.entries(value) : [];
+  return isJsonObject(value) ? Object.entries(value) : [];
 }

@@ -1,16 +1,16 @@
 // What holds keyword arguments, as Python calls write them, to a tool's schema: in the schema's order, each value as JSON but
 // for Python's own literals. The reader takes both.
 import { textArgument } from "../../../../base/domain/chat.ts";
-import { isObject, valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
+import { valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
 import { withDefinitions } from "../../../../base/domain/parameters/parameter-tags.ts";
-import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { jsonStringContent } from "./text-content.ts";
 
 /** @param tool whose schema `parametersRefusal` refuses nothing of */
 export function keywordsTag({ schema, textRule }: CallableTool): Json {
   if (textRule !== undefined) return sequence([constant(`${textArgument}=`), jsonStringContent(textRule)]);
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const required = new Set(listed.filter((name): name is string => typeof name === "string"));
   const names = [...new Set([...Object.keys(properties), ...required])];
@@ -47,7 +47,7 @@ function behindComma({ isRequired, format }: Keyword): Json {
 
 function valueTag(value: Json, root: JsonObject): Json {
   const json = { type: "json_schema", json_schema: withDefinitions(value, root) };
-  if (!isObject(value)) return json;
+  if (!isJsonObject(value)) return json;
   const { type, enum: values } = value;
   if (values === undefined && type === "boolean") return oneOf(["True", "False"]);
   if (values === undefined && type === "null") return constant("None");

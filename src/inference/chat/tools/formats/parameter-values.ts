@@ -1,7 +1,7 @@
 // The value of one parameter between tags, as a model wrote it, turned into JSON by what its schema says of it.
 import { isDeepStrictEqual } from "node:util";
-import { isObject, referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
-import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
+import { referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
+import { isJson, isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { jsonOfPython } from "./python-values.ts";
 
 /**
@@ -36,7 +36,7 @@ const referencesMax = 16;
 
 /** False where the types and the listed values of a schema rule the value out. */
 function takesValue(schema: Json, root: Json, value: Json, depth = 0): boolean {
-  if (!isObject(schema) || depth > referencesMax) return schema !== false;
+  if (!isJsonObject(schema) || depth > referencesMax) return schema !== false;
   const { type, enum: values, anyOf, oneOf, allOf, $ref: reference } = schema;
   if (value === null && schema["nullable"] === true) return true;
   if ("const" in schema && !isDeepStrictEqual(schema["const"], value)) return false;
@@ -56,7 +56,7 @@ function isOfType(type: Json, value: Json): boolean {
   if (type === "integer") return Number.isInteger(value);
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
-  if (type === "object") return isObject(value);
+  if (type === "object") return isJsonObject(value);
   return typeof value === type;
 }
 
@@ -64,17 +64,8 @@ function isNull(text: string): boolean {
   return text === "null" || text === "None";
 }
 
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** What is said of a parameter in the schema of all arguments. */
 export function propertyOf(schema: JsonObject | null, name: string): Json | undefined {
   const properties = schema?.["properties"];
-  return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }

@@ -1,9 +1,9 @@
 // What holds arguments to a schema where they are written with names as they stand and texts between marks: a grammar of
 // its own, since neither is JSON. Keeps types, properties, lists of values and items; what else a schema says is refused.
-import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
-import { isObject, referred } from "../../../../base/domain/parameters/value-form.ts";
+import { referred } from "../../../../base/domain/parameters/value-form.ts";
 import { quotedOf } from "./quoted-notation.ts";
 import { plainTextContent } from "./text-content.ts";
 
@@ -36,17 +36,18 @@ export function quotedRefusal(schema: JsonObject): { keyword: string; message: s
 const depthMax = 32;
 
 function strangeKeyword(schema: Json, root: Json, depth: number): string | null {
-  if (!isObject(schema)) return schema === false ? "false" : null;
+  if (!isJsonObject(schema)) return schema === false ? "false" : null;
   if (depth > depthMax) return "$ref";
   if ("const" in schema || Array.isArray(schema["enum"])) return null;
   if (typeof schema["$ref"] === "string")
     return strangeKeyword(referred(schema["$ref"], root), root, depth + 1);
   const below: Json[] = [];
-  if (isObject(schema["additionalProperties"]) && !("properties" in schema)) return "additionalProperties";
+  if (isJsonObject(schema["additionalProperties"]) && !("properties" in schema))
+    return "additionalProperties";
   for (const [keyword, value] of Object.entries(schema)) {
     if (annotations.includes(keyword) || keyword === "type") continue;
     if (keyword === "anyOf" || keyword === "oneOf") below.push(...(Array.isArray(value) ? value : []));
-    else if (keyword === "properties") below.push(...(isObject(value) ? Object.values(value) : []));
+    else if (keyword === "properties") below.push(...(isJsonObject(value) ? Object.values(value) : []));
     else if (keyword === "items") below.push(value);
     else if (!["required", "additionalProperties", ...numberKeywords].includes(keyword)) return keyword;
   }
@@ -96,7 +97,7 @@ class QuotedGrammar {
 
   /** What stands for the values of a schema in a rule. */
   #value(schema: Json): string {
-    if (!isObject(schema)) return "any";
+    if (!isJsonObject(schema)) return "any";
     const { type, anyOf, oneOf, enum: values } = schema;
     const reference = schema["$ref"];
     if (typeof reference === "string") return this.#referred(reference);
@@ -134,7 +135,7 @@ class QuotedGrammar {
 
   /** One rule for each property with those behind it, once as the first that is written and once as another. */
   #object(schema: JsonObject): string {
-    const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+    const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
     const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
     const required = listed.filter((name): name is string => typeof name === "string");
     const names = [...new Set([...Object.keys(properties), ...required])];

@@ -1,8 +1,8 @@
 // Reads arguments that are no JSON as they come, and gives them away as JSON: parameters between tags, and the notation in
 // which names stand as they are and texts between marks of their own.
 import type { ParameterMarks } from "../../../../base/domain/parameters/parameter-tags.ts";
-import { isObject, valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
-import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
+import { valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { wordsOf } from "./call-layout.ts";
@@ -96,7 +96,7 @@ function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<Valu
 /** The form of a value; `nullable`, which OpenAPI has and JSON Schema does not, lets null be read. */
 function readFormOf(property: Json | undefined, root: Json): ValueForm {
   const form = valueFormOf(property, root);
-  return form === "text" && isObject(property) && property["nullable"] === true ? "text-or-null" : form;
+  return form === "text" && isJsonObject(property) && property["nullable"] === true ? "text-or-null" : form;
 }
 
 interface ValueReading extends ParameterReading {

@@ -1,7 +1,7 @@
 // How a hub is reached: where it is, who asks, and how long anything is waited for.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { isLoopback } from "../../../../base/domain/loopback.ts";
-import { ServiceError } from "../../../../base/domain/service-error.ts";
+import { invalid } from "../../../../base/domain/service-error.ts";
 
 export interface HubAccess {
   /** Without a slash at its end; as `HF_ENDPOINT` names it. */
@@ -57,8 +57,4 @@ export function checkAccess({ endpoint, token }: Pick<HubAccess, "endpoint" | "t
     throw invalid(
       `HF_TOKEN would be sent to ${endpoint} for everybody on the way to read. Name the mirror with https://, or unset HF_TOKEN.`,
     );
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }
