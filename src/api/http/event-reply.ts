@@ -2,10 +2,14 @@
 // that happens on the way as one last event.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../base/domain/clock.ts";
+import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
+import { type PageBody, pageBody } from "../wire/page.ts";
+import { locate } from "../wire/places.ts";
 import { errorAnswerFor } from "./anthropic/dialect.ts";
 import type { ErrorBody } from "./errors.ts";
+import { abandonedSignal } from "./request-scope.ts";
 import type { HttpSettings } from "./settings.ts";
 import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
@@ -81,6 +85,41 @@ export async function endAfter(
     if (!(error instanceof IdleStreamError)) throw error;
     logger.warn({ requestId: request.id, err: error }, "stream ended: its client reads nothing");
   }
+}
+
+/** A list that is read as pages, or watched. */
+export interface WatchedList<Item> {
+  readonly list: (asked: PageRequest) => Promise<Page<Item>>;
+  /** Items after the cursor as they come; ends on abort. */
+  readonly watch: (after: string | null, signal: AbortSignal) => AsyncIterable<Item>;
+  readonly body: (item: Item) => object;
+}
+
+/** Answers a page or, if the client accepts events, each item as it comes, with its id. */
+export async function pageOrEvents<Item extends { readonly id: string }>(
+  { list, watch, body }: WatchedList<Item>,
+  asked: PageRequest,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  dependencies: { readonly clock: Clock; readonly settings: HttpSettings; readonly logger: Logger },
+): Promise<PageBody | FastifyReply> {
+  if (!(request.headers.accept ?? "").includes("text/event-stream")) return pageBody(await list(asked), body);
+  const signal = abandonedSignal(reply);
+  const header = request.headers["last-event-id"];
+  // A browser that reconnects by itself sends a newer cursor than that of its first request.
+  const isResumed = typeof header === "string" && header !== "";
+  const items = watch(isResumed ? header : asked.after, signal);
+  const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
+  const sendAll = async (): Promise<void> => {
+    try {
+      for await (const item of items) await stream.send(body(item));
+    } catch (error) {
+      throw locate(error, { after: isResumed ? ["header", "last-event-id"] : ["query", "after"] });
+    }
+    // A watch ends quietly on abort; its reader must not take that for the end of the list.
+    signal.throwIfAborted();
+  };
+  await endAfter(stream, sendAll, { request, logger: dependencies.logger });
+  return reply;
 }
 
 /** The body for what went wrong in a stream; what is the server's fault is logged, unless the client went away. */

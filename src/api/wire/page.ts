@@ -1,7 +1,6 @@
 // Cursor pages on the wire: the query that asks for one, and the list that answers.
 import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
-import { locate } from "./places.ts";
 
 export const pageQueryFields = {
   after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
@@ -44,29 +43,12 @@ export function pageSchema(item: TSchema) {
   });
 }
 
-/**
- * The page that a store is asked for, as an answer.
- *
- * @throws whatever the store throws, located in the query
- */
+/** The page that a store is asked for, as an answer. */
 export async function pageAnswer<Item extends { readonly id: string }>(
   page: Promise<Page<Item>>,
   body: (item: Item) => object,
 ): Promise<PageBody> {
-  try {
-    return pageBody(await page, body);
-  } catch (error) {
-    throw cursorRefusal(error);
-  }
-}
-
-/**
- * The refusal of a cursor, where the client sent it; any other error as it is.
- *
- * @param place where that is, unless in the query
- */
-export function cursorRefusal(error: unknown, place: readonly string[] = ["query", "after"]): unknown {
-  return locate(error, { after: place });
+  return pageBody(await page, body);
 }
 
 /** A page by numbers, which stay in their places when what they number is deleted. */

@@ -10,11 +10,10 @@ import {
 import { countForm, messagesForm } from "../../wire/messages/messages-fields.ts";
 import { sentError } from "../../wire/messages/sent-places.ts";
 import { locate } from "../../wire/places.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
 import { endedFor, mapErrors } from "../request-end.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import type { AnsweringRoute } from "../routes/answer-chat.ts";
@@ -52,14 +51,12 @@ export function tokenCountRoute(
     {
       summary: "Count the tokens of a message's prompt",
       description: "What a request for a message of the same fields has as its prompt, without an answer.",
-      documented: { body: countForm.schema },
+      body: bodies.form("token count", countForm),
       answer: "How many there are.",
       json: tokenCountSchema,
-      options: { ...readApart, bodyLimit: settings.chatBodyBytes },
+      options: { bodyLimit: settings.chatBodyBytes },
     },
-    async ({ caller, request, reply }) => {
-      const { request: asked, places, origins, ignored } = await bodies.read("token count", request);
-      nameIgnored(reply, ignored);
+    async ({ body: { request: asked, places, origins }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const { tokenIds } = await mapErrors(tokenization.tokenize(asked, caller, { signal }), (error) =>
         sentError(locate(endedFor(error, signal), places), origins),

@@ -31,8 +31,7 @@ export async function reachStep(
   { model_id: id, step }: { readonly model_id: string; readonly step: string },
 ): Promise<{ readonly model: TrainedModel; readonly step: number }> {
   const model = await reachModel(dependencies, caller, id);
-  if (!/^\d{1,9}$/.test(step))
-    throw locate(notFound("version", step.slice(0, 200)), { not_found: ["path", "step"] });
+  if (!/^\d{1,9}$/.test(step)) throw notFound("version", step.slice(0, 200));
   return { model, step: Number(step) };
 }
 

@@ -1,10 +1,9 @@
 // The check of a constraint before any answer is asked for under it.
 import type { FastifyInstance } from "fastify";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { endedFor, mapErrors } from "../request-end.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import {
   constraintCheckBody,
@@ -21,15 +20,12 @@ export function structuredOutputRoutes(
     "POST /v1/preview/structured-outputs/check",
     {
       summary: "Say whether a constraint is served exactly, and whether values could be an answer",
-      documented: { body: constraintCheckForm.schema },
+      body: bodies.form("constraint check", constraintCheckForm),
       answer: "What there is to say of it.",
       json: constraintCheckSchema,
       places: { model: ["body", "model"], instances: ["body", "tests"] },
-      options: readApart,
     },
-    async ({ caller, request, reply }) => {
-      const { constraint, model, tests, ignored } = await bodies.read("constraint check", request);
-      nameIgnored(reply, ignored);
+    async ({ body: { constraint, model, tests }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const { base } = await directory.resolve(model, caller);
       const options = { instances: tests.map(({ data }) => data), client: caller.entity, signal };

@@ -1,25 +1,16 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { type Caller, reachOf } from "../../../base/domain/access.ts";
-import { isTerminal, type TrainingJob } from "../../../base/domain/job.ts";
-import type { PageRequest } from "../../../base/domain/page.ts";
+import { isTerminal, type JobEvent, type TrainingJob } from "../../../base/domain/job.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { ValueOf } from "../../wire/checked.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { endAfter, openEventStream } from "../event-reply.ts";
+import { pageOrEvents, type WatchedList } from "../event-reply.ts";
 import { readsPage } from "../reading/stored-reads.ts";
-import { abandonedSignal } from "../request-scope.ts";
 import { locate } from "../../wire/places.ts";
-import {
-  cursorRefusal,
-  pageAnswer,
-  pageBody,
-  pageQuerySchema,
-  pageRequest,
-  pageSchema,
-} from "../../wire/page.ts";
+import { pageBody, pageQuerySchema, pageRequest, pageSchema } from "../../wire/page.ts";
 import {
   createdJobSchema,
   jobEventBody,
@@ -146,10 +137,12 @@ export function trainingJobRoutes(
     },
     async ({ params, query, caller, request, reply }) => {
       const { id } = await reachJob(dependencies, caller, params.job_id);
-      const asked = pageRequest(query, "asc");
-      return (request.headers.accept ?? "").includes("text/event-stream")
-        ? sendEvents(id, asked, { request, reply, dependencies })
-        : pageAnswer(jobs.listEvents(id, asked), jobEventBody);
+      const events: WatchedList<JobEvent> = {
+        list: (asked) => jobs.listEvents(id, asked),
+        watch: (after, signal) => dependencies.jobQueue.watchEvents(id, { after, signal }),
+        body: jobEventBody,
+      };
+      return pageOrEvents(events, pageRequest(query, "asc"), { request, reply }, dependencies);
     },
   );
 }
@@ -179,38 +172,4 @@ async function modelAsked(
 function modelFault(message: string): ServiceError {
   const faults = [{ location: ["query", "model"], message, type: "value_error" }];
   return new ServiceError({ code: "invalid", faults });
-}
-
-async function sendEvents(
-  jobId: string,
-  asked: PageRequest,
-  {
-    request,
-    reply,
-    dependencies,
-  }: {
-    readonly request: FastifyRequest;
-    readonly reply: FastifyReply;
-    readonly dependencies: HttpDependencies;
-  },
-): Promise<FastifyReply> {
-  const signal = abandonedSignal(reply);
-  const header = request.headers["last-event-id"];
-  // What a browser sends when it goes on by itself is newer than what its first request said.
-  const isResumed = typeof header === "string" && header !== "";
-  const after = isResumed ? header : asked.after;
-  const watched = dependencies.jobQueue.watchEvents(jobId, { after, signal });
-  const placeOfCursor = isResumed ? ["header", "last-event-id"] : undefined;
-  const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
-  const sendAll = async (): Promise<void> => {
-    try {
-      for await (const event of watched) await stream.send(jobEventBody(event));
-    } catch (error) {
-      throw cursorRefusal(error, placeOfCursor);
-    }
-    // A watch ends quietly on abort; its reader must not take that for the end of the job.
-    signal.throwIfAborted();
-  };
-  await endAfter(stream, sendAll, { request, logger: dependencies.logger });
-  return reply;
 }

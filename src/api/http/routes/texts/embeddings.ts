@@ -1,13 +1,11 @@
 // POST /v1/embeddings: how its request is read, and how its answer is spelled.
 import type { FastifyInstance } from "fastify";
-import { embeddingPlaces, embeddingSchema } from "../../../wire/embeddings/embedding-request.ts";
+import { embeddingForm, embeddingPlaces } from "../../../wire/embeddings/embedding-request.ts";
 import { embeddingsBody, embeddingsSchema } from "../../../wire/embeddings/embedding-response.ts";
 import { locate } from "../../../wire/places.ts";
-import { readApart } from "../../bodies/body-reader.ts";
 import { answerBytes, sendAnswer } from "../../bodies/write-answer.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { nameIgnored } from "../../input/ignored-fields.ts";
 import { writeStandings } from "../../limits/let-in.ts";
 import { endedFor, mapErrors } from "../../request-end.ts";
 import { abandonedSignal } from "../../request-scope.ts";
@@ -24,14 +22,12 @@ export function embeddingRoute(
       summary: "Create embeddings",
       description:
         "Each is the model's last hidden state of the input's last token, after the final norm, brought to length 1. The same input has the same embedding to the last bit, whatever is beside it. A trained model's version has its own.",
-      documented: { body: embeddingSchema },
+      body: bodies.form("embedding", embeddingForm),
       answer: "An embedding for each input.",
       json: embeddingsSchema,
-      options: { ...readApart, bodyLimit: settings.chatBodyBytes },
+      options: { bodyLimit: settings.chatBodyBytes },
     },
-    async ({ caller, request, reply }) => {
-      const read = await bodies.read("embedding", request);
-      nameIgnored(reply, read.ignored);
+    async ({ body: read, caller, request, reply }) => {
       const signal = abandonedSignal(reply);
       const located = (error: unknown, input: number | null): unknown =>
         locate(endedFor(error, signal), embeddingPlaces(read.isList, input));
