@@ -220,6 +220,23 @@ test("a page is gone on from by the number of its last item, even if that is del
   assert.notEqual(next.data[0].id, newest.id);
 });
 
+test("a cursor that names answers of several projects is refused until the project is named", async () => {
+  for (const project of ["one", "other"]) {
+    const body = { project, name: "agent", base_model: "hone-tiny", return_existing: true };
+    assert.equal((await call(server(), "POST", "/v1/preview/models", { body })).status, 200);
+    const sent = {
+      body: { model: `${project}/agent`, messages, max_tokens: 1 },
+      headers: { "x-request-id": "same" },
+    };
+    assert.equal((await call(server(), "POST", "/v1/chat/completions", sent)).status, 200);
+  }
+  const path = "/v1/chat/completions?after=chatcmpl-same";
+  const refused = await call(server(), "GET", path);
+  assert.deepEqual([refused.status, refused.body.detail[0].loc], [422, ["query", "project"]]);
+  const named = await call(server(), "GET", `${path}&project=local%2Fone`);
+  assert.deepEqual([named.status, named.body.data], [200, []]);
+});
+
 test("what cannot be asked for is refused, with the place and the cure", async () => {
   await registered();
   for (const [query, place, words] of [
