@@ -1,6 +1,6 @@
 // Settings of API keys: limits for entities without limits of their own.
 import { limitFields, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -43,5 +43,5 @@ export function entityLimitsOf({ entityLimits }: KeySettings): KeyLimits {
 function invalidLimit(item: string): ServiceError {
   const ranges = Object.entries(limitOf).map(([name, limit]) => `${name}=1 to ${limitFields[limit].maximum}`);
   const message = `keys.entityLimits has ${JSON.stringify(item)}; it takes ${ranges.join(", ")}.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }

@@ -1,7 +1,7 @@
 // Which hosts and addresses requests may be sent to: those that the operator named. A name says nothing of where it leads:
 // the address that it resolves to is asked for too, each time it is connected to.
 import { BlockList, isIP } from "node:net";
-import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, quoted, type ServiceError } from "../../base/domain/service-error.ts";
 
 export interface AllowedPlaces {
   /** Whether the operator allows nothing. */
@@ -108,8 +108,7 @@ function isWithin(networks: BlockList, address: string): boolean {
 }
 
 function notAllowed(entry: string): ServiceError {
-  return new ServiceError({
-    code: "invalid",
-    message: `webhooks.allowed has ${quoted(entry)}; an entry is a host name (hooks.example.com, *.example.com), an address or a network (10.0.0.0/8), without a scheme and a port.`,
-  });
+  return invalid(
+    `webhooks.allowed has ${quoted(entry)}; an entry is a host name (hooks.example.com, *.example.com), an address or a network (10.0.0.0/8), without a scheme and a port.`,
+  );
 }

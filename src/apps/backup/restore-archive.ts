@@ -4,7 +4,7 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
 import type { ArchivedFile, ArchiveReader } from "./archive/archive-reader.ts";
 import { artifactRoots, isOfDatabase, keyOf } from "./archive/layout.ts";
@@ -103,7 +103,7 @@ async function copyCompared(pieces: AsyncIterable<Uint8Array>, target: string): 
 
 function databaseAlone({ name }: ArchivePlace): ServiceError {
   const message = `${name} has a database alone, as \`hone export\` writes it: \`hone import\` takes it, and adapters and files stay as they are.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }
 
 function othersThere(key: string): ServiceError {

@@ -6,7 +6,7 @@ import { isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-plac
 import { isLoopback } from "../../base/domain/loopback.ts";
 import { checkUserSettings } from "../../access/users/signed-in-users.ts";
 import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import { defaultsOf, readSetting, type Setting, type SettingsSchema } from "../../base/domain/settings.ts";
 import { isPostgresUrl, shownUrl } from "../../store/storage/postgres/postgres-url.ts";
 import {
@@ -116,10 +116,9 @@ function blobsPlace(given: string): string {
     return given;
   }
   if (given !== "" && !/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return resolve(given);
-  throw new ServiceError({
-    code: "invalid",
-    message: `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>), which all servers on the database reach.`,
-  });
+  throw invalid(
+    `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>), which all servers on the database reach.`,
+  );
 }
 
 /** A variable's value; an empty one, as Compose files pass on what nobody set, counts as not set. */
@@ -152,7 +151,7 @@ function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
     const words = spelledKey(key);
     const given = flags[words] === undefined ? variableOf(words) : `--${words}`;
     if (flags[words] === undefined && environment[given] === undefined) continue;
-    throw new ServiceError({ code: "invalid", message: `${given} is no setting any more: ${instead}.` });
+    throw invalid(`${given} is no setting any more: ${instead}.`);
   }
 }
 
@@ -161,10 +160,9 @@ function refuseUnknownVariables(spellings: readonly SettingSpelling[], environme
   const known = new Set([...spellings.map((spelling) => spelling.variable), ...ofCommands]);
   const unknown = Object.keys(environment).filter((name) => name.startsWith("HONE_") && !known.has(name));
   if (unknown.length > 0) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `Unknown environment variable ${unknown.join(", ")}; \`hone serve --help-all\` lists those that exist.`,
-    });
+    throw invalid(
+      `Unknown environment variable ${unknown.join(", ")}; \`hone serve --help-all\` lists those that exist.`,
+    );
   }
 }
 
@@ -180,10 +178,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
     throw new ServiceError({ code: "invalid", message: `${path} is not JSON: ${String(cause)}`, cause });
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `${path} must hold an object of sections, such as {"server": {"port": 8000}}.`,
-    });
+    throw invalid(`${path} must hold an object of sections, such as {"server": {"port": 8000}}.`);
   }
   const file = parsed as ConfigFile;
   for (const [section, settings] of Object.entries(file)) {
@@ -194,7 +189,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
           instead === undefined
             ? `there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist`
             : `${section}.${name} is no setting any more: ${instead}`;
-        throw new ServiceError({ code: "invalid", message: `${path}: ${what}.` });
+        throw invalid(`${path}: ${what}.`);
       }
     }
   }
@@ -213,30 +208,24 @@ function refuseUnsafe(config: HoneConfig): void {
     });
   }
   if (auth === "off" && !isLoopback(host)) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `HONE_AUTH=off is allowed only on a loopback address; the host is ${host}. Bind to 127.0.0.1 or leave authentication on.`,
-    });
+    throw invalid(
+      `HONE_AUTH=off is allowed only on a loopback address; the host is ${host}. Bind to 127.0.0.1 or leave authentication on.`,
+    );
   }
   if (databaseUrl !== null && !databaseUrl.startsWith("file:") && !isPostgresUrl(databaseUrl)) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `HONE_DATABASE_URL is ${shownUrl(databaseUrl)}; it must be postgres://user:password@host/database, or file:<path> for SQLite.`,
-    });
+    throw invalid(
+      `HONE_DATABASE_URL is ${shownUrl(databaseUrl)}; it must be postgres://user:password@host/database, or file:<path> for SQLite.`,
+    );
   }
   const given = JSON.stringify(roles.join(","));
   if (roles.length === 0 || !roles.every((role) => role === "serve" || role === "train")) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `HONE_ROLES is ${given}; it must be serve, train, or serve,train.`,
-    });
+    throw invalid(`HONE_ROLES is ${given}; it must be serve, train, or serve,train.`);
   }
   const isForMany = databaseUrl !== null && isPostgresUrl(databaseUrl);
   if (!isForMany && !(roles.includes("serve") && roles.includes("train"))) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `HONE_ROLES is ${given}, and nobody else can be on a SQLite database to do the rest. Give it both roles, or a PostgreSQL that servers share (HONE_DATABASE_URL).`,
-    });
+    throw invalid(
+      `HONE_ROLES is ${given}, and nobody else can be on a SQLite database to do the rest. Give it both roles, or a PostgreSQL that servers share (HONE_DATABASE_URL).`,
+    );
   }
 }
 
@@ -252,10 +241,7 @@ function secretIn(name: string, given: string): string {
   } catch (cause) {
     reason = cause instanceof Error ? cause.message : String(cause);
   }
-  throw new ServiceError({
-    code: "invalid",
-    message: `${name} names ${path}, which has no secret: ${reason}.`,
-  });
+  throw invalid(`${name} names ${path}, which has no secret: ${reason}.`);
 }
 
 /** The configuration for people, without secrets. */

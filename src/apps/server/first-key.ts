@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { endOf, hashSecret, type AccessKey, type KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { allItems } from "../../base/domain/page.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { isOfStart, keyOf, newSecret, newStartKeyId } from "../../access/keys/key-secret.ts";
 import type { HoneConfig } from "./config.ts";
@@ -68,8 +68,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
 
 async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): Promise<void> {
   const { keys, settings, clock, logger } = dependencies;
-  if (secret.length < 8)
-    throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
+  if (secret.length < 8) throw invalid("HONE_API_KEY must have at least 8 characters.");
   if (secret.length < shortSecret)
     logger.warn(
       { characters: secret.length },

@@ -4,7 +4,7 @@ import { keyScopes, type KeyScope } from "../../base/domain/keys/key-scope.ts";
 import { type KeyLimits, noLimits } from "../../base/domain/keys/limits.ts";
 import { isUuid } from "../../base/domain/ids.ts";
 import { allItems } from "../../base/domain/page.ts";
-import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { createEntityLimits, type EntityLimits } from "../../access/keys/limits/entity-limits.ts";
 import { createKeyService, type KeyService, type NewKey } from "../../access/keys/key-service.ts";
 import { appendEntries, type AuditEntry } from "../../base/telemetry/audit-log.ts";
@@ -109,7 +109,7 @@ export const shownKey = keyAnswer.body;
 function roleOf(role: string): KeyRole {
   if (role === "member" || role === "admin") return role;
   const message = `--role is ${JSON.stringify(role)}; it must be member or admin.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }
 
 function readChoices({ scopes, ...choices }: WrittenChoices): Partial<KeyChoices> {
@@ -121,7 +121,7 @@ function scopeOf(text: string): KeyScope {
   const scope = keyScopes.find((one) => one === text);
   if (scope !== undefined) return scope;
   const message = `--scopes has ${quoted(text)}; each must be one of ${keyScopes.join(", ")}.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }
 
 /** Only where there is a database: one made for a mistyped folder would hold a key that no server knows. */

@@ -1,5 +1,5 @@
 // The trainer that the configuration names, and the key that it asks for.
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid } from "../../base/domain/service-error.ts";
 import { serverKinds } from "../../train/training/tinker/server-kinds.ts";
 import { readTrainerAddress, type TrainerElsewhere } from "../../train/training/tinker/trainer-address.ts";
 
@@ -20,9 +20,8 @@ export function trainerElsewhere({ trainer, trainerKey }: TrainerSettings): Trai
   if (trainer === null || trainer === "") return null;
   const address = readTrainerAddress(trainer);
   if (trainerKey === null && serverKinds[address.kind].needsKey)
-    throw new ServiceError({
-      code: "invalid",
-      message: `Servers of the kind ${address.kind} ask for a key: set HONE_TRAINER_KEY to it, or to file:<path> of a file with it.`,
-    });
+    throw invalid(
+      `Servers of the kind ${address.kind} ask for a key: set HONE_TRAINER_KEY to it, or to file:<path> of a file with it.`,
+    );
   return { address, apiKey: trainerKey ?? anyKey };
 }

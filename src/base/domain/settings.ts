@@ -1,7 +1,7 @@
 // Settings as data: each folder describes its own in one record (default, range, one sentence), and the
 // composition root reads flags, environment and file against them. Knows nothing of where values come from.
 import { unreachable } from "./assert.ts";
-import { ServiceError } from "./service-error.ts";
+import { invalid, type ServiceError } from "./service-error.ts";
 
 /** What a server runs on. */
 export interface Machine {
@@ -148,8 +148,5 @@ export function readSetting(
 }
 
 function refusal(name: string, value: unknown, expected: string): ServiceError {
-  return new ServiceError({
-    code: "invalid",
-    message: `${name} is ${JSON.stringify(value)}; it must be ${expected}.`,
-  });
+  return invalid(`${name} is ${JSON.stringify(value)}; it must be ${expected}.`);
 }

@@ -3,7 +3,7 @@
 import { newUuid } from "../domain/ids.ts";
 import { lineLevels, type LineLevel, type LogLine } from "../domain/logs/log-line.ts";
 import { fittingCount, pageBytesMax, type Page, type PageRequest } from "../domain/page.ts";
-import { quoted, ServiceError } from "../domain/service-error.ts";
+import { invalid, quoted } from "../domain/service-error.ts";
 
 export interface RecentLogLimits {
   readonly linesMax: number;
@@ -126,7 +126,7 @@ export class RecentLog {
     const match = /^([0-9a-f]{8})-(\d{1,15})$/.exec(id);
     if (match === null) {
       const message = `${quoted(id)} is no id of a log line; those look like 0123abcd-42.`;
-      throw new ServiceError({ code: "invalid", message });
+      throw invalid(message);
     }
     return match[1] === this.#start ? Math.min(Number(match[2]), this.#next - 1) : -1;
   }

@@ -1,7 +1,7 @@
 // What a model's answers may hold beside text: thoughts and calls of tools. Found in its chat template, unless the operator
 // says otherwise.
 import type { BaseModel } from "../../base/domain/model.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import { thoughtMarks } from "./reply/read-thought.ts";
@@ -103,10 +103,9 @@ export function refuseStrangeModels(
   for (const [setting, items] of Object.entries(settings)) {
     const strange = items.map(split).find(({ model }) => !names.includes(model));
     if (strange === undefined) continue;
-    throw new ServiceError({
-      code: "invalid",
-      message: `${setting} has ${JSON.stringify(strange.item)}, but the base models are ${names.join(", ")}.`,
-    });
+    throw invalid(
+      `${setting} has ${JSON.stringify(strange.item)}, but the base models are ${names.join(", ")}.`,
+    );
   }
 }
 
@@ -125,10 +124,9 @@ function settingOf(
   const given = items.map(split);
   const wrong = given.find(({ model, value }) => model === "" || !values.includes(value));
   if (wrong !== undefined) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `${setting} has ${JSON.stringify(wrong.item)}; it must be model=value with a value of ${values.join(", ")}.`,
-    });
+    throw invalid(
+      `${setting} has ${JSON.stringify(wrong.item)}; it must be model=value with a value of ${values.join(", ")}.`,
+    );
   }
   return given.findLast(({ model }) => model === name)?.value ?? null;
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import { orderedProjections } from "../../base/domain/model.ts";
 import { present } from "../../base/domain/assert.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { ModelConfig } from "./config.ts";
 import { adaptedModules, loraScale, type AdaptedModule } from "./config/adapted-modules.ts";
 import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
@@ -113,10 +113,7 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
   const faults =
     stored.size === 0 ? "it has no matrices" : tensorFaults(stored, wanted, { isRedundant: () => false });
   if (faults !== null) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `The adapter in ${folder} does not fit the model: ${faults}.`,
-    });
+    throw invalid(`The adapter in ${folder} does not fit the model: ${faults}.`);
   }
   const parts = partsOf(adapted, { stored, modules });
   const moduleNames = moduleNamesOf([...modules.keys()]);
@@ -176,10 +173,9 @@ function requireStacked(
 }
 
 function unlikeParts(fault: string): ServiceError {
-  return new ServiceError({
-    code: "invalid",
-    message: `The adapter is not made of the parts that ${unfusedField} of its adapter_config.json tells: ${fault}. Leave that field out to have it as it is.`,
-  });
+  return invalid(
+    `The adapter is not made of the parts that ${unfusedField} of its adapter_config.json tells: ${fault}. Leave that field out to have it as it is.`,
+  );
 }
 
 /** The values, and zeros behind them. */

@@ -1,7 +1,7 @@
 // What references of published things lead to: an object, a part of one, or a row of a table that it names.
 import type { Caller } from "../../base/domain/access.ts";
 import { mayReach } from "../../base/domain/access.ts";
-import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, notFound, quoted } from "../../base/domain/service-error.ts";
 import type { TableStore } from "../../base/domain/traces/traced-table.ts";
 import { parseReference, type ReferenceEdge } from "../feedback/references.ts";
 import { jsonPart, type PartStep } from "./json-part.ts";
@@ -32,10 +32,7 @@ export function createReferenceReader({ objects, tables }: ReferenceDependencies
     const parsed = parseReference(text);
     if (!parsed.isValid || parsed.reference.kind === "call") {
       const reason = parsed.isValid ? "calls are listed by POST /calls/stream_query" : parsed.reason;
-      throw new ServiceError({
-        code: "invalid",
-        message: `The reference ${quoted(text)} is not read: ${reason}.`,
-      });
+      throw invalid(`The reference ${quoted(text)} is not read: ${reason}.`);
     }
     const { entity, project, kind, name, digest, edges } = parsed.reference;
     const projectId = `${entity}/${project}`;

@@ -1,7 +1,7 @@
 // What is in a tar archive, entry by entry, within limits that count every block of it: headers that only describe others,
 // contents that nobody reads and what follows the end. What a header says is read by the library.
 import { Header, Pax } from "tar";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { malformed } from "./malformed.ts";
 
@@ -138,7 +138,7 @@ async function readToEnd(bytes: ArchiveBytes): Promise<void> {
 
 function tooMany(entriesMax: number): ServiceError {
   const message = `The archive has more than ${entriesMax} entries, the most that are taken; leave out what is not needed.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }
 
 function tooLarge({ bytesMax }: EntryLimits): ServiceError {

@@ -3,7 +3,7 @@
 import type { Clock } from "../../base/domain/clock.ts";
 import { fullError, type StorageRoom } from "../../base/domain/retention/storage-room.ts";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import { readSize } from "../../base/domain/text/size-text.ts";
 import type { RetentionSettings } from "./settings.ts";
@@ -91,5 +91,5 @@ function readQuotas(given: readonly string[]): QuotaTable {
 
 function invalidQuota(text: string): ServiceError {
   const message = `retention.entityBytes has ${JSON.stringify(text)}; it takes bytes for all entities, such as 50GB, and for single ones, such as acme=20GB, acme=5000000 or acme=0 for no limit.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }

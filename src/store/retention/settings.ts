@@ -1,7 +1,7 @@
 // How long what is stored stays: what an operator sets, and what is the same on every server. Without any of it all stays but
 // recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import { readSize } from "../../base/domain/text/size-text.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
@@ -96,7 +96,7 @@ function readPolicy(kind: KeptKind, items: readonly string[]): KeepPolicy {
 function invalidItem(kind: KeptKind, item: string): ServiceError {
   const forms = `days such as 90d and bytes such as 20GB${kind === "recordings" ? ", and a number of each model such as 1000/model" : ""}`;
   const message = `retention.${kind} has ${JSON.stringify(item)}; it takes ${forms}.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }
 
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 // The order, the abort and the identity of a trainer's calls: one after another, none begun once it is aborted, and a
 // repeated one answered with the earlier result. Knows nothing of what they compute.
-import { ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrainerCall } from "./trainer.ts";
 
 /** How many results are remembered; the oldest is dropped first. */
@@ -35,10 +35,9 @@ export class SerialCalls {
     const earlier = this.#results.get(call.id);
     if (earlier !== undefined) {
       if (earlier.method === method) return earlier.result as Result; // What this method returned for this id.
-      throw new ServiceError({
-        code: "invalid",
-        message: `The call ${JSON.stringify(call.id)} was a ${earlier.method} and is now a ${method}; give each call its own id.`,
-      });
+      throw invalid(
+        `The call ${JSON.stringify(call.id)} was a ${earlier.method} and is now a ${method}; give each call its own id.`,
+      );
     }
     const result = await action();
     this.#results.set(call.id, { method, result });

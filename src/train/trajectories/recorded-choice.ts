@@ -1,7 +1,7 @@
 // What a recorded Choice says about its tokens: ids, log-probabilities, and the prompt it answered.
 // Records come from clients, so everything is checked; what contradicts itself is refused, not repaired.
 import { logprobMin } from "../../base/domain/generation.ts";
-import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type { ChoiceRecord } from "../../base/domain/trajectory.ts";
 import { choiceFaults, idList, logprobEntries, namedTokenId } from "./choice-faults.ts";
@@ -78,5 +78,5 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup, vocabularySize: numbe
 
 /** The error for a record whose parts do not fit together. */
 function contradiction(what: string): ServiceError {
-  return new ServiceError({ code: "invalid", message: `A recorded choice contradicts itself: ${what}.` });
+  return invalid(`A recorded choice contradicts itself: ${what}.`);
 }

@@ -1,5 +1,5 @@
 // Where what lies in an archive, and which paths there can be: an archive comes from anywhere, and none leads out of it.
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 
 export const manifestName = "manifest.json";
 export const sumsName = "SHA256SUMS";
@@ -39,5 +39,5 @@ export function requirePath(path: string): void {
   const isKnown = archiveFolders.includes(parts[0]) && parts.length >= (partsOfKey[parts[0]] ?? 2);
   if (isPlain && isKnown) return;
   const message = `The archive names a file ${JSON.stringify(path.slice(0, 200))}, which none has. It was not written by Hone, or changed since.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }

@@ -5,7 +5,7 @@ import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "../../../store/artifacts/folder-names.ts";
 import { otherThanFile } from "../../../base/domain/obstacles/plain-file.ts";
-import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
  * The bytes of a file in a folder. The folder itself may be a symbolic link, nothing below it may.
@@ -47,5 +47,5 @@ function requirePlain(path: string, found: Stats): void {
 
 function otherKind(path: string, kind: string, wanted: string): ServiceError {
   const message = `${path} is ${kind}, where a ${wanted} should be. It was not opened. Take another copy.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }

@@ -3,7 +3,7 @@ import type { AnnotationQueue } from "../../client/api.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
 import { isUuid } from "../../../base/domain/ids.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 
 /** What stands before a queue's name, with the key's own entity where none is named. */
 export async function projectNamed(client: Hone, name: string): Promise<string> {
@@ -19,10 +19,7 @@ export async function splitName(
   const parts = name.split("/");
   const last = parts.pop() ?? "";
   if (parts.length === 0 || parts.length > 2 || last === "" || parts.includes(""))
-    throw new ServiceError({
-      code: "invalid",
-      message: `${JSON.stringify(name)} names no queue; write project/queue, or entity/project/queue.`,
-    });
+    throw invalid(`${JSON.stringify(name)} names no queue; write project/queue, or entity/project/queue.`);
   return { project_id: await projectNamed(client, parts.join("/")), last };
 }
 

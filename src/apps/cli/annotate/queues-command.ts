@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { AnnotationQueueStats, AnnotationQuestion } from "../../client/api.ts";
-import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, quoted } from "../../../base/domain/service-error.ts";
 import {
   addConnectionFlags,
   connect,
@@ -111,10 +111,9 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
   const queue = await findQueue(client, name);
   const { feedback, since } = flags;
   if (ids.length === 0 && feedback === undefined && flags.model === undefined && since === undefined)
-    throw new ServiceError({
-      code: "invalid",
-      message: "Nothing says what to add; name calls by their ids, or give --feedback, --model or --since.",
-    });
+    throw invalid(
+      "Nothing says what to add; name calls by their ids, or give --feedback, --model or --since.",
+    );
   const isRecorded = flags.model !== undefined || since !== undefined;
   const named = flags.model === undefined ? null : await findNamed(client, spelledModel(flags.model));
   const recorded = {
@@ -178,8 +177,7 @@ function readQuery(text: string): object {
   } catch {
     // Said below.
   }
-  throw new ServiceError({
-    code: "invalid",
-    message: `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ and a file of one.`,
-  });
+  throw invalid(
+    `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ and a file of one.`,
+  );
 }

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import {
   addConnectionFlags,
@@ -191,10 +191,7 @@ async function startOf(
     return { base_model: baseModel ?? model.base_model, from: source };
   }
   if (baseModel !== undefined) return { base_model: baseModel };
-  throw new ServiceError({
-    code: "invalid",
-    message: "Say what the model is to start from: --base-model <name>, or --from <name[:stepN]>.",
-  });
+  throw invalid("Say what the model is to start from: --base-model <name>, or --from <name[:stepN]>.");
 }
 
 /** @throws ServiceError `conflict` where the version stayed */

@@ -1,7 +1,7 @@
 // `hone open`: shows the server's page in the browser.
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
-import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, quoted } from "../../../base/domain/service-error.ts";
 import {
   addConnectionFlags,
   connect,
@@ -37,7 +37,7 @@ export function addOpenCommand(program: Command): void {
 function pathOf(place: string): string {
   if (Object.hasOwn(places, place)) return places[place as keyof typeof places];
   const message = `The page has no place ${quoted(place)}; there are ${Object.keys(places).join(", ")}.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }
 
 /** The address is this program's own, and no shell sees it but Windows', which takes it as one word. */

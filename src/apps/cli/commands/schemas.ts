@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { SettingsOverrides } from "../../server/settings.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
 import { checkLines } from "../schemas/check-lines.ts";
@@ -65,8 +65,7 @@ function checkFiles(
   files: readonly string[],
   { instance = [], json }: CheckFlags,
 ): boolean {
-  if (files.length === 0)
-    throw new ServiceError({ code: "invalid", message: "Name a file with a schema, or give --jsonl." });
+  if (files.length === 0) throw invalid("Name a file with a schema, or give --jsonl.");
   const values = instance.map((file) => ({ file, data: readJson(file) }));
   const checked = files.map((file) => {
     const { schema, tests, name } = readSchemaFile(file);

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { writeWhole } from "../written-file.ts";
 import { addSelectionFlags, projectIdOf, queryOf, type SelectionFlags } from "./selection.ts";
@@ -38,10 +38,7 @@ export function addExportCommand(feedback: Command): void {
 async function exportFeedback(project: string, flags: ExportFlags): Promise<void> {
   const { out, format, fields, after } = flags;
   if (out !== undefined && existsSync(out))
-    throw new ServiceError({
-      code: "invalid",
-      message: `${out} exists; name a file that is not there yet.`,
-    });
+    throw invalid(`${out} exists; name a file that is not there yet.`);
   const client = connect(flags);
   const project_id = await projectIdOf(client, project);
   const lines = await client.feedback.export({

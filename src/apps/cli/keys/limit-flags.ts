@@ -1,6 +1,6 @@
 // Limits as flags, of a key and of an entity.
 import { type KeyLimits, limitNames } from "../../../base/domain/keys/limits.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import { snakeCase } from "../../../base/domain/text/names.ts";
 
 export type LimitFlags = { readonly [Limit in keyof KeyLimits]?: string };
@@ -28,5 +28,5 @@ function limitIn(limit: keyof KeyLimits, text: string): number | null {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   const flag = `--${snakeCase(limit).replaceAll("_", "-")}`;
   const message = `${flag} is ${JSON.stringify(text)}; it must be a whole number, or none.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }

@@ -9,7 +9,7 @@ import type {
   PreferenceLossName,
   PreferenceReference,
 } from "../../../base/domain/preferences/preference-config.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, type ServiceError } from "../../../base/domain/service-error.ts";
 import { findNamed } from "../named-version.ts";
 import { addTermFlags } from "../rules/term-flags.ts";
 import { watchJob } from "../commands/watch-job.ts";
@@ -90,7 +90,7 @@ function unclear(path: string | undefined): ServiceError {
     path === undefined
       ? "Name a file of preferences, or say which feedback: --reactions 👍=1,👎=0, --preferences, --corrections, or another of the flags in --help."
       : `Preferences come from ${path} or from feedback; leave out the file, or the flags that read feedback.`;
-  return new ServiceError({ code: "invalid", message });
+  return invalid(message);
 }
 
 function shareOfLabels(text: string): number {

@@ -20,7 +20,7 @@ import { verifyServer } from "../../backup/verify-server.ts";
 import type { DatabaseTables } from "../../../base/domain/backup/tables.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { newUuid } from "../../../base/domain/ids.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { requireTablesOf } from "../../../store/storage/copies/tables-of-version.ts";
 import { artifactPlaceOf, bucketPlaceOf } from "../artifact-place.ts";
 import { addToChildEnvironment, readConfig, type HoneConfig } from "../config.ts";
@@ -232,7 +232,7 @@ function refuseOwn(target: string, config: HoneConfig): void {
   if (own.kind !== "bucket" || own.bucket.bucket !== bucket) return;
   if (!prefix.startsWith(own.bucket.prefix) && !own.bucket.prefix.startsWith(prefix)) return;
   const message = `${target} and HONE_BLOBS, which it is a copy of, lie in each other. Name another prefix, best in another bucket.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }
 
 /** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */
@@ -242,7 +242,7 @@ function refuseWithin(target: string, dataFolder: string): void {
     below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && resolve(below) !== below);
   if (!isWithin) return;
   const message = `The folder ${target} lies in the data folder, which it is a copy of. Name one outside, best on another disk.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }
 
 function nothingThere({ name }: DatabasePlace): ServiceError {

@@ -2,7 +2,7 @@
 // one that is built where no model is at hand.
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import { packVocabulary, unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import { grownVocabulary } from "../../../lib/constraints/grammar/trie/grown-vocabulary.ts";
 import { loadTokenizer, readJsonObject } from "../../../lib/tokenizer/load-tokenizer.ts";
@@ -45,7 +45,7 @@ export async function vocabularyAt(path: string): Promise<TokenVocabulary> {
   const tokenizer = found === null ? null : await readJsonObject(dirname(path), basename(path));
   if (tokenizer === null) {
     const message = `${path} is neither a model folder nor a tokenizer.json.`;
-    throw new ServiceError({ code: "invalid", message });
+    throw invalid(message);
   }
   return vocabularyOf(createTokenizer({ tokenizer, config: {} }));
 }

@@ -1,6 +1,6 @@
 // Which paths may be opened: plain files only. A named pipe blocks its reader until somebody writes, and a device may have no
 // end. Pure: callers look at the path themselves.
-import { ServiceError } from "../service-error.ts";
+import { invalid } from "../service-error.ts";
 
 /** The kind of a path, as `Stats` of Node has it. */
 export interface PathKind {
@@ -25,5 +25,5 @@ export function requirePlainFile(path: string, found: PathKind): void {
   const kind = otherThanFile(found);
   if (kind === null) return;
   const message = `${path} is ${kind}, where a plain file should be. It was not opened. Put the file itself there.`;
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }

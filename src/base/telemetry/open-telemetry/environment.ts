@@ -2,7 +2,7 @@
 // limits of the SDK. Addresses, headers, certificates and the like are read by the exporters.
 import { statSync } from "node:fs";
 import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import { invalid, type ServiceError } from "../../domain/service-error.ts";
 
 const protocols = ["http/protobuf", "http/json"] as const;
 const roots = ["always_on", "always_off", "traceidratio"] as const;
@@ -98,5 +98,5 @@ function numberOf(
 }
 
 function refused(name: string, value: string, expected: string): ServiceError {
-  return new ServiceError({ code: "invalid", message: `${name} is "${value}"; it must be ${expected}.` });
+  return invalid(`${name} is "${value}"; it must be ${expected}.`);
 }

@@ -1,6 +1,6 @@
 // Every format of calls by the name that the operator may give it, and which of them a model's chat template writes.
 import { plainConversation } from "../../../base/domain/chat.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
@@ -35,10 +35,9 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
   const names = ["auto", "off", ...Object.keys(callFormats)];
   for (const { name } of descriptions) {
     if (names.includes(name))
-      throw new ServiceError({
-        code: "invalid",
-        message: `chat.toolFormats describes ${JSON.stringify(name)}, which is the name of another; give it one of its own.`,
-      });
+      throw invalid(
+        `chat.toolFormats describes ${JSON.stringify(name)}, which is the name of another; give it one of its own.`,
+      );
     names.push(name);
   }
   return descriptions.map(describedFormat);

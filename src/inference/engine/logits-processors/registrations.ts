@@ -1,6 +1,6 @@
 // Which logits processors there are: those that come along, and those that the settings name. Loads none of them.
 import { resolve } from "node:path";
-import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, quoted, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /** A processor of the operator's. */
 export interface Registration {
@@ -42,5 +42,5 @@ export function processorNames(registrations: readonly Registration[]): readonly
 }
 
 function refusal(what: string): ServiceError {
-  return new ServiceError({ code: "invalid", message: `engine.logitsProcessors ${what}.` });
+  return invalid(`engine.logitsProcessors ${what}.`);
 }

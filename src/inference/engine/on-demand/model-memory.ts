@@ -2,7 +2,7 @@
 // is, and what `planRoom` decides is carried out. How a base is loaded and let go is its own; tokens never pass here.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import { planRoom, type RoomLimits, type Tenant } from "./plan-room.ts";
 
@@ -89,7 +89,7 @@ export class ModelMemory {
       const message =
         `The base model ${loadable.name} needs ${shownBytes(loadable.bytes)} of memory, and \`models.memoryBytes\` allows ${shownBytes(bytesMax)}; ` +
         "raise it, or lower `engine.kvCacheBytesMax` or `engine.contextLengthMax`.";
-      throw new ServiceError({ code: "invalid", message });
+      throw invalid(message);
     }
     const place = new Place(loadable, {
       ...this.#options,

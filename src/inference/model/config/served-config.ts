@@ -2,7 +2,7 @@
 // does not know its architecture. What is computed here is read by read-config.ts.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { families } from "./families.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 
@@ -67,7 +67,7 @@ function readJson(folder: string, name: string): JsonObject | null {
     throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
   }
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new ServiceError({ code: "invalid", message: `${file} is not a JSON object; copy it again.` });
+    throw invalid(`${file} is not a JSON object; copy it again.`);
   }
   return value as JsonObject;
 }

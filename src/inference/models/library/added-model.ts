@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../../../base/validation/findings.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 
 /** Where a model's files came from. */
 export type ModelSource = HubSource | FileSource;
@@ -82,10 +82,9 @@ export function readRecord(folder: string): AddedModel | null {
   }
   const record = parsedRecord(text);
   if (record !== null) return record;
-  throw new ServiceError({
-    code: "invalid",
-    message: `${file} is not what \`hone models add\` writes; remove its folder, and add the model again.`,
-  });
+  throw invalid(
+    `${file} is not what \`hone models add\` writes; remove its folder, and add the model again.`,
+  );
 }
 
 function parsedRecord(text: string): AddedModel | null {

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { flush, makeFolder } from "../../../store/artifacts/flush.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import {
   ggufFileOf,
   readRecord,
@@ -212,10 +212,9 @@ export function checkModelName(name: string, reserved: readonly string[]): void 
     });
   }
   if (isModelName(name)) return;
-  throw new ServiceError({
-    code: "invalid",
-    message: `${JSON.stringify(name)} is no name for a model: letters, digits, "_", "-" and "." only, a letter or digit first, up to 128; give one with --name.`,
-  });
+  throw invalid(
+    `${JSON.stringify(name)} is no name for a model: letters, digits, "_", "-" and "." only, a letter or digit first, up to 128; give one with --name.`,
+  );
 }
 
 /** Whether what was collected can be no model, however often it is tried. */

@@ -1,5 +1,5 @@
 // A model of the hub as people write it: `owner/name`, with a kind of GGUF file and a revision where they want one.
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface RepositoryName {
   /** `owner/name`. */
@@ -21,10 +21,9 @@ const pattern =
 export function parseRepositoryName(text: string): RepositoryName {
   const { repository, quantization = null, revision = "main" } = pattern.exec(text)?.groups ?? {};
   if (repository === undefined || revision.includes("..")) {
-    throw new ServiceError({
-      code: "invalid",
-      message: `${JSON.stringify(text)} is neither a file or folder here, nor a model of the hub. Write owner/name, such as HuggingFaceTB/SmolLM2-135M-Instruct, owner/name:Q4_K_M for one of its GGUF files, and @revision behind for another than main.`,
-    });
+    throw invalid(
+      `${JSON.stringify(text)} is neither a file or folder here, nor a model of the hub. Write owner/name, such as HuggingFaceTB/SmolLM2-135M-Instruct, owner/name:Q4_K_M for one of its GGUF files, and @revision behind for another than main.`,
+    );
   }
   return { repository, quantization, revision };
 }

@@ -1,5 +1,5 @@
 // Holds a value to a schema that was read, within a bounded number of steps: a small schema can ask for very much work.
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json } from "../../../base/domain/text/json.ts";
 import { shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
 import { isKeyword } from "./schema-keywords.ts";
@@ -96,5 +96,5 @@ class ValueCheck {
 }
 
 function tooMuch(what: string): ServiceError {
-  return new ServiceError({ code: "invalid", message: `the spec's schema ${what}; make it simpler` });
+  return invalid(`the spec's schema ${what}; make it simpler`);
 }

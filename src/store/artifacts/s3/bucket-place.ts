@@ -1,5 +1,5 @@
 // Which bucket of which store, as `s3://bucket/prefix` names it. Asks nobody.
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface BucketPlace {
   readonly bucket: string;
@@ -35,10 +35,9 @@ export function readBucketUrl(
       prefix: prefix === "" ? "" : `${prefix}/`,
       isPathStyle: style === undefined ? null : style === "on",
     };
-  throw new ServiceError({
-    code: "invalid",
-    message: `${name} is ${JSON.stringify(url)}; it must be \`s3://<bucket>\` or \`s3://<bucket>/<prefix>\`: a bucket's name of 3 to 63 lower-case letters, digits, dots and hyphens, and a prefix of at most ${prefixLengthMax} letters, digits and the characters ! - _ . * ' ( ) /; \`?path-style=on\` or \`?path-style=off\` may follow. The store's address and credentials are the environment's (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on).`,
-  });
+  throw invalid(
+    `${name} is ${JSON.stringify(url)}; it must be \`s3://<bucket>\` or \`s3://<bucket>/<prefix>\`: a bucket's name of 3 to 63 lower-case letters, digits, dots and hyphens, and a prefix of at most ${prefixLengthMax} letters, digits and the characters ! - _ . * ' ( ) /; \`?path-style=on\` or \`?path-style=off\` may follow. The store's address and credentials are the environment's (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on).`,
+  );
 }
 
 /** For people, and to tell it from other places. */

@@ -3,7 +3,7 @@
 // middle, with the database's own message.
 import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { baselineVersion } from "../migrations/baseline.ts";
 import { makeTables, newestDatabaseVersion } from "../migrations/migrations.ts";
@@ -32,7 +32,7 @@ export async function requireTablesOf(version: number, found: readonly TableColu
   const message =
     `The copy is not one of a database of version ${version}: ${faults.slice(0, namedMax).join(", ")}${more}. ` +
     "It was not written by Hone, or changed since. Take another copy.";
-  throw new ServiceError({ code: "invalid", message });
+  throw invalid(message);
 }
 
 /** @throws ServiceError `unsupported` for a version that no copy has */

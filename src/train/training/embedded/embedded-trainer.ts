@@ -2,7 +2,7 @@
 // Computing blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
 import { orderedProjections, type ProjectionName } from "../../../base/domain/model.ts";
 import { present, unreachable } from "../../../base/domain/assert.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { type Tensor, float32Data, float32Tensor } from "../../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../../../inference/model/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../../inference/model/lora.ts";
@@ -310,10 +310,7 @@ class EmbeddedTrainer implements Trainer {
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult> {
     return this.#calls.run("optimStep", call, async () => {
       if (this.#gradients === null) {
-        throw new ServiceError({
-          code: "invalid",
-          message: "There is no gradient to step with; call forwardBackward first.",
-        });
+        throw invalid("There is no gradient to step with; call forwardBackward first.");
       }
       const { matrices } = this.#adapter;
       const { gradientNorm } = adamWStep(this.#kept.optimizer, matrices, this.#gradients, step);

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
-import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
+import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 import type { ModelConfig } from "../../../inference/model/config.ts";
 import { adapterFiles } from "../../../inference/model/hashes/adapter-hash.ts";
 import type { LoraAdapter } from "../../../inference/model/lora.ts";
@@ -119,8 +119,5 @@ function bytesOf(values: Float32Array = new Float32Array()): Buffer {
 }
 
 function unfit(state: string, what: string): ServiceError {
-  return new ServiceError({
-    code: "invalid",
-    message: `The trainer state ${state} does not fit its adapter (${what}).`,
-  });
+  return invalid(`The trainer state ${state} does not fit its adapter (${what}).`);
 }

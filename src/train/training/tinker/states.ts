@@ -1,5 +1,5 @@
 // States that a server keeps, by their names there: `tinker://<model>/weights/<name>`.
-import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { TinkerConnection } from "./http/connection.ts";
 import { isGone, jsonOf, refusalOf } from "./http/refusals.ts";
@@ -14,7 +14,7 @@ interface StatePlace {
 export function parseState(state: string): StatePlace {
   const [, modelId, name] = /^tinker:\/\/([\w:.-]+)\/weights\/([\w-]+)$/.exec(state) ?? [];
   if (modelId !== undefined && name !== undefined) return { modelId, name };
-  throw new ServiceError({ code: "invalid", message: `${quoted(state)} is no state of a Tinker server.` });
+  throw invalid(`${quoted(state)} is no state of a Tinker server.`);
 }
 
 /** Removes a state; one that is gone is no error. @throws ServiceError where the server does not */

@@ -3,7 +3,7 @@
 // step, when it is known how much that is; until then nothing at the server has changed, and nothing need be undone.
 import { batchLoss } from "../losses/batch-loss.ts";
 import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import {
   type ForwardBackwardResult,
   type ForwardOptions,
@@ -83,10 +83,7 @@ export class TinkerTrainer implements Trainer {
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult> {
     return this.#run("optimStep", call, async () => {
       if (this.#pending.length === 0)
-        throw new ServiceError({
-          code: "invalid",
-          message: "There is no gradient to step with; call forwardBackward first.",
-        });
+        throw invalid("There is no gradient to step with; call forwardBackward first.");
       const { model, service } = this.#parts;
       try {
         await model.forwardBackward(gradientData(this.#pending, service.kind), "importance_sampling");
