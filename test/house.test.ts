@@ -47,6 +47,7 @@ const house: Readonly<Record<string, Area>> = {
         ],
       },
       processes: { mayImport: ["domain", "telemetry"], vendors: [] },
+      "http-client": { mayImport: ["domain"], vendors: ["undici"] },
     },
   },
   lib: {

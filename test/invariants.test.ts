@@ -76,8 +76,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 2,
     pattern: /"node:https?"|\bstatus(Code)?: [1-5]\d\d\b/,
-    // The others are at the other end: they ask.
-    allowed: ["src/api/http/", "src/api/webhooks/send-request.ts", "src/inference/remote/http/"],
+    allowed: ["src/api/http/"],
     example: "return { status: 404 };",
   },
   {
@@ -143,14 +142,21 @@ const absences: readonly Absence[] = [
   {
     invariant: 17,
     pattern: /(?<![.\w])fetch\(/,
+    allowed: ["src/apps/client/connection.ts"],
+    example: "const answer = await fetch(url);",
+  },
+  {
+    invariant: 17,
+    pattern: /\bnew HttpClient\(/,
     allowed: [
+      "src/api/webhooks/send-request.ts",
       "src/inference/models/library/hub/requests.ts",
-      "src/apps/client/connection.ts",
+      "src/inference/remote/vllm/vllm-server.ts",
       "src/train/training/tinker/http/connection.ts",
       "src/inference/transfer/fetch-prompt.ts",
       "src/access/users/id-tokens.ts",
     ],
-    example: "const answer = await fetch(url);",
+    example: "const client = new HttpClient();",
   },
 ];
 

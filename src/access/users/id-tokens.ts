@@ -1,7 +1,18 @@
 // Tokens of an OpenID Connect issuer, checked by its own keys (OpenID Connect Core 1.0, section 3.1.3.7; RFC 7519).
-import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  jwtVerify,
+  type FetchImplementation,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+} from "jose";
 import type { Clock } from "../../base/domain/clock.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import { HttpClient } from "../../base/http-client/http-client.ts";
+import { HttpFailure } from "../../base/http-client/http-failure.ts";
+import { readBytes } from "../../base/http-client/read-answer.ts";
 import { TokenExpired, unauthorized } from "./user-errors.ts";
 
 /** Ways of signing that need no secret of the issuer's here. */
@@ -9,6 +20,9 @@ const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 /** How far the clocks of issuer and server may be apart. */
 const clockToleranceSeconds = 30;
 const issuerWaitMs = 5000;
+/** Limit for a document of an issuer; most have some thousand bytes. */
+const documentBytesMax = 4 * 2 ** 20;
+const client = new HttpClient();
 /** An issuer that could not be asked is not asked again for so long, however many tokens come. */
 const issuerPauseMs = 10_000;
 
@@ -70,14 +84,26 @@ export function createIdTokens({
 /** @throws what went wrong */
 async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const answer = await fetch(place, { signal: AbortSignal.timeout(issuerWaitMs), redirect: "error" });
+  const answer = await ask(place, { signal: AbortSignal.timeout(issuerWaitMs) });
   if (!answer.ok) throw new Error(`${place} was answered with ${answer.status}`);
   const found = (await answer.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
   // OpenID Connect Discovery 1.0, section 4.3: another issuer's document is none.
   if (found.issuer !== issuer) throw new Error(`${place} is of the issuer ${quoted(String(found.issuer))}`);
   if (typeof found.jwks_uri !== "string" || !URL.canParse(found.jwks_uri))
     throw new Error(`${place} names no jwks_uri`);
-  return createRemoteJWKSet(new URL(found.jwks_uri), { timeoutDuration: issuerWaitMs });
+  return createRemoteJWKSet(new URL(found.jwks_uri), { timeoutDuration: issuerWaitMs, [customFetch]: ask });
+}
+
+async function ask(
+  url: string,
+  { signal }: Pick<Parameters<FetchImplementation>[1], "signal">,
+): Promise<Response> {
+  const headers = { accept: "application/json" };
+  const request = { url: new URL(url), headers, refusesRedirects: true, signal };
+  const { status, body } = await client.send(request).catch((cause: unknown) => {
+    throw cause instanceof HttpFailure ? new TypeError("fetch failed", { cause }) : cause;
+  });
+  return new Response(new Uint8Array(await readBytes(body, documentBytesMax)), { status });
 }
 
 function refusalOf(error: unknown, issuer: string): ServiceError {

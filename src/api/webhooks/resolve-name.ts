@@ -3,11 +3,7 @@
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
-
-export interface FoundAddress {
-  readonly address: string;
-  readonly family: number;
-}
+import type { FoundAddress } from "../../base/http-client/http-client.ts";
 
 /** @returns at least one address. @throws UnresolvedName; the signal's reason once it aborts */
 export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly FoundAddress[]>;

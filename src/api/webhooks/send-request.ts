@@ -1,18 +1,19 @@
 // One request to a receiver. It goes to an address that the operator allows: names are resolved here, each address is
 // checked, and the connection is made to one of those that passed, so that no second answer of a name server counts.
 // Redirects are not followed. The only place that sends to where a webhook says.
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
+import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";
+import { HttpFailure } from "../../base/http-client/http-failure.ts";
 import type { AllowedPlaces } from "./allowed-places.ts";
 import { plainHost } from "./allowed-places.ts";
-import { nameResolver, UnresolvedName, type FoundAddress, type ResolveName } from "./resolve-name.ts";
+import { nameResolver, UnresolvedName, type ResolveName } from "./resolve-name.ts";
 
 /** What of an answer is read at most; the connection is closed behind it. */
 const answerBytesMax = 64 * 1024;
 /** Of that, what is kept. */
 const keptBytes = 512;
+const client = new HttpClient();
 
 export interface SentRequest {
   readonly status: number;
@@ -84,59 +85,37 @@ export async function sendRequest(
   const { signal } = options;
   const target = new URL(url);
   const addresses = await addressesOf(target, allowed, options);
-  const bytes = Buffer.from(body);
-  const answer = await new Promise<IncomingMessage>((answered, failed) => {
-    const requestOptions: RequestOptions = {
+  try {
+    const answer = await client.send({
       method: "POST",
-      headers: { ...headers, "content-type": "application/json", "content-length": bytes.length },
-      // A connection of its own: one that is kept would be to an address that was checked for another request.
-      agent: false,
-      lookup: lookupOf(addresses),
+      url: target,
+      headers: { ...headers, "content-type": "application/json" },
+      body,
       signal,
-    };
-    const sending =
-      target.protocol === "https:"
-        ? httpsRequest(target, requestOptions)
-        : httpRequest(target, requestOptions);
-    sending.on("response", answered).on("error", (cause: Error) => {
-      failed(signal.aborted ? signal.reason : new UnreachableReceiver(wordsOf(cause), { cause }));
+      addresses,
     });
-    sending.end(bytes);
-  });
-  return {
-    status: answer.statusCode ?? 0,
-    answer: await beginningOf(answer, signal),
-    retryAfterSeconds: retryAfterSeconds(answer.headers["retry-after"]),
-  };
+    return {
+      status: answer.status,
+      answer: await readPrefix(answer),
+      retryAfterSeconds: retryAfterSeconds(answer.header("retry-after")),
+    };
+  } catch (cause) {
+    throw cause instanceof HttpFailure ? new UnreachableReceiver(cause.message, { cause }) : cause;
+  }
 }
 
-/** Has a connection made to one of these addresses, whatever is asked for. */
-function lookupOf(addresses: readonly FoundAddress[]): LookupFunction {
-  return (_host, { all }, done) => {
-    if (all === true) done(null, [...addresses]);
-    else done(null, addresses[0]?.address ?? "", addresses[0]?.family);
-  };
-}
-
-async function beginningOf(answer: IncomingMessage, signal: AbortSignal): Promise<string> {
-  const kept: Buffer[] = [];
+async function readPrefix({ body }: HttpAnswer): Promise<string> {
+  const kept: Uint8Array[] = [];
   let byteCount = 0;
   try {
-    for await (const piece of answer as AsyncIterable<Buffer>) {
+    for await (const piece of body) {
       if (byteCount < keptBytes) kept.push(piece.subarray(0, keptBytes - byteCount));
       byteCount += piece.length;
       if (byteCount > answerBytesMax) break;
     }
   } catch (cause) {
-    signal.throwIfAborted();
+    if (!(cause instanceof HttpFailure)) throw cause;
     throw new UnreachableReceiver("the connection broke before the answer ended", { cause });
   }
   return Buffer.concat(kept).toString();
-}
-
-/** Without the address, which the message of a system error has. */
-function wordsOf(error: Error): string {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if ("syscall" in error && typeof error.syscall === "string") return `${error.syscall} ${code}`;
-  return error.message === "" ? code : error.message;
 }

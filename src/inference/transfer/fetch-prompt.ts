@@ -1,6 +1,7 @@
 // Asks another server for a prompt that it holds, and hands what comes to the engine piece by piece.
 import type { HeldPrompt, PromptOrigin, PromptTransfers } from "../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
+import { HttpClient } from "../../base/http-client/http-client.ts";
 import type { Peer } from "./peers.ts";
 import { readBody } from "./prompt-body.ts";
 import { signatureOf, transferScheme, type TransferRequest } from "./signature.ts";
@@ -11,6 +12,8 @@ export interface WantedPrompt {
   readonly origin: PromptOrigin;
   readonly tokenIds: readonly number[];
 }
+
+const client = new HttpClient();
 
 /** Where a route of the other server is that gives a prompt away. */
 export const transferPath = "/v1/kv-transfers";
@@ -56,20 +59,20 @@ async function ask(
   request: TransferRequest,
   { secret, signal }: { readonly secret: string; readonly signal: AbortSignal },
 ): Promise<AsyncIterable<Uint8Array>> {
-  const answer = await fetch(new URL(transferPath, peer.origin), {
+  const { status, body, release } = await client.send({
     method: "POST",
+    url: new URL(transferPath, peer.origin),
     headers: {
       "content-type": "application/json",
       authorization: `${transferScheme} ${signatureOf(secret, request)}`,
     },
     body: JSON.stringify(request),
-    // Nobody but the server that the operator named is asked.
-    redirect: "error",
+    // Only servers that the operator named are asked.
+    refusesRedirects: true,
     signal,
   });
-  const { status, body } = answer;
-  if (status === 200 && body !== null) return body;
-  await body?.cancel();
+  if (status === 200) return body;
+  release();
   if (status === 401 || status === 429)
     throw new TransferFailure("refused", "it does not know this server's secret");
   if (status === 404)

@@ -2,16 +2,17 @@
 // asks which server, and when again, is decided above.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
+import { retryAfterSeconds } from "../../../base/domain/waiting/retry-after.ts";
 import {
-  BrokenConnection,
-  Connection,
+  HttpClient,
   type HttpAnswer,
-  type HttpCall,
+  type HttpRequest,
   type Waits,
-} from "../http/connection.ts";
-import { eventData } from "../http/event-stream.ts";
-import { readText, UnreadableAnswer } from "../http/read-text.ts";
+} from "../../../base/http-client/http-client.ts";
+import { AnswerTooLarge, HttpFailure, HttpTimeout } from "../../../base/http-client/http-failure.ts";
+import { readText } from "../../../base/http-client/read-answer.ts";
 import type { CompletionBody } from "./completion-body.ts";
+import { eventData } from "./event-stream.ts";
 import {
   readChunk,
   readCompletion,
@@ -44,6 +45,13 @@ export interface VllmWaits {
   readonly adapterMs: number;
 }
 
+interface Call extends Required<Pick<HttpRequest, "method" | "waits" | "signal">> {
+  /** With its leading slash. */
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
 /** What came at once of an answer. */
 export interface StreamPart {
   readonly chunks: readonly CompletionChunk[];
@@ -59,19 +67,19 @@ const largeBytesMax = 1024 * 2 ** 20;
 export class VllmServer {
   /** For people: without what of its address is secret. */
   readonly name: string;
-  readonly #connection: Connection;
+  readonly #client = new HttpClient();
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #waits: VllmWaits;
 
   constructor({ url, key, waits }: VllmServerOptions) {
     this.name = `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, "")}`;
-    const headers: Readonly<Record<string, string>> = key === null ? {} : { authorization: `Bearer ${key}` };
-    this.#connection = new Connection(url, { headers });
+    this.#headers = key === null ? {} : { authorization: `Bearer ${key}` };
     this.#waits = waits;
   }
 
   /** Closes what is kept of connections; what runs on them breaks. */
   close(): void {
-    this.#connection.close();
+    this.#client.close();
   }
 
   /** Such as `0.32.0+cpu`. */
@@ -108,7 +116,7 @@ export class VllmServer {
       for await (const events of eventData(answer.body)) {
         const isLast = events.includes(end);
         const chunks = events.flatMap((data) => (data === end ? [] : (readChunk(parsed(data)) ?? [])));
-        if (isLast) answer.body.release();
+        if (isLast) answer.release();
         const hasMore = isLast || chunks.some(saysSomething);
         if (!hasMore && systemClock.monotonicMs() - sinceMs > waitMs) throw saysNothing(waitMs);
         if (isLast || chunks.length > 0) yield { chunks, isLast };
@@ -167,7 +175,7 @@ export class VllmServer {
     });
   }
 
-  async #ask(call: Pick<HttpCall, "method" | "path" | "body" | "signal">): Promise<unknown> {
+  async #ask(call: Omit<Call, "waits">): Promise<unknown> {
     return await this.#read(await this.#send({ ...call, waits: this.#quick }), smallBytesMax);
   }
 
@@ -176,9 +184,13 @@ export class VllmServer {
     return { connectMs, answerMs, nextMs: answerMs };
   }
 
-  async #send(call: HttpCall): Promise<HttpAnswer> {
+  async #send({ method, path, body, waits, signal }: Call): Promise<HttpAnswer> {
+    const sent =
+      body === undefined
+        ? { headers: this.#headers }
+        : { headers: { ...this.#headers, "content-type": "application/json" }, body: JSON.stringify(body) };
     try {
-      return await this.#connection.send(call);
+      return await this.#client.send({ method, url: new URL(this.name + path), ...sent, waits, signal });
     } catch (error) {
       throw unreachable(error);
     }
@@ -197,7 +209,9 @@ export class VllmServer {
     const said = await readText(answer.body, smallBytesMax)
       .then((text): unknown => JSON.parse(text))
       .catch(() => null);
-    throw refusalOf(answer.status, said, answer);
+    throw refusalOf(answer.status, said, {
+      retryAfterSeconds: retryAfterSeconds(answer.header("retry-after")),
+    });
   }
 }
 
@@ -214,10 +228,22 @@ const completions = "/v1/completions";
 /** What ends a stream that was not broken off. */
 const end = "[DONE]";
 
+const waitedFor: Readonly<Record<HttpTimeout["waitedFor"], string>> = {
+  connection: "A connection to the server that computes this model",
+  head: "The head of its answer",
+  "first-part": "The first part of its answer",
+  "next-part": "The next part of its answer",
+};
+
 /** Of what went wrong on the way; other errors stay what they are. */
 function unreachable(error: unknown): unknown {
-  if (error instanceof UnreadableAnswer) return strangeAnswer("what fits its limits", error);
-  if (!(error instanceof BrokenConnection)) return error;
+  if (error instanceof AnswerTooLarge) return strangeAnswer("what fits its limits", error);
+  if (!(error instanceof HttpFailure)) return error;
+  if (error instanceof HttpTimeout) {
+    const late = `${waitedFor[error.waitedFor]} did not come within ${error.durationMs / 1000} s.`;
+    const code = error.waitedFor === "connection" ? "unavailable" : "timeout";
+    return new ServiceError({ code, message: late });
+  }
   const message = error.wasSent
     ? "The server that computes this model broke off its answer; try again."
     : "The server that computes this model cannot be reached; try again later.";

@@ -87,10 +87,10 @@ async function fetchArchive(
   const location = await locate(connection, `training_runs/${modelId}/checkpoints`, name);
   if (!connection.isOwn(location) && !mayLeave)
     throw garbled(what, `another place, ${new URL(location).origin}, which servers of this kind do not`);
-  const response = await connection.open(location);
-  if (!response.ok || response.body === null) {
-    await response.body?.cancel();
-    throw garbled(what, `status ${response.status}`);
+  const { status, body, release } = await connection.open(location);
+  if (status !== 200) {
+    release();
+    throw garbled(what, `status ${status}`);
   }
   const files: readonly string[] = Object.values(adapterFiles);
   const limits = {
@@ -100,7 +100,7 @@ async function fetchArchive(
     fileBytesMax: (file: string) => (file === adapterFiles.config ? configBytesMax : adapterBytesMax),
   };
   try {
-    await unpackInto(folder, response.body, limits);
+    await unpackInto(folder, body, limits);
   } catch (cause) {
     throw garbled(
       what,

@@ -114,10 +114,10 @@ export class Hub {
       // On the way to another server `fetch` takes it out by itself.
       ...(token !== null && isOwn && { authorization: `Bearer ${token}` }),
     };
-    const { response, body } = await this.requests.ask(name, url, { headers });
-    const range = response.headers.get("content-range");
+    const { header, body, release } = await this.requests.ask(name, url, { headers });
+    const range = header("content-range");
     if (range === null || range.startsWith(`bytes ${offset}-`)) return { isWhole: range === null, body };
-    await response.body?.cancel();
+    release();
     throw this.#misunderstood(`which part of ${file.path} it sends`);
   }
 

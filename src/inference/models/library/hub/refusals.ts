@@ -1,6 +1,7 @@
 // What a hub answers in place of what was asked for, in words that say what to do. The hub says in a header of its own what
 // is missing; mirrors may not, so that the status alone has to do as well.
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
+import type { HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { HubAccess } from "./access.ts";
 import { Interruption } from "./interruption.ts";
@@ -12,18 +13,17 @@ import { Interruption } from "./interruption.ts";
  * @returns null for an answer that is none; an {@link Interruption} where another try may help
  */
 export function refusalOf(
-  response: Response,
+  { status, header }: Pick<HttpAnswer, "status" | "header">,
   what: string,
   access: Pick<HubAccess, "endpoint" | "token">,
 ): ServiceError | Interruption | null {
-  if (response.ok) return null;
-  const { status, headers } = response;
+  if (status >= 200 && status < 300) return null;
   const { endpoint } = access;
   if (status === 429)
-    return new Interruption(`${endpoint} takes no more requests for now`, { pauseMs: askedPause(headers) });
+    return new Interruption(`${endpoint} takes no more requests for now`, { pauseMs: askedPause(header) });
   if (status >= 500 || status === 408)
-    return new Interruption(`${endpoint} answers with status ${status}`, { pauseMs: askedPause(headers) });
-  const word = headers.get("x-error-code");
+    return new Interruption(`${endpoint} answers with status ${status}`, { pauseMs: askedPause(header) });
+  const word = header("x-error-code");
   if (word === "GatedRepo") {
     return refused(
       "forbidden",
@@ -41,7 +41,7 @@ export function refusalOf(
       `${what} lacks a file that ${endpoint} lists; try again, or name another revision.`,
     );
   if (status === 401 || status === 403 || status === 404) return unknownOrPrivate(status, what, access);
-  const said = headers.get("x-error-message");
+  const said = header("x-error-message");
   return refused(
     "unavailable",
     `${endpoint} answers with status ${status}${said === null ? "" : ` (${said.slice(0, 200)})`}; is it a hub?`,
@@ -63,8 +63,8 @@ function unknownOrPrivate(
 }
 
 /** In milliseconds; null where the answer does not say, or says at once. */
-function askedPause(headers: Headers): number | null {
-  const seconds = retryAfterSeconds(headers.get("retry-after")) ?? 0;
+function askedPause(header: HttpAnswer["header"]): number | null {
+  const seconds = retryAfterSeconds(header("retry-after")) ?? 0;
   return seconds > 0 ? seconds * 1000 : null;
 }
 

@@ -1,16 +1,16 @@
 // Requests to a hub: each with a deadline on silence, tried again where that may help, and refused in words that say what to
 // do. Knows nothing of what is asked for.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
+import { HttpClient, isRedirect, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
+import { AnswerTooLarge, HttpTimeout, reasonOf } from "../../../../base/http-client/http-failure.ts";
+import { readBytes } from "../../../../base/http-client/read-answer.ts";
 import { hubLimits, type HubAccess, type HubLimits } from "./access.ts";
 import { Interruption } from "./interruption.ts";
 import { redirectsMax, redirectTarget } from "./redirects.ts";
 import { refusalOf } from "./refusals.ts";
 
-/** An answer and its body, whose parts come within the deadline or throw an {@link Interruption}. */
-export interface HubAnswer {
-  readonly response: Response;
-  readonly body: AsyncGenerator<Uint8Array, void>;
-}
+/** An answer whose body's parts come within the deadline or throw an {@link Interruption}. */
+export type HubAnswer = Pick<HttpAnswer, "status" | "headers" | "header" | "body" | "release">;
 
 /** More than any list or description of a repository takes. */
 const answerBytesMax = 64 * 1024 * 1024;
@@ -18,6 +18,7 @@ const answerBytesMax = 64 * 1024 * 1024;
 export class HubRequests {
   readonly #access: HubAccess;
   readonly #limits: HubLimits;
+  readonly #client = new HttpClient();
   /** That there was an answer: what cannot be reached then is worth another try. */
   #hasAnswered = false;
 
@@ -30,16 +31,12 @@ export class HubRequests {
   fetchWhole(what: string): typeof fetch {
     return (input, init) =>
       this.withRetries(async () => {
-        const { response, body } = await this.ask(what, input, init);
-        const parts: Uint8Array[] = [];
-        let length = 0;
-        for await (const part of body) {
-          length += part.length;
-          if (length > answerBytesMax) throw endless(this.#access.endpoint);
-          parts.push(part);
-        }
-        const { status, statusText, headers } = response;
-        return new Response(Buffer.concat(parts), { status, statusText, headers });
+        const { status, headers, body } = await this.ask(what, input, init);
+        const bytes = await readBytes(body, answerBytesMax).catch((error: unknown) => {
+          throw error instanceof AnswerTooLarge ? endless(this.#access.endpoint) : error;
+        });
+        const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+        return new Response(new Uint8Array(bytes), { status, headers: pairs });
       });
   }
 
@@ -49,38 +46,36 @@ export class HubRequests {
    * @throws Interruption where another try may help; ServiceError where the hub refuses
    */
   async ask(what: string, input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<HubAnswer> {
-    const silence = new Silence(this.#limits.silenceMs);
-    const headers = new Headers(init.headers);
+    const sent = new Headers(init.headers);
     // What is checked and gone on with are the file's own bytes.
-    headers.set("accept-encoding", "identity");
-    let response: Response;
+    sent.set("accept-encoding", "identity");
+    let answer: HttpAnswer;
     try {
-      response = await this.#follow(addressOf(input), { ...init, headers, signal: silence.signal });
+      answer = await this.#follow(addressOf(input), init.method ?? "GET", sent);
     } catch (error) {
-      silence.end();
       throw error instanceof ServiceError ? error : this.#unreachable(error);
     }
     this.#hasAnswered = true;
-    const refusal = refusalOf(response, what, this.#access);
-    if (refusal !== null) {
-      silence.end();
-      await response.body?.cancel();
-      throw refusal;
-    }
-    return { response, body: partsOf(response, silence) };
+    const refusal = refusalOf(answer, what, this.#access);
+    if (refusal === null) return { ...answer, body: partsOf(answer) };
+    answer.release();
+    throw refusal;
   }
 
   /** Follows redirects, each to where a hub may send a request; the token goes to the hub alone. */
-  async #follow(from: URL, init: RequestInit & { readonly headers: Headers }): Promise<Response> {
+  async #follow(from: URL, method: string, headers: Headers): Promise<HttpAnswer> {
+    const { silenceMs } = this.#limits;
+    const waits = { connectMs: silenceMs, answerMs: silenceMs, nextMs: silenceMs };
     let url = from;
     for (let count = 0; ; count++) {
-      const response = await fetch(url, { ...init, redirect: "manual" });
-      const location = response.headers.get("location");
-      if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;
-      await response.body?.cancel();
+      const sent = Object.fromEntries(headers);
+      const answer = await this.#client.send({ method, url, headers: sent, waits });
+      const location = answer.header("location");
+      if (location === null || !isRedirect(answer)) return answer;
+      answer.release();
       if (count === redirectsMax) throw circular(this.#access.endpoint);
       const target = redirectTarget(url, location, this.#access.endpoint);
-      if (target.origin !== url.origin) init.headers.delete("authorization");
+      if (target.origin !== url.origin) headers.delete("authorization");
       url = target;
     }
   }
@@ -120,7 +115,7 @@ export class HubRequests {
 
   #unreachable(error: unknown): Error {
     const { endpoint } = this.#access;
-    if (error instanceof Interruption)
+    if (error instanceof HttpTimeout)
       return new Interruption(`${endpoint} does not answer`, { cause: error });
     const reason = reasonOf(error);
     if (this.#hasAnswered)
@@ -134,45 +129,15 @@ export class HubRequests {
 }
 
 /** The parts of a body as they come. */
-async function* partsOf(response: Response, silence: Silence): AsyncGenerator<Uint8Array, void> {
+async function* partsOf({ body }: HttpAnswer): AsyncGenerator<Uint8Array, void> {
   try {
-    if (response.body === null) return;
-    // Node's streams can be iterated; the types are those of browsers, where not all can.
-    for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
-      silence.broken();
-      yield part;
-    }
+    yield* body;
   } catch (error) {
     const reason =
-      error instanceof Interruption ? error.message : `the connection was cut (${reasonOf(error)})`;
+      error instanceof HttpTimeout
+        ? `nothing came for ${error.durationMs / 1000} seconds`
+        : `the connection was cut (${reasonOf(error)})`;
     throw new Interruption(reason, { cause: error });
-  } finally {
-    silence.end();
-  }
-}
-
-/** Ends a request in which nothing comes for too long. */
-class Silence {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(silenceMs: number) {
-    this.#timer = setTimeout(() => {
-      this.#controller.abort(new Interruption(`nothing came for ${silenceMs / 1000} seconds`));
-    }, silenceMs).unref();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Something came. */
-  broken(): void {
-    this.#timer.refresh();
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
   }
 }
 
@@ -188,13 +153,4 @@ function circular(endpoint: string): ServiceError {
 function endless(endpoint: string): ServiceError {
   const message = `${endpoint} answers with more than ${answerBytesMax} bytes where a hub has some thousand; is it one?`;
   return new ServiceError({ code: "unavailable", message });
-}
-
-/** The system's word for what went wrong, which `fetch` has as the cause of its own error. */
-function reasonOf(error: unknown): string {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if ("code" in at && typeof at.code === "string" && at.code !== "") return at.code;
-    if (!(at.cause instanceof Error)) return at.message;
-  }
-  return String(error);
 }

@@ -4,6 +4,9 @@ import type { Clock } from "../../../../base/domain/clock.ts";
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import { freshSeed } from "../../../../base/domain/random.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
+import { HttpClient, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
+import { HttpFailure, reasonOf as systemReason } from "../../../../base/http-client/http-failure.ts";
+import { readBytes } from "../../../../base/http-client/read-answer.ts";
 import type { EncodedRequest } from "../wire/encoding.ts";
 import { jsonType } from "../wire/encoding.ts";
 import { away, isPassing, type Reply, reasonOf } from "./refusals.ts";
@@ -76,6 +79,7 @@ export class Unanswered extends Error {
 export class TinkerConnection {
   readonly url: string;
   readonly #options: ConnectionOptions;
+  readonly #client = new HttpClient();
   readonly #limits: ConnectionLimits;
 
   constructor(options: ConnectionOptions) {
@@ -125,14 +129,39 @@ export class TinkerConnection {
    *
    * @throws Unanswered without an answer; ServiceError `cancelled` when the signal aborted
    */
-  async once(asked: Asked, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Reply> {
-    const { response, end } = await this.#send(asked, signal);
+  async once(
+    { method = "POST", path, json, encoded, accept = jsonType, timeoutMs = this.#limits.requestMs }: Asked,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Reply> {
+    const body = encoded?.body ?? (json === undefined ? null : JSON.stringify(json));
+    const late = AbortSignal.timeout(timeoutMs);
     try {
-      return await this.#read(response);
+      const answer = await this.#client.send({
+        method,
+        url: new URL(this.urlOf(path)),
+        headers: {
+          accept,
+          "x-api-key": this.#options.apiKey,
+          ...(body === null ? {} : { "content-type": encoded?.contentType ?? jsonType }),
+        },
+        body,
+        signal: signal === undefined ? late : AbortSignal.any([late, signal]),
+      });
+      return {
+        status: answer.status,
+        contentType: (answer.header("content-type") ?? "").split(";", 1)[0].trim().toLowerCase(),
+        body: await readBytes(answer.body, this.#limits.answerBytesMax),
+        location: answer.header("location"),
+        retryAfterSeconds: retryAfterSeconds(answer.header("retry-after")),
+      };
     } catch (error) {
-      throw this.#failureOf(error, signal, true);
-    } finally {
-      end();
+      if (signal?.aborted === true) throw cancelled(signal.reason);
+      const hasTimedOut = error === late.reason;
+      throw new Unanswered(hasTimedOut ? `no answer within ${timeoutMs / 1000} s` : systemReason(error), {
+        hasArrived: !(error instanceof HttpFailure) || error.wasSent,
+        hasTimedOut,
+        cause: error,
+      });
     }
   }
 
@@ -141,14 +170,11 @@ export class TinkerConnection {
    *
    * @throws ServiceError `unavailable`; what comes of the body throws what reading it does
    */
-  async open(url: string): Promise<Response> {
+  async open(url: string): Promise<HttpAnswer> {
     const headers: Record<string, string> = this.isOwn(url) ? { "x-api-key": this.#options.apiKey } : {};
+    const signal = AbortSignal.timeout(10 * this.#limits.requestMs);
     try {
-      return await fetch(url, {
-        headers,
-        redirect: "error",
-        signal: AbortSignal.timeout(10 * this.#limits.requestMs),
-      });
+      return await this.#client.send({ url: new URL(url), headers, refusesRedirects: true, signal });
     } catch (error) {
       throw away(`The trainer's archive cannot be fetched (${systemReason(error)}).`, error);
     }
@@ -164,62 +190,6 @@ export class TinkerConnection {
     return `${this.url}/api/v1/${path}`;
   }
 
-  async #send(
-    { method = "POST", path, json, encoded, accept = jsonType, timeoutMs = this.#limits.requestMs }: Asked,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly response: Response; readonly end: () => void }> {
-    const body = encoded?.body ?? (json === undefined ? null : JSON.stringify(json));
-    const timeout = new AbortController();
-    const timer = setTimeout(
-      () => timeout.abort(new TimedOut(`no answer within ${timeoutMs / 1000} s`)),
-      timeoutMs,
-    );
-    const end = (): void => clearTimeout(timer);
-    try {
-      const response = await fetch(this.urlOf(path), {
-        method,
-        headers: {
-          accept,
-          "x-api-key": this.#options.apiKey,
-          ...(body === null ? {} : { "content-type": encoded?.contentType ?? jsonType }),
-        },
-        body,
-        redirect: "manual",
-        signal: signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, signal]),
-      });
-      return { response, end };
-    } catch (error) {
-      end();
-      throw this.#failureOf(error, signal, !neverArrived.has(systemReason(error)));
-    }
-  }
-
-  async #read(response: Response): Promise<Reply> {
-    const { answerBytesMax } = this.#limits;
-    const parts: Uint8Array[] = [];
-    let length = 0;
-    // Node's streams can be iterated; the types are those of browsers, where not all can.
-    for await (const part of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
-      length += part.length;
-      if (length > answerBytesMax) throw new Error(`an answer of more than ${answerBytesMax} bytes`);
-      parts.push(part);
-    }
-    const { headers, status } = response;
-    return {
-      status,
-      contentType: (headers.get("content-type") ?? "").split(";", 1)[0].trim().toLowerCase(),
-      body: Buffer.concat(parts),
-      location: headers.get("location"),
-      retryAfterSeconds: retryAfterSeconds(headers.get("retry-after")),
-    };
-  }
-
-  #failureOf(error: unknown, signal: AbortSignal | undefined, hasArrived: boolean): Error {
-    if (signal?.aborted === true) return cancelled(signal.reason);
-    const hasTimedOut = error instanceof TimedOut;
-    return new Unanswered(systemReason(error), { hasArrived, hasTimedOut, cause: error });
-  }
-
   #away({ path }: Asked, reason: string, cause?: unknown): ServiceError {
     return new ServiceError({
       code: "unavailable",
@@ -229,17 +199,6 @@ export class TinkerConnection {
   }
 }
 
-/** What the system says where no connection came to be. */
-const neverArrived: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
-class TimedOut extends Error {}
-
 /** In [0, 1). */
 function chance(): number {
   return freshSeed() / 2 ** 48;
@@ -247,13 +206,4 @@ function chance(): number {
 
 function cancelled(cause: unknown): ServiceError {
   return new ServiceError({ code: "cancelled", message: "The trainer's call was aborted.", cause });
-}
-
-/** The system's word for what went wrong, which `fetch` has as the cause of its own error. */
-function systemReason(error: unknown): string {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if ("code" in at && typeof at.code === "string" && at.code !== "") return at.code;
-    if (!(at.cause instanceof Error)) return at.message;
-  }
-  return String(error);
 }

@@ -1,7 +1,7 @@
 // The data of server-sent events (WHATWG HTML, 9.2), as they come: what stands behind `data:`, joined over the lines of an
 // event. Names, ids and comments are passed over.
 import { StringDecoder } from "node:string_decoder";
-import { UnreadableAnswer } from "./read-text.ts";
+import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 
 /** The longest event: one with the log-probabilities of a whole vocabulary for some tokens. */
 export const eventCharactersMax = 64 * 2 ** 20;
@@ -11,7 +11,7 @@ export const eventCharactersMax = 64 * 2 ** 20;
  * any number of lines, which together are bounded; so is a line that says nothing. Reading takes time in proportion to the
  * bytes, however they are cut.
  *
- * @throws UnreadableAnswer for an event that is too long; what reading the bytes throws
+ * @throws AnswerTooLarge for an event that is too long; what reading the bytes throws
  */
 export async function* eventData(
   body: AsyncIterable<Uint8Array>,
@@ -41,7 +41,7 @@ export async function* eventData(
       }
       if (data.length === 0) characterCount = rest.length;
     }
-    if (characterCount > charactersMax) throw new UnreadableAnswer("an event of the answer is too long");
+    if (characterCount > charactersMax) throw new AnswerTooLarge("an event of the answer is too long");
     yield events;
   }
 }

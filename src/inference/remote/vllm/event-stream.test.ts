@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
+import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 import { eventData } from "./event-stream.ts";
-import { UnreadableAnswer } from "./read-text.ts";
 
 /** What comes of a text that arrives in pieces. */
 async function read(pieces: readonly Uint8Array[], charactersMax?: number): Promise<readonly string[]> {
@@ -42,7 +42,7 @@ test("an event that does not end is refused, whether in one line, in many, or in
   );
   for (const endless of ["data: 1\n", "data:\n", "x", "data: {"]) {
     const pieces = Array.from({ length: 17 }, () => Buffer.from(endless));
-    await assert.rejects(read(pieces, 16), UnreadableAnswer, endless);
+    await assert.rejects(read(pieces, 16), AnswerTooLarge, endless);
   }
 });
 

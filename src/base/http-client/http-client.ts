@@ -1,0 +1,266 @@
+// Outgoing HTTP requests of the server: pooled connections, a deadline for each phase, no redirects, no decompression. Loads
+// undici, which keeps the connections, at the first request.
+import type { LookupFunction } from "node:net";
+import type { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import { unlessAborted } from "../domain/waiting/unless-aborted.ts";
+import { failureOf, HttpFailure, HttpTimeout, type Wait } from "./http-failure.ts";
+
+/** How long a request may take, in milliseconds. A wait that is left out is bounded by the request's signal only. */
+export interface Waits {
+  /** Until there is a connection. */
+  readonly connectMs?: number;
+  /** Until the head of the answer arrives. */
+  readonly answerMs?: number;
+  /** Until the first bytes of its body arrive; `answerMs` by default. */
+  readonly firstMs?: number;
+  /** Between bytes of its body, while somebody reads it. */
+  readonly nextMs?: number;
+}
+
+export interface FoundAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export interface HttpRequest {
+  readonly method?: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | null;
+  readonly waits?: Waits;
+  /** Ends the request and closes its connection; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Makes a redirect a failure; without it a redirect is an answer. */
+  readonly refusesRedirects?: boolean;
+  /** Addresses that the caller has checked: the request goes to one of them, on a connection of its own. */
+  readonly addresses?: readonly FoundAddress[];
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Returns a header by its name in lowercase. */
+  readonly header: (name: string) => string | null;
+  /** To be read once. A reader that stops early closes the connection. @throws HttpFailure; the signal's reason */
+  readonly body: AsyncGenerator<Uint8Array, void>;
+  /** Skips the rest of the body, and keeps the connection if the rest arrives soon. */
+  readonly release: () => void;
+}
+
+/** Servers close idle connections, vLLM after 5 s: one that the server is about to close is not used. */
+const idleMs = 3000;
+/** The longest that the system may try to connect; requests have deadlines of their own. */
+const connectMsMax = 120_000;
+/** How long the skipped rest of an answer may take. */
+const restMs = 1000;
+/** Codes of a connection that the other side closed. */
+const closed: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
+
+interface Pool {
+  readonly dispatcher: Dispatcher;
+  /** True while a new connection sends its first request. */
+  isFresh: boolean;
+}
+
+/** Told by the library when a request starts on a connection. */
+type OnStart = () => void;
+
+/** The server closed a kept connection just as it was taken, so it saw nothing of the request. */
+class StaleConnection extends Error {}
+
+export class HttpClient {
+  #pool: Promise<Pool> | null = null;
+
+  /**
+   * Sends a request and waits for the head of its answer.
+   *
+   * @throws HttpFailure; the signal's reason
+   */
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    const answer = await this.#send(request);
+    if (request.refusesRedirects !== true || !isRedirect(answer)) return answer;
+    answer.release();
+    throw new HttpFailure("unexpected redirect", { wasSent: true });
+  }
+
+  /** Closes all connections; requests on them fail. */
+  close(): void {
+    void this.#pool?.then(({ dispatcher }) => dispatcher.destroy());
+    this.#pool = null;
+  }
+
+  async #send(request: HttpRequest): Promise<HttpAnswer> {
+    if (request.addresses !== undefined) return await sendAlone(request);
+    try {
+      return await exchange(await (this.#pool ??= openPool()), request);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      return await sendAlone(request);
+    }
+  }
+}
+
+export function isRedirect({ status }: Pick<HttpAnswer, "status">): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+/** Sends a request on a connection that serves no other. */
+async function sendAlone(request: HttpRequest): Promise<HttpAnswer> {
+  const pool = await openPool(request.addresses);
+  const answer = exchange(pool, request, true);
+  // Closes once the answer has ended.
+  void pool.dispatcher.close();
+  return await answer;
+}
+
+async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
+  const { Agent, DecoratorHandler } = await import("./library.ts");
+  const agent = new Agent({
+    connect: { timeout: connectMsMax, ...(addresses && { lookup: lookupOf(addresses) }) },
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: idleMs,
+    // Each request has its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const dispatcher = agent.compose((dispatch) => (options, handler) => {
+    const started: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+    const start = started.onRequestStart?.bind(started);
+    started.onRequestStart = (...all) => {
+      // As `exchange` sends it.
+      (options as { readonly opaque?: OnStart }).opaque?.();
+      start?.(...all);
+    };
+    return dispatch(options, started);
+  });
+  const pool = { dispatcher, isFresh: false };
+  agent.on("connect", () => {
+    // The first request of a connection is sent in the same turn.
+    pool.isFresh = true;
+    queueMicrotask(() => (pool.isFresh = false));
+  });
+  return pool;
+}
+
+async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Promise<HttpAnswer> {
+  const { method = "GET", url, headers, body = null, waits = {}, signal } = request;
+  const { connectMs, answerMs, firstMs = answerMs, nextMs } = waits;
+  signal?.throwIfAborted();
+  const ending = new AbortController();
+  const onAbort = (): void => ending.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const deadline = createDeadline((error) => ending.abort(error));
+  const settle = (): void => {
+    deadline.clear();
+    signal?.removeEventListener("abort", onAbort);
+  };
+  let [wasSent, isKept] = [false, false];
+  const onStart: OnStart = () => {
+    [wasSent, isKept] = [true, !isAlone && !pool.isFresh];
+    deadline.set("head", answerMs);
+  };
+  deadline.set("connection", connectMs);
+  try {
+    const sending = pool.dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers,
+      body,
+      reset: isAlone,
+      signal: ending.signal,
+      opaque: onStart,
+    });
+    // A request that still waits for its connection does not see the signal.
+    const answer = await unlessAborted(sending, ending.signal);
+    deadline.set("first-part", firstMs);
+    const { statusCode: status, headers: answered } = answer;
+    const header = (name: string): string | null => answered[name]?.toString() ?? null;
+    return { status, headers: answered, header, ...bodyOf(answer.body) };
+  } catch (error) {
+    settle();
+    if (ending.signal.aborted) throw ending.signal.reason;
+    const failure = failureOf(error, wasSent);
+    throw isKept && closed.includes(failure.code) ? new StaleConnection() : failure;
+  }
+
+  function bodyOf(answer: Dispatcher.ResponseData["body"]): Pick<HttpAnswer, "body" | "release"> {
+    let [isReading, isReleased] = [false, false];
+    const drain = (): void => {
+      settle();
+      const limits = { limit: Number.MAX_SAFE_INTEGER, signal: AbortSignal.timeout(restMs) };
+      void answer.dump(limits).catch(() => undefined);
+    };
+    // An error that comes while nobody reads is thrown to the next reader.
+    answer.on("error", () => undefined);
+    return {
+      body: read(),
+      release: () => {
+        isReleased = true;
+        if (!isReading) drain();
+      },
+    };
+
+    async function* read(): AsyncGenerator<Uint8Array, void> {
+      isReading = true;
+      try {
+        // The types are those of streams of any values.
+        const pieces = (answer as Readable).iterator({ destroyOnReturn: false });
+        for await (const piece of pieces as AsyncIterable<Uint8Array>) {
+          // A slow reader is not a slow server.
+          deadline.pause();
+          yield piece;
+          deadline.set("next-part", nextMs);
+        }
+      } catch (error) {
+        throw ending.signal.aborted ? ending.signal.reason : failureOf(error, true);
+      } finally {
+        settle();
+        if (isReleased) drain();
+        else answer.destroy();
+      }
+    }
+  }
+}
+
+/** Returns a deadline without a wait. One timer serves all its waits, since streams set it with every event. */
+function createDeadline(onExpired: (error: HttpTimeout) => void): {
+  /** Starts a wait in place of the one before; without a duration it has no end. */
+  readonly set: (waitedFor: Wait, durationMs: number | undefined) => void;
+  readonly pause: () => void;
+  readonly clear: () => void;
+} {
+  let timer: NodeJS.Timeout | null = null;
+  let timerMs = 0;
+  let current: Wait | null = null;
+  const expire = (): void => {
+    if (current !== null) onExpired(new HttpTimeout(current, timerMs));
+  };
+  return {
+    set: (waitedFor, durationMs) => {
+      current = durationMs === undefined ? null : waitedFor;
+      if (durationMs === undefined) return;
+      if (timer !== null && durationMs === timerMs) timer.refresh();
+      else {
+        clearTimeout(timer ?? undefined);
+        timerMs = durationMs;
+        timer = setTimeout(expire, durationMs);
+      }
+    },
+    // The timer keeps running: it is likely to be set again soon.
+    pause: () => void (current = null),
+    clear: () => {
+      clearTimeout(timer ?? undefined);
+      [timer, current] = [null, null];
+    },
+  };
+}
+
+/** Makes connections to one of these addresses, whatever the name. */
+function lookupOf(addresses: readonly FoundAddress[]): LookupFunction {
+  return (_host, { all }, done) => {
+    if (all === true) done(null, [...addresses]);
+    else done(null, addresses[0]?.address ?? "", addresses[0]?.family);
+  };
+}
