@@ -69,7 +69,7 @@ const absences: readonly Absence[] = [
     allowed: [
       "src/apps/server/config.ts",
       "src/inference/runtime/environment.ts",
-      "src/store/storage/sqlite/libsql-threads.ts",
+      "src/store/storage/sqlite/sqlite-searches.ts",
     ],
     example: "const home = process.env.HOME;",
   },
