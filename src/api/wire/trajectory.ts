@@ -11,7 +11,13 @@ import type {
 } from "../../base/domain/trajectory.ts";
 import { foldedLine } from "../../base/domain/text/folded-lines.ts";
 import { check } from "../../base/validation/check.ts";
-import { isAtFaultLimit, isObject, report, type Findings } from "../../base/validation/findings.ts";
+import {
+  eachObject,
+  isAtFaultLimit,
+  isObject,
+  report,
+  type Findings,
+} from "../../base/validation/findings.ts";
 import { parseListBody, type ListBody } from "../../base/validation/list-body.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readForm, type BodyForm } from "./body.ts";
@@ -205,7 +211,7 @@ function checkGroup(
   checkItem: Required<GroupVisitor>["checkItem"],
 ): void {
   if (!isObject(group)) return;
-  eachItem(group["trajectories"], (trajectory, index) => {
+  eachObject(group["trajectories"], (trajectory, index) => {
     const place = ["trajectories", index];
     if (Object.hasOwn(trajectory, "exchanges") && trajectory["exchanges"] !== null) {
       const message =
@@ -213,7 +219,7 @@ function checkGroup(
       report(findings, "value_error", message, ...place, "exchanges");
     }
     const checkHistory = (history: Readonly<Record<string, unknown>>, at: readonly string[]): void =>
-      eachItem(history["messages_and_choices"], (item, itemIndex) => {
+      eachObject(history["messages_and_choices"], (item, itemIndex) => {
         const itemPlace = [...at, "messages_and_choices", itemIndex];
         requireKind(item, itemPlace, findings);
         findings.path.push(...itemPlace);
@@ -221,7 +227,7 @@ function checkGroup(
         findings.path.length -= itemPlace.length;
       });
     checkHistory(trajectory, place);
-    eachItem(trajectory["additional_histories"], (history, historyIndex) =>
+    eachObject(trajectory["additional_histories"], (history, historyIndex) =>
       checkHistory(history, [...place, "additional_histories", historyIndex]),
     );
   });
@@ -238,16 +244,6 @@ function requireKind(
     return report(findings, "missing", "Field required: the message that a Choice is", ...place, "message");
   const message = "Input should be a message (with `role`) or a Choice (with `message` and `finish_reason`)";
   report(findings, "missing", message, ...place);
-}
-
-function eachItem(
-  list: unknown,
-  visit: (item: Readonly<Record<string, unknown>>, index: string) => void,
-): void {
-  if (!Array.isArray(list)) return;
-  list.forEach((item: unknown, index) => {
-    if (isObject(item)) visit(item, String(index));
-  });
 }
 
 /** Reads a checked group. */
