@@ -63,9 +63,6 @@ interface Pool {
   isFresh: boolean;
 }
 
-/** Told by the library when a request starts on a connection. */
-type OnStart = () => void;
-
 /** The server closed a kept connection just as it was taken, so it saw nothing of the request. */
 class StaleConnection extends Error {}
 
@@ -128,8 +125,8 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
     const started: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
     const start = started.onRequestStart?.bind(started);
     started.onRequestStart = (...all) => {
-      // As `exchange` sends it.
-      (options as { readonly opaque?: OnStart }).opaque?.();
+      // As `exchange` sends it, to be told when a request starts on a connection.
+      (options as { readonly opaque?: () => void }).opaque?.();
       start?.(...all);
     };
     return dispatch(options, started);
@@ -150,17 +147,23 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   const ending = new AbortController();
   const onAbort = (): void => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
-  const deadline = createDeadline((error) => ending.abort(error));
+  let timer: NodeJS.Timeout | undefined;
+  /** Starts a wait in place of the one before; without a duration it has no end. */
+  const wait = (waitedFor: Wait, durationMs: number | undefined): void => {
+    clearTimeout(timer);
+    if (durationMs === undefined || ending.signal.aborted) return;
+    timer = setTimeout(() => ending.abort(new HttpTimeout(waitedFor, durationMs)), durationMs);
+  };
   const settle = (): void => {
-    deadline.clear();
+    clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
   };
   let [wasSent, isKept] = [false, false];
-  const onStart: OnStart = () => {
+  const onStart = (): void => {
     [wasSent, isKept] = [true, !isAlone && !pool.isFresh];
-    deadline.set("head", answerMs);
+    wait("head", answerMs);
   };
-  deadline.set("connection", connectMs);
+  wait("connection", connectMs);
   try {
     const sending = pool.dispatcher.request({
       origin: url.origin,
@@ -174,7 +177,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
     });
     // A request that still waits for its connection does not see the signal.
     const answer = await unlessAborted(sending, ending.signal);
-    deadline.set("first-part", firstMs);
+    wait("first-part", firstMs);
     const { statusCode: status, headers: answered } = answer;
     const header = (name: string): string | null => answered[name]?.toString() ?? null;
     return { status, headers: answered, header, ...bodyOf(answer.body) };
@@ -209,9 +212,9 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
         const pieces = (answer as Readable).iterator({ destroyOnReturn: false });
         for await (const piece of pieces as AsyncIterable<Uint8Array>) {
           // A slow reader is not a slow server.
-          deadline.pause();
+          clearTimeout(timer);
           yield piece;
-          deadline.set("next-part", nextMs);
+          wait("next-part", nextMs);
         }
       } catch (error) {
         throw ending.signal.aborted ? ending.signal.reason : failureOf(error, true);
@@ -222,39 +225,6 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       }
     }
   }
-}
-
-/** Returns a deadline without a wait. One timer serves all its waits, since streams set it with every event. */
-function createDeadline(onExpired: (error: HttpTimeout) => void): {
-  /** Starts a wait in place of the one before; without a duration it has no end. */
-  readonly set: (waitedFor: Wait, durationMs: number | undefined) => void;
-  readonly pause: () => void;
-  readonly clear: () => void;
-} {
-  let timer: NodeJS.Timeout | null = null;
-  let timerMs = 0;
-  let current: Wait | null = null;
-  const expire = (): void => {
-    if (current !== null) onExpired(new HttpTimeout(current, timerMs));
-  };
-  return {
-    set: (waitedFor, durationMs) => {
-      current = durationMs === undefined ? null : waitedFor;
-      if (durationMs === undefined) return;
-      if (timer !== null && durationMs === timerMs) timer.refresh();
-      else {
-        clearTimeout(timer ?? undefined);
-        timerMs = durationMs;
-        timer = setTimeout(expire, durationMs);
-      }
-    },
-    // The timer keeps running: it is likely to be set again soon.
-    pause: () => void (current = null),
-    clear: () => {
-      clearTimeout(timer ?? undefined);
-      [timer, current] = [null, null];
-    },
-  };
 }
 
 /** Makes connections to one of these addresses, whatever the name. */
