@@ -1,6 +1,6 @@
 // The rules for records, row by row, on the SQLite store.
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
 import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
 import { fullError } from "../../base/domain/retention/storage-room.ts";
@@ -8,8 +8,6 @@ import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { always } from "../../base/domain/feedback-query/condition.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { openSqlite } from "../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../store/storage/stores.ts";
 import { type FeedbackBatch, FeedbackPacker } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import { checkContent, checkedFeedback, type FeedbackInput, payloadBytesMax } from "./check-content.ts";
@@ -97,11 +95,8 @@ const storeless = createFeedbackService({
   clock: new FakeClock(),
 });
 
-async function openService(
-  t: TestContext,
-): Promise<{ service: FeedbackService; store: FeedbackStore; clock: FakeClock }> {
-  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
-  t.after(() => database.close());
+async function openService(): Promise<{ service: FeedbackService; store: FeedbackStore; clock: FakeClock }> {
+  const database = await storesInMemory();
   const clock = new FakeClock();
   return {
     service: createFeedbackService({
@@ -299,16 +294,16 @@ for (const [name, [record, ...fields]] of Object.entries(refused)) {
   });
 }
 
-test("a record gets an id, the time and its author, and comes back as stored", async (t) => {
-  const { service, store, clock } = await openService(t);
+test("a record gets an id, the time and its author, and comes back as stored", async () => {
+  const { service, store, clock } = await openService();
   const record = await service.create(input({ creator: "Bob" }), member);
   assert.match(record.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.deepEqual([record.createdAt, record.vendorUserId, record.creator], [clock.now(), "Ada", "Bob"]);
   assert.deepEqual(await store.find("team/games", record.id), record);
 });
 
-test("a reaction is stored and answered with its normal forms", async (t) => {
-  const { service, store } = await openService(t);
+test("a reaction is stored and answered with its normal forms", async () => {
+  const { service, store } = await openService();
   const record = await service.create(
     input({ id: "r", feedbackType: "wandb.reaction.1", payload: { emoji: "👍🏽", alias: "sent" } }),
     member,
@@ -333,8 +328,8 @@ test("a reaction's size is that of what is stored: its text, and three other for
   assert.match(error.message, /^payload: payload is 1048577 bytes of JSON; the limit is 1048576/);
 });
 
-test("a batch is answered in order, and an empty one is fine", async (t) => {
-  const opened = await openService(t);
+test("a batch is answered in order, and an empty one is fine", async () => {
+  const opened = await openService();
   const batch = ["c", "a", "b"].map((id) => input({ id }));
   const records = await createBatch(opened, batch);
   assert.deepEqual(
@@ -345,16 +340,16 @@ test("a batch is answered in order, and an empty one is fine", async (t) => {
   assert.deepEqual(await createBatch(opened, []), []);
 });
 
-test("a batch may hold ten thousand records", async (t) => {
-  const { service } = await openService(t);
+test("a batch may hold ten thousand records", async () => {
+  const { service } = await openService();
   const records = Array.from({ length: 10_000 }, (_, index) => input({ id: `r${index}` }));
   assert.equal((await service.createBatch(packed(records), member)).kind, "new");
   const again = await service.createBatch(packed(records), member);
   assert.equal(again.kind === "stored" && again.records.length, 10_000);
 });
 
-test("a retry is answered as the first time, whatever the order of keys", async (t) => {
-  const opened = await openService(t);
+test("a retry is answered as the first time, whatever the order of keys", async () => {
+  const opened = await openService();
   const { service, clock } = opened;
   const sent = input({
     id: "a",
@@ -368,8 +363,8 @@ test("a retry is answered as the first time, whatever the order of keys", async 
   assert.deepEqual(await service.create(resent, member), first[0]);
 });
 
-test("the same id with other content is a conflict that names where", async (t) => {
-  const { service } = await openService(t);
+test("the same id with other content is a conflict that names where", async () => {
+  const { service } = await openService();
   await service.create(input({ id: "a" }), member);
   const changed = input({ id: "a", payload: { value: 2 } });
   const batch = await errorOf(service.createBatch(packed([input({ id: "b" }), changed]), member));
@@ -381,8 +376,8 @@ test("the same id with other content is a conflict that names where", async (t) 
   assert.deepEqual([single.code, single.faults.map((fault) => fault.location)], ["conflict", [["id"]]]);
 });
 
-test("another entity's project is forbidden, but not for an admin", async (t) => {
-  const { service, store } = await openService(t);
+test("another entity's project is forbidden, but not for an admin", async () => {
+  const { service, store } = await openService();
   const foreign = input({ id: "f", projectId: "others/games" });
   const refusal = async (refused: Promise<unknown>): Promise<unknown> => {
     const { code, faults } = await errorOf(refused);
@@ -400,8 +395,8 @@ test("another entity's project is forbidden, but not for an admin", async (t) =>
   assert.equal((await service.create(foreign, admin)).vendorUserId, "Root");
 });
 
-test("a key of one project writes and reads there alone", async (t) => {
-  const { service } = await openService(t);
+test("a key of one project writes and reads there alone", async () => {
+  const { service } = await openService();
   const ofGames: Caller = { ...member, project: "games" };
   await service.create(input({ id: "g" }), ofGames);
   const other = input({ id: "o", projectId: "team/others" });
@@ -420,8 +415,8 @@ test("a key of one project writes and reads there alone", async (t) => {
   }
 });
 
-test("a replacement keeps id and time, takes all else, and what it replaced is in the history", async (t) => {
-  const { service, clock } = await openService(t);
+test("a replacement keeps id and time, takes all else, and what it replaced is in the history", async () => {
+  const { service, clock } = await openService();
   const first = await service.create(input({ id: "a", creator: "Bob" }), member);
   await clock.advance(1000);
   const next = input({
@@ -440,8 +435,8 @@ test("a replacement keeps id and time, takes all else, and what it replaced is i
   assert.deepEqual(items, [{ id: items[0]?.id, replacedAt: clock.now(), record: first }]);
 });
 
-test("a replacement of what the project does not have is not found and writes nothing", async (t) => {
-  const { service, store } = await openService(t);
+test("a replacement of what the project does not have is not found and writes nothing", async () => {
+  const { service, store } = await openService();
   await service.create(input({ id: "a" }), member);
   assert.equal((await errorOf(service.replace("x", input(), member))).code, "not_found");
   const elsewhere = input({ projectId: "team/other" });
@@ -450,8 +445,8 @@ test("a replacement of what the project does not have is not found and writes no
   assert.deepEqual((await service.history("team/games", "a", firstPage, member)).items, []);
 });
 
-test("a replacement that is invalid, or names another id, leaves the record alone", async (t) => {
-  const { service, store } = await openService(t);
+test("a replacement that is invalid, or names another id, leaves the record alone", async () => {
+  const { service, store } = await openService();
   const first = await service.create(input({ id: "a" }), member);
   const bad = input({ id: "b", vendorRef: "x" });
   const error = await errorOf(service.replace("a", bad, member));
@@ -463,14 +458,14 @@ test("a replacement that is invalid, or names another id, leaves the record alon
   assert.deepEqual(await store.find("team/games", "a"), first);
 });
 
-test("the history of no record is not found, and of no project invalid", async (t) => {
-  const { service } = await openService(t);
+test("the history of no record is not found, and of no project invalid", async () => {
+  const { service } = await openService();
   assert.equal((await errorOf(service.history("team/games", "x", firstPage, member))).code, "not_found");
   assert.equal((await errorOf(service.history("team", "x", firstPage, member))).code, "invalid");
 });
 
-test("records are found and removed for the project's entity alone", async (t) => {
-  const { service } = await openService(t);
+test("records are found and removed for the project's entity alone", async () => {
+  const { service } = await openService();
   const query = { projectId: "team/games", condition: always, sortBy: [], limit: 10, offset: 0 };
   const listed = async () => (await service.query(query, member)).items;
   await service.create(input({ id: "a", projectId: "team/games" }), member);

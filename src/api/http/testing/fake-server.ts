@@ -63,8 +63,8 @@ import {
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
 import { rewardSettings } from "../../../train/rewards/settings.ts";
-import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores, type Stores } from "../../../store/storage/stores.ts";
+import type { Stores } from "../../../store/storage/stores.ts";
+import { storesUntilClosed } from "../../../store/storage/testing/stores-in-memory.ts";
 import { embeddedProfile } from "../../../train/training/embedded/profile.ts";
 import { readAllowedPlaces } from "../../webhooks/allowed-places.ts";
 import { webhookSettings } from "../../webhooks/settings.ts";
@@ -167,7 +167,7 @@ class FakeFeedback implements FeedbackService {
 /** A server over fakes, and the fakes, to be given a script and asked what they saw. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
-  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
+  const database = await storesUntilClosed();
   const { models, jobs, trajectories } = database;
   const feedback = new FakeFeedback();
   await addKeys(database.keys);

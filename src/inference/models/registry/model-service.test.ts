@@ -35,8 +35,7 @@ import {
   sampleVersion,
   storeServer,
 } from "../../../store/storage/contract/storage-under-test.ts";
-import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../../store/storage/stores.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import { createOlderVersions, type OlderVersions } from "./older-versions.ts";
@@ -87,11 +86,8 @@ async function open(
 ): Promise<Bench> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
   const { artifacts } = dataFolderAt(dataFolder);
-  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
-  t.after(async () => {
-    await database.close();
-    rmSync(dataFolder, { recursive: true });
-  });
+  const database = await storesInMemory();
+  t.after(() => rmSync(dataFolder, { recursive: true }));
   const { models: store, jobs } = database;
   await storeServer(database.servers);
   const log: string[] = [];

@@ -6,8 +6,7 @@ import { always } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
-import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../../store/storage/stores.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { feedbackStatistics, type FeedbackStatistics, type SampleBounds } from "./feedback-statistics.ts";
 
 const projectId = "team/games";
@@ -21,7 +20,7 @@ interface Given {
 const plenty: SampleBounds = { records: 50_000, characters: 1 << 25 };
 
 async function check(given: readonly Given[], bounds: SampleBounds = plenty): Promise<FeedbackStatistics> {
-  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
+  const database = await storesInMemory();
   const records = given.map(({ type, payload }, index): FeedbackRecord => {
     const empty = { annotationRef: null, runnableRef: null, callRef: null, triggerRef: null, queueId: null };
     const fixed = { projectId, vendorRef: "w:///team/games/call/1", creator: null, vendorUserId: "Ann" };
@@ -33,7 +32,6 @@ async function check(given: readonly Given[], bounds: SampleBounds = plenty): Pr
   const turn = { entity: "team", timeMs: 60_000 };
   const dependencies = { store: database.feedback, clock: systemClock };
   const statistics = await feedbackStatistics(dependencies, selection, turn, { signal, bounds });
-  await database.close();
   return statistics;
 }
 

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../../store/storage/stores.ts";
+import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { recordPages } from "./record-pages.ts";
 
 const projectId = "team/games";
@@ -28,7 +27,7 @@ const recordOf = (id: string): FeedbackRecord => ({
 });
 
 test("records that are stored and deleted between pages move no others: each comes once, in the order of storing", async () => {
-  const stores = await openStores(openSqlite({ file: ":memory:", isShared: true }));
+  const stores = await storesInMemory();
   const { feedback } = stores;
   const ids = Array.from({ length: 3500 }, (_, index) => `r${index}`);
   await feedback.create(ids.map(recordOf));
@@ -51,5 +50,4 @@ test("records that are stored and deleted between pages move no others: each com
   const expected = [...ids.filter((id) => !deleted.has(id)), "a0", "a1", "a2"];
   assert.ok(deleted.size >= 4);
   assert.deepEqual(found, expected);
-  await stores.close();
 });

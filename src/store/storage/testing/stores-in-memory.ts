@@ -14,11 +14,22 @@ const idle: Connection[] = [];
 
 /** Opens the stores on an empty database, which is the test's until it ends. */
 export async function storesInMemory(clock?: Clock): Promise<Stores> {
+  const stores = await storesUntilClosed(clock);
+  after(() => stores.close());
+  return stores;
+}
+
+/** Opens the stores on an empty database, which other tests get once the stores are closed. */
+export async function storesUntilClosed(clock?: Clock): Promise<Stores> {
   const connection = idle.pop() ?? openSqlite({ file: ":memory:", isShared: true });
-  after(() => void idle.push(connection));
   const stores = await openStores({ ...connection, announcer: new LocalAnnouncer() }, clock);
   await empty(connection);
-  return { ...stores, close: async () => undefined };
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (isOpen) idle.push(connection);
+    isOpen = false;
+  };
+  return { ...stores, close };
 }
 
 async function empty({ queries }: Connection): Promise<void> {
