@@ -104,7 +104,7 @@ test("each phase of a request has its deadline", async (t) => {
 
 test("a connection that is never ready is given up after its deadline", async (t) => {
   // The server does not speak TLS, and waits for a request.
-  const mute = createTcpServer();
+  const mute = createTcpServer((socket) => t.after(() => socket.destroy()));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
   const client = new HttpClient();
   t.after(() => [client, mute].forEach((each) => each.close()));
