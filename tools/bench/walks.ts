@@ -86,7 +86,9 @@ async function callsOf(folder: string, use: (server: LocalBuild) => Promise<unkn
   process.env["NODE_V8_COVERAGE"] = coverage;
   try {
     const modelFolder = join(ownFolder, "models", "hone-tiny");
-    const server = await serveBuild(folder, { modelFolder, threads: 1 });
+    // Tokens that are sent together would be counted as one.
+    const limits = { engine: { eventIntervalMs: 0 } };
+    const server = await serveBuild(folder, { modelFolder, threads: 1, limits });
     try {
       await untilWell(server.url);
       await use(server);
