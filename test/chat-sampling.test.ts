@@ -2,7 +2,7 @@
 // it whatever else is asked for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();

@@ -16,7 +16,7 @@ import {
 import { readModelConfig } from "../src/inference/model/config/read-config.ts";
 import { buildPrefillGraph } from "../src/inference/model/serving-graphs.ts";
 import { checkWeights, readModelWeights } from "../src/inference/model/weights.ts";
-import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { createSession } from "../src/inference/runtime/session.ts";
 import { ggufCases } from "./gguf-numbers/cases.ts";
 import {

@@ -14,7 +14,7 @@ import { readChatRequest } from "../src/api/wire/chat/read-chat-request.ts";
 import { readTrainingJob } from "../src/api/wire/training-job.ts";
 import { createChatTemplate, type ChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
 import { loadChatTemplate } from "../src/inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { createConversationTokenizer } from "../src/train/training/conversation-tokenizer.ts";
 import { trajectorySequences } from "../src/train/trajectories/sequences.ts";
 

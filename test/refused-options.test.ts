@@ -13,7 +13,7 @@ import type { ErrorBody } from "../src/api/http/errors.ts";
 import { bearer, fakeServer } from "../src/api/http/testing/fake-server.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/base/telemetry/metrics.ts";
-import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 

@@ -8,7 +8,7 @@ import { systemClock } from "../src/base/domain/clock.ts";
 import type { JsonObject } from "../src/base/domain/text/json.ts";
 import type { History, HistoryItem, Trajectory } from "../src/base/domain/trajectory.ts";
 import { type ChatTemplate, createChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
-import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { createConversationTokenizer } from "../src/train/training/conversation-tokenizer.ts";
 import type { ConversationTokenizer } from "../src/train/trajectories/conversation-tokenizer.ts";
 import { emptyTrajectory } from "../src/train/trajectories/log-summary.ts";

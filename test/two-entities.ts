@@ -24,7 +24,7 @@ import { createModelDirectory } from "../src/inference/models/registry/model-dir
 import type { Stores } from "../src/store/storage/stores.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/base/telemetry/metrics.ts";
-import { loadTokenizer } from "../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 
 /** Everything of one entity that a request could name. */
 export interface Things {

@@ -6,7 +6,7 @@ import type * as Library from "@mlc-ai/web-xgrammar";
 import { present } from "../../src/base/domain/assert.ts";
 import { unpackVocabulary } from "../../src/base/domain/vocabulary.ts";
 import type { TokenVocabulary } from "../../src/base/domain/vocabulary.ts";
-import { createTokenDecoder } from "../../src/lib/tokenizer/token-bytes.ts";
+import { createTokenDecoder } from "../../src/lib/tokenizer/tokenizer-json.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { ThreadAnswer, WritingRequest } from "./other-grammar-engine.ts";
 

@@ -10,7 +10,7 @@ import type * as Replies from "../../src/inference/chat/testing/plain-replies.ts
 import type * as Http from "../../src/api/http/testing/fake-server.ts";
 import type * as Logs from "../../src/base/telemetry/testing/silent-logger.ts";
 import type * as MetricsModule from "../../src/base/telemetry/metrics.ts";
-import type * as Tokenizers from "../../src/lib/tokenizer/load-tokenizer.ts";
+import type * as Tokenizers from "../../src/lib/tokenizer/tokenizer.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { GenerationEvent, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { playedEngine } from "./played-engine.ts";
@@ -54,7 +54,7 @@ const { plainReplies } = await load<typeof Replies>("inference/chat/testing/plai
 const { bearer, fakeServer } = await load<typeof Http>("api/http/testing/fake-server.js");
 const { silentLogger } = await load<typeof Logs>("base/telemetry/testing/silent-logger.js");
 const { createMetrics } = await load<typeof MetricsModule>("base/telemetry/metrics.js");
-const { loadTokenizer } = await load<typeof Tokenizers>("lib/tokenizer/load-tokenizer.js");
+const { loadTokenizer } = await load<typeof Tokenizers>("lib/tokenizer/tokenizer.js");
 const model = { base: "tiny", name: "tiny", fullName: "tiny", fingerprint: "f", adapter: null };
 const base = {
   model: { name: "tiny", folder: modelFolder },

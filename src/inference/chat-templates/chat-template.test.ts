@@ -12,7 +12,7 @@ import type { Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import { createChatTemplate } from "./chat-template.ts";
 import { loadChatTemplate } from "./load-chat-template.ts";
-import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import { renderPrompt } from "./render-prompt.ts";
 import { strftime } from "../../lib/jinja/run/strftime.ts";
 

@@ -4,8 +4,7 @@ import { systemClock } from "../../base/domain/clock.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { createChatTemplate } from "./chat-template.ts";
 import type { ChatTemplate } from "./chat-template.ts";
-import { readJsonObject, readTextFile } from "../../lib/tokenizer/load-tokenizer.ts";
-import { specialTokensOf } from "../../lib/tokenizer/tokenizer.ts";
+import { readJsonObject, readTextFile, specialTokensOf } from "../../lib/tokenizer/tokenizer.ts";
 import { withToolsAsText } from "./tools-as-text.ts";
 
 export interface TemplateChoices {

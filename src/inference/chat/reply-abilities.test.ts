@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BaseModel } from "../../base/domain/model.ts";
 import { loadChatTemplate } from "../chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import {
   withMarkIds,
   readReplyAbilities,

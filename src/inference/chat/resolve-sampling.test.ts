@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSampling, type SamplingParameters } from "../../base/domain/sampling.ts";
-import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import { resolveSampling, resolveStopping } from "./resolve-sampling.ts";
 import type { GenerationDefaults } from "./served-base.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
-import { readJsonObject } from "../../lib/tokenizer/load-tokenizer.ts";
-import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
+import { type Tokenizer, readJsonObject } from "../../lib/tokenizer/tokenizer.ts";
 import type { ReplyAbilities } from "./reply-abilities.ts";
 import type { PromptWriter } from "./prompts/write-prompt.ts";
 

@@ -1,10 +1,9 @@
-/**
- * Tensors with their data: what a program is fed and what it returns.
- *
- * Data is row-major. Nothing here copies; a tensor borrows the array that it is made of.
- */
+// Tensors with their data, which a program is fed and returns, and the check of feeds against a graph's inputs.
+// Data is row-major. Nothing here copies; a tensor borrows the array that it is made of.
 import { assert } from "../../base/domain/assert.ts";
-import type { DataType } from "./graph.ts";
+import type { DataType, Graph, TensorType } from "./graph.ts";
+import { evaluateDimension, isSymbol } from "./dimension.ts";
+import { formatShape } from "./shape-rules.ts";
 
 /** The array that holds each type; booleans are bytes 0 and 1. */
 export interface DataArrays {
@@ -53,4 +52,44 @@ export function elementCount(dims: readonly number[]): number {
 
 function requireLength(dims: readonly number[], length: number): void {
   assert(elementCount(dims) === length, `[${dims.join(", ")}] does not hold ${length} elements`);
+}
+
+/**
+ * Binds every plain symbol to the size that the feeds give it.
+ *
+ * Asserts that the feeds are exactly the graph's inputs, with their types and consistent sizes.
+ */
+export function bindSymbols(
+  graph: Graph,
+  feeds: Readonly<Record<string, Tensor>>,
+): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  // A decoding step has hundreds of inputs: texts are made only for what does not fit.
+  for (const { name, value } of graph.inputs) {
+    const feed = feeds[name];
+    if (feed?.dtype !== value.dtype || feed.dims.length !== value.shape.length) refuse(name, value, feed);
+    for (const [axis, size] of value.shape.entries()) {
+      if (isSymbol(size) && !sizes.has(size)) sizes.set(size, feed.dims[axis] ?? 0);
+    }
+  }
+  for (const { name, value } of graph.inputs) {
+    const dims = feeds[name]?.dims;
+    for (const [axis, size] of value.shape.entries()) {
+      const expected = typeof size === "number" ? size : (sizes.get(size) ?? evaluateDimension(size, sizes));
+      const actual = dims?.[axis];
+      if (actual === expected) continue;
+      assert(false, `axis ${axis} of input ${name} is ${size} = ${expected}, got ${actual}`);
+    }
+  }
+  const names = Object.keys(feeds);
+  if (names.length !== graph.inputs.length) {
+    assert(false, `a run is given its inputs only: ${names.join(", ")}`);
+  }
+  return sizes;
+}
+
+function refuse(name: string, { dtype, shape }: TensorType, feed: Tensor | undefined): never {
+  assert(feed !== undefined, `the run is given the input ${name}`);
+  const actual = `${feed.dtype} ${formatShape(feed.dims)}`;
+  assert(false, `input ${name} is ${dtype} ${formatShape(shape)}, got ${actual}`);
 }

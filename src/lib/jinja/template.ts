@@ -8,8 +8,7 @@ import { tests } from "./filters/tests.ts";
 import { globalsOf } from "./run/globals.ts";
 import { Interpreter } from "./run/interpreter.ts";
 import { Scope } from "./run/scope.ts";
-import { requireKnown } from "./syntax/names.ts";
-import type { Body } from "./syntax/nodes.ts";
+import { type Body, requireKnown } from "./syntax/nodes.ts";
 import { parseTemplate } from "./syntax/parser.ts";
 import type { Value } from "./values/value.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createDetokenizer } from "./detokenizer.ts";
-import { loadTokenizer } from "./load-tokenizer.ts";
+import { loadTokenizer } from "./tokenizer.ts";
 import { completeLength } from "./detokenizer.ts";
 import { searching } from "../../base/domain/testing/search.ts";
 

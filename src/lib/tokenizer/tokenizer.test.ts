@@ -5,9 +5,8 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "./load-tokenizer.ts";
+import { loadTokenizer, createTokenizer } from "./tokenizer.ts";
 import { renderPrompt } from "../../inference/chat-templates/render-prompt.ts";
-import { createTokenizer } from "./tokenizer.ts";
 import { searching } from "../../base/domain/testing/search.ts";
 
 const root = "test/fixtures/goldens/models";

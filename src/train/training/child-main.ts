@@ -12,7 +12,7 @@ import { refuseOrphan } from "../../base/processes/orphan.ts";
 import { privateBytes } from "../../base/processes/private-memory.ts";
 import { serveParent } from "../../base/processes/serve-parent.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type {
   LoadedTrainers,
   RunRequest,

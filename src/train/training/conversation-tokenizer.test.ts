@@ -5,7 +5,7 @@ import { trajectoryOf } from "../../../test/golden-trajectories.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { HistoryItem, Trajectory } from "../../base/domain/trajectory.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import { type TokenSequence, trajectorySequences } from "../trajectories/sequences.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 

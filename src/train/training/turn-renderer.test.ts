@@ -7,7 +7,7 @@ import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import { createChatTemplate } from "../../inference/chat-templates/chat-template.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import { exampleSequences, type TurnRenderer } from "../trajectories/example-sequences.ts";
 import { createTurnRenderer } from "./turn-renderer.ts";
 

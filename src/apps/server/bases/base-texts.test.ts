@@ -5,7 +5,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { createPromptThreads } from "../../../inference/chat/prompts/prompt-threads.ts";
 import { plainReplies } from "../../../inference/chat/testing/plain-replies.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
 import { createBaseTexts, type Texts } from "./base-texts.ts";
 

@@ -55,7 +55,7 @@ import type { NamedBase } from "../../../inference/models/registry/named-base.ts
 import type { ModelSettings } from "../../../inference/models/registry/settings.ts";
 import type { Logger, LogStyle } from "../../../base/telemetry/logger.ts";
 import { loadChatTemplate } from "../../../inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { withToolsAsText } from "../../../inference/chat-templates/tools-as-text.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
 import { announceBase } from "./announce-base.ts";

@@ -5,8 +5,12 @@ import { basename, dirname } from "node:path";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { packVocabulary, unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import { grownVocabulary } from "../../../lib/constraints/grammar/trie/grown-vocabulary.ts";
-import { loadTokenizer, readJsonObject } from "../../../lib/tokenizer/load-tokenizer.ts";
-import { createTokenizer, type Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
+import {
+  type Tokenizer,
+  loadTokenizer,
+  readJsonObject,
+  createTokenizer,
+} from "../../../lib/tokenizer/tokenizer.ts";
 import { builtInModel } from "../package.ts";
 
 /**

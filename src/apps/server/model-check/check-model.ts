@@ -27,7 +27,7 @@ import {
 import { readForms, readQuantizedWeights } from "../../../inference/model/weights.ts";
 import { integerKernels } from "../../../inference/runtime/integer-kernels.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readClientSettings } from "../config.ts";
 import { addedBases } from "../library/added-models.ts";
 import { sampleText } from "./sample-text.ts";

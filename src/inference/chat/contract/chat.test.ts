@@ -11,7 +11,7 @@ import type {
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { plainReplies } from "../testing/plain-replies.ts";
 import { createChatService } from "../complete-chat.ts";
 import { noDefaults } from "../testing/no-defaults.ts";

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { ChatPrompt, TextPrompt, TokenPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { chatPrompt } from "../testing/chat-request.ts";

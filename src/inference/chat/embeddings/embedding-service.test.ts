@@ -13,7 +13,7 @@ import { brokenModel } from "../../../base/domain/broken-model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { createEmbeddingService, inputTokensMax, type EmbeddingService } from "./embedding-service.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
 import { noDefaults } from "../testing/no-defaults.ts";

@@ -1,7 +1,7 @@
 // What the threads of one base model do with prompts: make them, and turn tokens back into text.
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { choiceReaders, type ChoicePiece, type ChoiceReaderOptions } from "./choice-reader.ts";
 import { searchCount, searching } from "../../../base/domain/testing/search.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../../base/domain/chat.ts";
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { plainReplies } from "../testing/plain-replies.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";

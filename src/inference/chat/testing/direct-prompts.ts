@@ -1,7 +1,7 @@
 // For tests: prompts made where they are asked for, without threads and limits.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readTokens, writePrompt, type PromptWriter } from "../prompts/write-prompt.ts";
 
 /** Prompts for the model in that folder. */

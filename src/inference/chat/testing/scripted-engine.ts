@@ -18,7 +18,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { chatRequest, type RequestChanges } from "./chat-request.ts";
 import { readCompletion } from "./read-completion.ts";
 import { noDefaults } from "./no-defaults.ts";

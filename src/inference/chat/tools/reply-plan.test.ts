@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, type ConstraintFeature } from "../../../base/domain/generation.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import type { ThoughtStart } from "../reply/read-thought.ts";
 import { plainReplies } from "../testing/plain-replies.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";

@@ -7,7 +7,7 @@ import { writeGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { checkWeights } from "../../model/weights.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../../lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
 /**
  * Checks everything but the weights of a folder in the Hugging Face layout.

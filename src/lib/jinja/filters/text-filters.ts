@@ -8,8 +8,7 @@ import { noArguments, type Filter, type Run } from "../run/run.ts";
 import { characterCount, charactersOf, linesOf } from "../values/characters.ts";
 import { isIterable, iterate, lengthOf, numberOf, requireDefined } from "../values/compare.ts";
 import { fixedText } from "../values/float-text.ts";
-import { escaped, toMarkup } from "../values/markup.ts";
-import { textOf, typeName } from "../values/show.ts";
+import { escapedHtml, toMarkup, textOf, typeName } from "../values/show.ts";
 import { Dict, isList, Markup, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { wrapLine } from "./wrap-line.ts";
 
@@ -102,7 +101,7 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     BigInt(plain("wordcount", value, args, run).match(/[\p{L}\p{N}\p{M}_]+/gu)?.length ?? 0),
   escape: (value, args, run) => toMarkup(value, plain("escape", value, args, run)),
   e: (value, args, run) => toMarkup(value, plain("e", value, args, run)),
-  forceescape: (value, args, run) => new Markup(escaped(plain("forceescape", value, args, run))),
+  forceescape: (value, args, run) => new Markup(escapedHtml(plain("forceescape", value, args, run))),
   safe: (value, args, run) => new Markup(plain("safe", value, args, run)),
   striptags: (value, args, run) =>
     plain("striptags", value, args, run)
@@ -121,7 +120,7 @@ export const textFilters: Readonly<Record<string, Filter>> = {
       if (member === null || member instanceof Undefined) return [];
       const name = textOf(key, budget);
       if (/[\s/>=]/.test(name)) throw new TemplateFault(`Invalid character in attribute name: '${name}'`);
-      return [`${escaped(name)}="${escaped(textOf(member, budget))}"`];
+      return [`${escapedHtml(name)}="${escapedHtml(textOf(member, budget))}"`];
     });
     return (space && attributes.length > 0 ? " " : "") + budget.text(attributes.join(" "));
   },

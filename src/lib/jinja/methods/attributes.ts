@@ -1,9 +1,19 @@
-// `value.name` and `value[key]` as Jinja's sandbox has them: an attribute before a member, or a member before an attribute.
+// Reads `value.name`, `value[key]` and slices. As in Jinja's sandbox, `.name` prefers attributes and `[key]` prefers items.
 import { TemplateFault } from "../fault.ts";
 import type { Method, Run } from "../run/run.ts";
-import { itemOf } from "../values/items.ts";
 import { objectName, reprOf, typeName } from "../values/show.ts";
-import { Callable, Dict, Group, Host, isList, Range, Tuple, Undefined, type Value } from "../values/value.ts";
+import {
+  type Value,
+  Callable,
+  Dict,
+  Group,
+  Host,
+  isList,
+  Range,
+  Tuple,
+  Undefined,
+  isHashable,
+} from "../values/value.ts";
 import {
   changing,
   dictMethods,
@@ -14,6 +24,9 @@ import {
   sequenceMethods,
 } from "./collection-methods.ts";
 import { textMethods } from "./text-methods.ts";
+import type { Budget } from "../budget.ts";
+import { charactersOf } from "../values/characters.ts";
+import { numberOf } from "../values/compare.ts";
 
 /** @throws TemplateFault where `value` is not defined */
 export function attributeOf(value: Value, name: string, run: Run): Value {
@@ -87,4 +100,78 @@ function numberAttribute(value: bigint | number, name: string, run: Run): Value 
 
 function unsafe(value: Value, name: string): Undefined {
   return new Undefined(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`);
+}
+
+/** Bounds of a slice; null where none is given. */
+export interface Slice {
+  readonly start: Value;
+  readonly stop: Value;
+  readonly step: Value;
+}
+
+/** Undefined where there is none: no such key or index, or nothing that has items. */
+function itemOf(value: Value, key: Value): Value | undefined {
+  if (value instanceof Dict) return isHashable(key) ? value.get(key) : undefined;
+  const index = numberOf(key);
+  if (typeof index !== "bigint") return undefined;
+  if (typeof value === "string") return charactersOf(value).at(Number(index));
+  if (isList(value)) return value.at(Number(index));
+  if (value instanceof Tuple) return value.items.at(Number(index));
+  if (!(value instanceof Range)) return undefined;
+  const place = index < 0n ? index + BigInt(value.length) : index;
+  return place >= 0n && place < value.length ? value.at(Number(place)) : undefined;
+}
+
+/** Undefined for what has no slices. */
+export function sliceOf(value: Value, slice: Slice, budget: Budget): Value | undefined {
+  if (typeof value === "string") {
+    if (slice.step === null && isWhole(slice)) return value;
+    return budget.text(sliced(charactersOf(value), slice).join(""));
+  }
+  if (isList(value)) return sliced(value, slice);
+  if (value instanceof Tuple) return new Tuple(sliced(value.items, slice));
+  if (!(value instanceof Range)) return undefined;
+  const { start, step, count } = bounds(value.length, slice);
+  const stride = value.step * BigInt(step);
+  const first = value.at(start);
+  return new Range({ start: first, stop: first + BigInt(count) * stride, step: stride });
+}
+
+function isWhole({ start, stop }: Slice): boolean {
+  return (start === null || start === 0n) && stop === null;
+}
+
+function sliced<Item>(items: readonly Item[], slice: Slice): Item[] {
+  const { start, step, count } = bounds(items.length, slice);
+  if (step === 1) return items.slice(start, start + count);
+  return Array.from({ length: count }, (_, index) => items[start + index * step]);
+}
+
+interface Bounds {
+  readonly start: number;
+  readonly step: number;
+  readonly count: number;
+}
+
+function bounds(length: number, slice: Slice): Bounds {
+  const step = slice.step === null ? 1 : clamped(slice.step, length + 1);
+  if (step === 0) throw new TemplateFault("slice step cannot be zero");
+  const [lowest, highest] = step > 0 ? [0, length] : [-1, length - 1];
+  const bound = (value: Value, otherwise: number): number => {
+    if (value === null) return otherwise;
+    const place = clamped(value, length + 1);
+    return Math.min(Math.max(place < 0 ? place + length : place, lowest), highest);
+  };
+  const start = bound(slice.start, step > 0 ? lowest : highest);
+  const stop = bound(slice.stop, step > 0 ? highest : lowest);
+  return { start, step, count: Math.max(0, Math.ceil((stop - start) / step)) };
+}
+
+/** As a number that is far beyond the sequence at most. */
+function clamped(value: Value, far: number): number {
+  const number = numberOf(value);
+  if (typeof number !== "bigint")
+    throw new TemplateFault(`slice indices must be integers or None, not ${typeName(value)}`);
+  const most = BigInt(far) * 2n;
+  return Number(number > most ? most : number < -most ? -most : number);
 }

@@ -12,9 +12,8 @@ import {
   iterate,
   requireDefined,
 } from "../values/compare.ts";
-import { sliceOf } from "../values/items.ts";
-import { markupSum, withoutMarkup } from "../values/markup.ts";
-import { textOf, typeName } from "../values/show.ts";
+import { sliceOf } from "../methods/attributes.ts";
+import { markupSum, withoutMarkup, textOf, typeName } from "../values/show.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";

@@ -11,8 +11,7 @@ import { Callable, Namespace, Tuple, Undefined, type CallArguments, type Value }
 import { callArguments, evaluate, evaluateMarked, type ExpressionRun } from "./expressions.ts";
 import { Loop } from "./loop.ts";
 import { bindMacro, type MacroNode } from "./macro.ts";
-import { Output } from "./output.ts";
-import { Scope } from "./scope.ts";
+import { Output, Scope } from "./scope.ts";
 
 /** How a body ended, where a loop has to know. */
 type Ending = "break" | "continue" | null;

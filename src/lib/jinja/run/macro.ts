@@ -1,7 +1,6 @@
 // Macros and the bodies of calls: what they are given, and what they take beside their parameters.
 import { TemplateFault } from "../fault.ts";
-import { readsName } from "../syntax/names.ts";
-import type { Body, Expression, Signature } from "../syntax/nodes.ts";
+import { type Body, type Expression, type Signature, readsName } from "../syntax/nodes.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 
 export interface MacroNode {

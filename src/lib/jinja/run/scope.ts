@@ -1,6 +1,8 @@
-// The names that a piece of a template sees: its own over those around it.
+// A running template's state: the text it has made and the names it sees.
 import type { Value } from "../values/value.ts";
+import type { Budget } from "../budget.ts";
 
+/** The names that a piece of a template sees: its own over those around it. */
 export class Scope {
   readonly #values = new Map<string, Value>();
   readonly #outer: Scope | null;
@@ -23,5 +25,26 @@ export class Scope {
   /** The one around all. */
   get outermost(): Scope {
     return this.#outer === null ? this : this.#outer.outermost;
+  }
+}
+
+/** The text that a template, or a block of it, makes. */
+export class Output {
+  readonly #pieces: string[] = [];
+  readonly #budget: Budget;
+  #length = 0;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  add(text: string): void {
+    this.#length += text.length;
+    this.#budget.require(this.#length);
+    this.#pieces.push(text);
+  }
+
+  get text(): string {
+    return this.#pieces.join("");
   }
 }

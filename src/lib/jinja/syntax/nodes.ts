@@ -1,6 +1,8 @@
-// The syntax tree of a template. Each node knows its line.
+// The syntax tree of a template, and the names that it needs: known filters and tests, and what macros read.
+// Each node knows its line.
 import type { Operator } from "../values/arithmetic.ts";
 import type { Order } from "../values/compare.ts";
+import { TemplateFault } from "../fault.ts";
 
 export interface CallNode {
   readonly positional: readonly Expression[];
@@ -117,7 +119,7 @@ export type Statement = { readonly line: number } & (
 export type Node = Expression | Statement;
 
 /** The nodes right below one. */
-export function* nodesBelow(node: Node): Generator<Node> {
+function* nodesBelow(node: Node): Generator<Node> {
   for (const member of Object.values(node) as readonly unknown[]) yield* nodesWithin(member);
 }
 
@@ -138,4 +140,51 @@ export function* allNodes(body: Body): Generator<Node> {
     yield node;
     for (const below of nodesBelow(node)) waiting.push(below);
   }
+}
+
+/** What is known beside names of variables. */
+export interface KnownNames {
+  readonly filters: { has(name: string): boolean };
+  readonly tests: { has(name: string): boolean };
+}
+
+/** Those whose insides are looked at anew: within a condition alone an unknown filter may stand unused. */
+const opening: ReadonlySet<Node["kind"]> = new Set([
+  "for",
+  "macro",
+  "call-block",
+  "filter-block",
+  "set-block",
+  "with",
+  "scope",
+]);
+
+/** @throws TemplateFault for a filter or test that nobody knows, and that no condition guards */
+export function requireKnown(body: Body, known: KnownNames): void {
+  const waiting = body.map((node: Node) => ({ node, isGuarded: false }));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { node, isGuarded } = next;
+    if (!isGuarded && (node.kind === "filter" || node.kind === "test")) requireOne(node, known);
+    const guards = node.kind === "if" || node.kind === "conditional";
+    const isOpened = opening.has(node.kind);
+    for (const below of nodesBelow(node)) {
+      // What a loop runs over stands outside of it.
+      const isOutside = node.kind === "for" && below === node.iterable;
+      waiting.push({ node: below, isGuarded: guards || (isGuarded && (!isOpened || isOutside)) });
+    }
+  }
+}
+
+function requireOne(node: Node & { readonly kind: "filter" | "test" }, { filters, tests }: KnownNames): void {
+  const names = node.kind === "filter" ? filters : tests;
+  if (!names.has(node.name)) throw new TemplateFault(`No ${node.kind} named '${node.name}'.`, node.line);
+}
+
+/** Whether a macro's body reads a name that nothing within sets. */
+export function readsName(body: Body, name: string): boolean {
+  let isRead = false;
+  for (const node of allNodes(body)) {
+    if (node.kind === "name" && node.name === name) isRead = true;
+  }
+  return isRead;
 }

@@ -1,9 +1,10 @@
-// What `str` and `repr` write, and what types are called.
+// Values as text: `str`, `repr`, names of types, and escaped HTML.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { isPrintable } from "./characters.ts";
 import { floatText } from "./float-text.ts";
 import {
+  type Value,
   Callable,
   Dict,
   DictView,
@@ -14,7 +15,6 @@ import {
   Stream,
   Tuple,
   Undefined,
-  type Value,
 } from "./value.ts";
 
 /** What is printed. */
@@ -164,4 +164,39 @@ export function typeName(value: Value): string {
 export function objectName(value: Value): string {
   if (value === null) return "None";
   return `${typeName(value)} object`;
+}
+
+/** As in Python's markupsafe: a str that was escaped, or marked by `| safe`, stays as it is; text added to it is escaped. */
+const htmlEntities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "'": "&#39;",
+  '"': "&#34;",
+};
+
+export function escapedHtml(text: string): string {
+  return text.replaceAll(/[&<>'"]/g, (character) => htmlEntities[character]);
+}
+
+/** @param text what is printed of the value */
+export function toMarkup(value: Value, text: string): Markup {
+  return value instanceof Markup ? value : new Markup(escapedHtml(text));
+}
+
+/** Both behind one another where one is HTML and the other a text; null for all else. */
+export function markupSum(left: Value, right: Value, budget: Budget): Markup | null {
+  if (!(left instanceof Markup) && !(right instanceof Markup)) return null;
+  const [before, after] = [htmlOf(left), htmlOf(right)];
+  return before === null || after === null ? null : new Markup(budget.text(before + after));
+}
+
+function htmlOf(value: Value): string | null {
+  if (value instanceof Markup) return value.text;
+  return typeof value === "string" ? escapedHtml(value) : null;
+}
+
+/** What all but adding takes of a value. */
+export function withoutMarkup(value: Value): Value {
+  return value instanceof Markup ? value.text : value;
 }

@@ -8,7 +8,7 @@ import { seededRandom } from "../../../../src/base/domain/random.ts";
 import type { JsonObject } from "../../../../src/base/domain/text/json.ts";
 import type { MessageRecord } from "../../../../src/base/domain/trajectory.ts";
 import { loadChatTemplate } from "../../../../src/inference/chat-templates/load-chat-template.ts";
-import { loadTokenizer } from "../../../../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
 import { renderPrompt } from "../../../../src/inference/chat-templates/render-prompt.ts";
 import { drawChat } from "../corpus/chats.ts";
 import { schemaOf } from "../corpus/tools/tool.ts";

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { readModelConfig } from "../../../../src/inference/model/config/read-config.ts";
 import { readModelWeights } from "../../../../src/inference/model/weights.ts";
 import { inProof, searchCount } from "../../../../src/base/domain/testing/search.ts";
-import { loadTokenizer } from "../../../../src/lib/tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
 import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "../measuring/accuracy.ts";
 import { writeConfiguration } from "./folder.ts";
 import { createGenerator } from "../measuring/generate.ts";

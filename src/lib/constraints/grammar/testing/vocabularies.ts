@@ -1,6 +1,6 @@
 // Vocabularies for tests: made up ones, and those of the tokenizers that the project holds.
 import { readFileSync } from "node:fs";
-import { createTokenDecoder } from "../../../tokenizer/token-bytes.ts";
+import { createTokenDecoder } from "../../../tokenizer/tokenizer-json.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
 import { grownVocabulary } from "../trie/grown-vocabulary.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";

@@ -1,9 +1,13 @@
-// The bytes each token stands for, read from the decoder part of a tokenizer.json. Handles the decoders whose tokens
-// each stand for fixed bytes (byte-level BPE, and SentencePiece's blanks with byte fallback); refuses the others.
+// The parts of a tokenizer.json that Hone reads itself: the decoder, for the bytes of each token, and the pre_tokenizer,
+// rewritten for the vendored encoder. Reads decoders whose tokens stand for fixed bytes (byte-level BPE, and SentencePiece's
+// blanks with byte fallback) and refuses others.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /** Turns a token into its bytes; `isAdded` says that it is not of the vocabulary but was added to it, in its own spelling. */
 export type TokenDecoder = (token: string, options?: { readonly isAdded: boolean }) => Uint8Array;
+
+/** One part of a description. */
+type Step = Readonly<Record<string, unknown>>;
 
 const encoder = new TextEncoder();
 
@@ -44,8 +48,6 @@ export function createTokenDecoder(description: unknown): TokenDecoder {
     return encoder.encode(replacements.reduce((text, [from, to]) => text.replaceAll(from, to), token));
   };
 }
-
-type Step = Readonly<Record<string, unknown>>;
 
 function flatten(description: unknown): readonly Step[] {
   if (typeof description !== "object" || description === null) throw unsupported("none");
@@ -95,3 +97,44 @@ const byteOfCode: Int16Array = (() => {
   }
   return alphabet;
 })();
+
+/** How GPT-2 splits texts; `\s` is Unicode's White_Space here: U+0085 is a blank, U+FEFF is none. */
+const gpt2Pieces = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+
+/**
+ * Rewrites a pre_tokenizer so that the vendored encoder splits as the reference implementation does. Only expressions for
+ * blanks, digits and letters of either case change.
+ */
+export function exactSplits(preTokenizer: unknown): unknown {
+  if (typeof preTokenizer !== "object" || preTokenizer === null) return preTokenizer;
+  const step = { ...preTokenizer } as Step;
+  switch (step.type) {
+    case "Sequence":
+      return Array.isArray(step.pretokenizers)
+        ? { ...step, pretokenizers: step.pretokenizers.map(exactSplits) }
+        : step;
+    case "Split":
+      return { ...step, pattern: withFoldedLetters(step.pattern) };
+    case "Digits":
+      return isolated(step.individual_digits === true ? String.raw`\p{N}` : String.raw`\p{N}+`);
+    case "ByteLevel":
+      // A blank that is put before the text belongs to the first piece, so that it cannot come after the split.
+      if (step.use_regex === false || step.add_prefix_space === true) return step;
+      return { type: "Sequence", pretokenizers: [isolated(gpt2Pieces), { ...step, use_regex: false }] };
+    default:
+      return step;
+  }
+}
+
+/** Two letters beyond ASCII are those of ASCII in another case: the long s and the sign of the kelvin. */
+function withFoldedLetters(pattern: unknown): unknown {
+  if (typeof pattern !== "object" || pattern === null || !("Regex" in pattern)) return pattern;
+  if (typeof pattern.Regex !== "string") return pattern;
+  const folded = (group: string): string =>
+    group.replaceAll(/(?<!\\)s/gi, "[s\u017f]").replaceAll(/(?<!\\)k/gi, "[k\u212a]");
+  return { Regex: pattern.Regex.replaceAll(/\(\?i:[^()[\]]*\)/g, folded) };
+}
+
+function isolated(expression: string): Step {
+  return { type: "Split", pattern: { Regex: expression }, behavior: "Isolated", invert: false };
+}
