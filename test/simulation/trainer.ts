@@ -15,7 +15,7 @@ import type {
 } from "../../src/base/domain/job.ts";
 import { fullDiskError } from "../../src/base/domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../src/base/domain/service-error.ts";
-import { ownState, storedState } from "../../src/base/domain/trainer/state.ts";
+import { ownState, storedState } from "../../src/base/domain/trainer/profile.ts";
 import { adapterFiles } from "../../src/inference/model/hashes/adapter-hash.ts";
 import { discardState, embeddedProfile, stateFileName } from "../../src/train/training/embedded/profile.ts";
 import { publishVersion } from "../../src/train/training/folders/publish.ts";

@@ -8,7 +8,7 @@ import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 import type { BodyForm } from "./body.ts";
 import { isUuid } from "../../base/domain/ids.ts";
-import { textMemberAtHead } from "../../base/validation/json-head.ts";
+import { textMemberAtHead } from "../../base/validation/list-body.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { preferenceConfigBody, preferenceConfigSchema } from "./preferences/preference-config.ts";

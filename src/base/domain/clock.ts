@@ -1,4 +1,5 @@
-// The only place that reads the time. Everything that waits takes a Clock, so that tests need no sleeps.
+// The only place that reads the time: this machine's, and the time by which all servers on a database go.
+// Everything that waits takes a Clock, so that tests need no sleeps.
 // `performance` is imported: Node loads the global at its first use, and a script that is interrupted meanwhile loses it.
 import { performance } from "node:perf_hooks";
 
@@ -32,3 +33,21 @@ export const systemClock: Clock = {
       signal?.addEventListener("abort", onAbort, { once: true });
     }),
 };
+
+export interface SharedClock extends Clock {
+  /** Sets it right; until then it goes on from where it was set the last time. Rejects where nothing says what time it is. */
+  synchronize(): Promise<void>;
+  /** How far ahead of it this machine's own clock is, in milliseconds; negative is behind. */
+  aheadMs(): number;
+}
+
+/** This machine's own clock, where nobody is to share its time. */
+export function ownClock(clock: Clock): SharedClock {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    sleep: (durationMs, options) => clock.sleep(durationMs, options),
+    synchronize: () => Promise.resolve(),
+    aheadMs: () => 0,
+  };
+}

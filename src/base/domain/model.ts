@@ -99,7 +99,7 @@ export interface ModelVersion {
   /** The key of the PEFT folder among the artifacts; null for step 0. */
   readonly adapterFolder: string | null;
   /**
-   * Where training goes on from: the trainer's name and its own word for it (see base/domain/trainer/state); null when it
+   * Where training goes on from: the trainer's name and its own word for it (see base/domain/trainer/profile); null when it
    * keeps nothing.
    */
   readonly trainerState: string | null;

@@ -10,9 +10,8 @@ import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { forwardOutput } from "../telemetry/logger.ts";
 import { errorOf } from "./carried-error.ts";
-import { lastWordsLength, memoryLack } from "./memory-lack.ts";
+import { lastWordsLength, memoryLack, SilenceWatch } from "./child-signs.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
-import { SilenceWatch } from "./silence-watch.ts";
 
 export interface ChildOptions<P extends Protocol> {
   /** The module that the process runs, as it is built; it calls `serveParent`. */

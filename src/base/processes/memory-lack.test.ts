@@ -1,7 +1,7 @@
 // What V8 and the C++ library write where memory runs out, as they wrote it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memoryLack } from "./memory-lack.ts";
+import { memoryLack } from "./child-signs.ts";
 
 const how = "was ended by SIGABRT";
 

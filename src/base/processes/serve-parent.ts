@@ -3,6 +3,7 @@
 import { present } from "../domain/assert.ts";
 import { failureOf } from "./carried-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
+import { ServiceError } from "../domain/service-error.ts";
 
 /** A child that has loaded. */
 export interface Loaded<P extends Protocol> {
@@ -83,5 +84,18 @@ function post<P extends Protocol>(message: MessageToParent<P>): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined) resolve();
     else process.send(message, () => resolve());
+  });
+}
+
+/**
+ * A process whose parent died has a successor by now, or soon: what it would still publish is in that one's way.
+ *
+ * @throws ServiceError `cancelled` where the parent of this process is gone; one that never had any may go on
+ */
+export function refuseOrphan(): void {
+  if (process.send === undefined || process.connected) return;
+  throw new ServiceError({
+    code: "cancelled",
+    message: "Nobody waits for this work any more: the server that asked for it is gone.",
   });
 }

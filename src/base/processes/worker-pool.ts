@@ -3,7 +3,7 @@
 // functions of a module (tasks.ts), and typed as those are; what they mean is said there.
 import { ServiceError } from "../domain/service-error.ts";
 import { TenantShares } from "../domain/sharing/tenant-shares.ts";
-import { WaitingLine } from "../domain/sharing/waiting-line.ts";
+import { WaitingLine } from "../domain/sharing/loop-turns.ts";
 import type { WorkerOptions } from "./task-worker.ts";
 import type { TaskTypes } from "./tasks.ts";
 import { WorkerThread, type Job } from "./worker-thread.ts";

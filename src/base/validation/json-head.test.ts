@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { textMemberAtHead } from "./json-head.ts";
+import { textMemberAtHead } from "./list-body.ts";
 
 test("a member's text is known as soon as it has come, wherever it stands in the object", () => {
   for (const head of [

@@ -1,5 +1,6 @@
-// A JSON object with one long list, read item by item: a body of hundreds of megabytes is never in memory as objects all
-// at once. The bytes are looked over first, before anything recurses over a value or builds one.
+// A large JSON object read in parts: single members from its first bytes, and one long list item by item.
+// A body of hundreds of megabytes is never in memory as objects all at once: the bytes are looked over first, before anything
+// recurses over a value or builds one.
 import { isMalformed, parseJsonBody, refuseMalformed, type JsonLimits } from "./json-body.ts";
 
 export interface ListBody {
@@ -90,7 +91,7 @@ function findList(
 }
 
 /** The text as a member's name; null where it is a value. */
-export function nameAt(bytes: Buffer, start: number, end: number): string | null {
+function nameAt(bytes: Buffer, start: number, end: number): string | null {
   let after = end;
   while (isBlank(bytes[after])) after += 1;
   if (bytes[after] !== colon || end - start > 200) return bytes[after] === colon ? "" : null;
@@ -128,7 +129,7 @@ function listAt(bytes: Buffer, start: number, itemsMax: number): ListPlace | nul
 }
 
 /** Just after the closing quotation mark of the text that begins here. */
-export function endOfText(bytes: Buffer, start: number): number {
+function endOfText(bytes: Buffer, start: number): number {
   let end = start + 1;
   for (;;) {
     end = bytes.indexOf(quote, end);
@@ -147,4 +148,24 @@ function isBlankBetween(bytes: Buffer, start: number, end: number): boolean {
 
 function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** The text that a member of the object has, as it is written; null where these bytes do not hold it, or it is no text. */
+export function textMemberAtHead(head: Buffer, member: string): string | null {
+  let name: string | null = null;
+  let depth = 0;
+  for (let index = 0; index < head.length; index++) {
+    const byte = head[index];
+    if (byte === quote) {
+      const end = endOfText(head, index);
+      if (end === head.length) return null;
+      const newName = depth === 1 ? nameAt(head, index, end) : null;
+      if (depth === 1 && newName === null && name === member)
+        return head.toString("utf8", index + 1, end - 1);
+      name = newName ?? name;
+      index = end - 1;
+    } else if (byte === openBrace || byte === openBracket) depth += 1;
+    else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  return null;
 }

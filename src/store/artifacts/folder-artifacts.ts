@@ -13,7 +13,7 @@ import { flush, keepName, makeFolder } from "./flush.ts";
 import { linkFiles } from "./link-files.ts";
 import { openArtifactFile } from "./plain-files.ts";
 import { requireSealed, type Seal } from "./seal.ts";
-import { workFolder, workOf } from "./work-folder.ts";
+import { workFolder, workOf } from "./server-folder.ts";
 
 export interface FolderArtifactsOptions extends ArtifactWriter {
   readonly root: string;

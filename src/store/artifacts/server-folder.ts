@@ -2,12 +2,19 @@
 // other, and what it is just working with, in `work/<server>`. Artifacts may lie in the same folder or in another.
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { newUuid } from "../../base/domain/ids.ts";
 import type { ArtifactWriter } from "./artifact-store.ts";
+import { newUuid } from "../../base/domain/ids.ts";
 import { namesIn } from "./folder-names.ts";
-import { workFolder, workOf } from "./work-folder.ts";
 
-export interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
+/** In a root, a folder for each server. */
+export const workFolder = "work";
+
+/** The folder of the server that writes: what it has not finished, which is of no use without it and goes with its lease. */
+export function workOf({ root, server }: Pick<ArtifactWriter, "server"> & { readonly root: string }): string {
+  return join(root, workFolder, server());
+}
+
+interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
   readonly root: string;
 }
 

@@ -1,8 +1,7 @@
 // The time of a database, for servers on other machines. Each compares its own clock with it from time to time, and goes by
 // the monotonic one between: setting a machine's clock changes nothing.
 import { assert } from "../../base/domain/assert.ts";
-import type { Clock } from "../../base/domain/clock.ts";
-import type { SharedClock } from "../../base/domain/servers/shared-clock.ts";
+import type { Clock, SharedClock } from "../../base/domain/clock.ts";
 
 /**
  * @param clock of this machine

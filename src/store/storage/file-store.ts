@@ -6,9 +6,8 @@ import {
   type FileStore,
   type UploadedFile,
 } from "../../base/domain/uploads/uploaded-file.ts";
-import { readPage } from "./paging.ts";
+import { readPage, nextSequence } from "./paging.ts";
 import type { FileTable, Schema } from "./schema.ts";
-import { nextSequence } from "./sequences.ts";
 
 /** The file store on a migrated database. */
 export function createFileStore(database: Kysely<Schema>): FileStore {

@@ -8,7 +8,7 @@ import {
   sql,
   type Transaction,
 } from "kysely";
-import { clamped } from "../../base/domain/outlines/clamped.ts";
+import { clamped } from "../../base/domain/outlines/outline-group.ts";
 import type { NumberedPage, NumberedPageRequest } from "../../base/domain/page.ts";
 import { notFound } from "../../base/domain/service-error.ts";
 import type {

@@ -1,7 +1,7 @@
 // Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
 // and what guards it, is its connection's own.
 import type { KeyStore } from "../../base/domain/access.ts";
-import { type Clock, systemClock } from "../../base/domain/clock.ts";
+import { type Clock, systemClock, ownClock, type SharedClock } from "../../base/domain/clock.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../../base/domain/job.ts";
@@ -12,7 +12,6 @@ import type { RetentionStore } from "../../base/domain/retention/retention-store
 import type { RuleStore } from "../../base/domain/rewards/stored-rule.ts";
 import type { TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { Announcements } from "../../base/domain/servers/announcements.ts";
-import { ownClock, type SharedClock } from "../../base/domain/servers/shared-clock.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import { damagedDatabaseError } from "../../base/domain/obstacles/damaged-database.ts";
 import { fullDiskError } from "../../base/domain/obstacles/full-disk.ts";
@@ -23,7 +22,7 @@ import type { ObjectStore } from "../../base/domain/traces/published-object.ts";
 import type { TraceStore } from "../../base/domain/traces/trace-store.ts";
 import type { FileStore } from "../../base/domain/uploads/uploaded-file.ts";
 import type { WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
-import { announcingStores } from "./announcements/announcing-stores.ts";
+import { announcingStores } from "./announcements/announcer.ts";
 import { createDatabaseClock } from "./database-clock.ts";
 import type { Connection } from "./dialect.ts";
 import { createCompletionStore } from "./completions/completion-store.ts";
@@ -32,8 +31,7 @@ import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { removeUnowned } from "./groups.ts";
 import { createJobStore } from "./jobs/job-store.ts";
-import { keepFoundKeys } from "./keys/found-keys.ts";
-import { createKeyStore } from "./keys/key-store.ts";
+import { keepFoundKeys, createKeyStore } from "./keys/key-store.ts";
 import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
 import { baselineVersion } from "./migrations/baseline.ts";

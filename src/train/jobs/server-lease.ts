@@ -3,7 +3,7 @@
 import { newUuid } from "../../base/domain/ids.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
-import type { SharedClock } from "../../base/domain/servers/shared-clock.ts";
+import type { SharedClock } from "../../base/domain/clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";

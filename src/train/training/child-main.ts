@@ -8,9 +8,8 @@ import { systemClock } from "../../base/domain/clock.ts";
 import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
 import { readModelConfig } from "../../inference/model/config/read-config.ts";
 import { failureOf } from "../../base/processes/carried-error.ts";
-import { refuseOrphan } from "../../base/processes/orphan.ts";
+import { refuseOrphan, serveParent } from "../../base/processes/serve-parent.ts";
 import { privateBytes } from "../../base/processes/private-memory.ts";
-import { serveParent } from "../../base/processes/serve-parent.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type {

@@ -26,13 +26,12 @@ import {
 } from "../../base/domain/obstacles/missing-base.ts";
 import type { BaseHashes, ModelVersion, TrainedModel } from "../../base/domain/model.ts";
 import { ServiceError, notFound } from "../../base/domain/service-error.ts";
-import { ownState } from "../../base/domain/trainer/state.ts";
+import { ownState, type TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import { hasWeights } from "../../lib/model-files/weight-files.ts";
 import { baseHashes } from "../../inference/model/hashes/base-hashes.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { TrainingLoad } from "./child-protocol.ts";
 import { discardState, embeddedProfile } from "./embedded/profile.ts";
-import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { snapshotStates } from "./steps/job-snapshots.ts";
 import { discardStateThere } from "./tinker/states.ts";

@@ -11,7 +11,7 @@ import type { JobOutcome } from "../../base/domain/job.ts";
 import { projectionNames } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { errorOf, failureOf } from "../../base/processes/carried-error.ts";
-import { stateOf } from "../../base/domain/trainer/state.ts";
+import { stateOf } from "../../base/domain/trainer/profile.ts";
 import { readModelConfig } from "../../inference/model/config/read-config.ts";
 import { readModelWeights } from "../../inference/model/weights.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";

@@ -10,8 +10,10 @@ import {
   requireTrainerFor,
   type TrainerProfile,
   type TrainerTask,
+  ownState,
+  stateOf,
+  storedState,
 } from "../../base/domain/trainer/profile.ts";
-import { ownState, stateOf, storedState } from "../../base/domain/trainer/state.ts";
 import { adapterSeal } from "../../inference/model/hashes/adapter-hash.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";

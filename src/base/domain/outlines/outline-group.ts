@@ -1,4 +1,4 @@
-// From a group of trajectories to what lists say of them.
+// From a group of trajectories to what lists say of them, and the bound of numbers that are summed up of them.
 import type { TrajectoryOutline } from "./trajectory-outline.ts";
 import type { Json } from "../text/json.ts";
 import {
@@ -85,4 +85,9 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const object = value as { readonly [key: string]: Json };
   return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** Returns the number itself, or the greatest of its sign where a sum overflowed. */
+export function clamped(value: number): number {
+  return Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 }

@@ -1,8 +1,48 @@
-// Turns of the event loop, by tenant: work that comes in many pieces, or for many requests at once, takes one turn for each,
-// and tenants take turns. So one tenant's hundred requests hold up another's one by a turn of each tenant, and timers,
-// connections and /health come in between. A turn bounds nothing: whoever takes one keeps it short.
+// Turns that clients take: a line in which they wait for a worker, and turns of the event loop, by tenant. Work that comes in
+// many pieces, or for many requests at once, takes one turn of the loop for each: one tenant's hundred requests hold up another's
+// one by a turn of each tenant, and timers, connections and /health come in between. A turn bounds nothing: whoever takes one
+// keeps it short.
 import { type Clock, systemClock } from "../clock.ts";
-import { WaitingLine } from "./waiting-line.ts";
+
+/** Clients take turns, and each client's own go in the order they came: one client's many wait for each other. */
+export class WaitingLine<Item> {
+  /** Whose turn is next comes first; no list is empty. */
+  readonly #itemsOf = new Map<string, Item[]>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(client: string, item: Item): void {
+    const items = this.#itemsOf.get(client);
+    if (items === undefined) this.#itemsOf.set(client, [item]);
+    else items.push(item);
+    this.#length += 1;
+  }
+
+  /** Takes out the next; its client's turn comes again after everybody else's. */
+  takeNext(): Item | undefined {
+    for (const [client, items] of this.#itemsOf) {
+      this.#itemsOf.delete(client);
+      const item = items.shift();
+      if (items.length > 0) this.#itemsOf.set(client, items);
+      this.#length -= 1;
+      return item;
+    }
+    return undefined;
+  }
+
+  /** Takes out one that no longer waits for its turn; nothing where it is not there. */
+  remove(client: string, item: Item): void {
+    const items = this.#itemsOf.get(client) ?? [];
+    const index = items.indexOf(item);
+    if (index < 0) return;
+    items.splice(index, 1);
+    if (items.length === 0) this.#itemsOf.delete(client);
+    this.#length -= 1;
+  }
+}
 
 /** Once turns have taken so long in one round of the event loop, what else there is comes first. */
 const roundMs = 2;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WaitingLine } from "./waiting-line.ts";
+import { WaitingLine } from "./loop-turns.ts";
 
 function lineOf(...items: readonly string[]): WaitingLine<string> {
   const line = new WaitingLine<string>();

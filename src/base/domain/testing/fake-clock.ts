@@ -1,5 +1,5 @@
 // A clock for tests: time stands still until a test moves it. Lives here so that every folder's tests share one.
-import type { SharedClock } from "../servers/shared-clock.ts";
+import type { SharedClock } from "../clock.ts";
 
 interface Sleeper {
   readonly wakeAtMs: number;

@@ -1,12 +1,11 @@
-// What the server knows of a trainer before it gives it a job: a name, and what it can. Jobs that ask for
-// more are refused as they come. The contract of trainers is train/training/trainer.ts.
+// What the server knows of a trainer: its name and what it can, before it gets a job, and how its saved states are named.
+// Jobs that ask for more are refused as they come. The contract of trainers is train/training/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 import type { PreferenceReference } from "../preferences/preference-config.ts";
 import type { BasePrecision } from "./base-precision.ts";
-import { ownState } from "./state.ts";
 
-export type LossKind = "policy" | "cross-entropy" | "preference";
+type LossKind = "policy" | "cross-entropy" | "preference";
 
 export interface TrainerProfile {
   /** Is stored with each of its states, so that no other trainer loads them: lowercase letters, digits, hyphens. */
@@ -97,4 +96,24 @@ export function requireTrainerFor(
 
 function refusal(field: string, message: string): ServiceError {
   return new ServiceError({ code: "invalid", faults: [{ location: [field], message, type: "value_error" }] });
+}
+
+/** Whoever kept states before their names stood with them. */
+const firstTrainer = "embedded";
+
+/** A trainer's state as it is stored: the trainer's name, a colon, and its own word for the state. */
+export function storedState(trainer: string, state: string): string {
+  return `${trainer}:${state}`;
+}
+
+/** What {@link storedState} stored; what older programs stored has no name. */
+export function stateOf(stored: string): { readonly trainer: string; readonly state: string } {
+  const [, trainer = firstTrainer, state = stored] = /^([a-z][a-z0-9-]*):(.*)$/s.exec(stored) ?? [];
+  return { trainer, state };
+}
+
+/** The trainer's own word for a stored state; null where there is none, or it is another trainer's. */
+export function ownState({ name }: { readonly name: string }, stored: string | null): string | null {
+  const kept = stored === null ? null : stateOf(stored);
+  return kept?.trainer === name ? kept.state : null;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownState, stateOf, storedState } from "./state.ts";
+import { ownState, stateOf, storedState } from "./profile.ts";
 
 test("a stored state has its trainer's name, whatever it holds itself", () => {
   for (const state of ["remote://model/1", "a:b", "adapters/m/1/optimizer.safetensors", ""])

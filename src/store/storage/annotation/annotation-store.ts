@@ -5,7 +5,7 @@ import type { AnnotationQueue, ItemDraft } from "../../../base/domain/annotation
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
-import { nextSequence } from "../sequences.ts";
+import { nextSequence } from "../paging.ts";
 import { claimItem, moveAnnotator } from "./claims.ts";
 import { findItem, listItems } from "./items.ts";
 import { inOrder, sliceOf } from "./list-slices.ts";

@@ -9,7 +9,7 @@ import { insertRows } from "../insert-rows.ts";
 import { anyOf, portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
-import { nextSequences } from "../sequences.ts";
+import { nextSequences } from "../paging.ts";
 import { completionPage } from "./completion-list.ts";
 import { feedbackOn } from "./call-feedback.ts";
 import { listedColumns, listedOf, ownBytesOf, partsOf, rowOf } from "./completion-rows.ts";

@@ -10,11 +10,10 @@ import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback
 import { type Fault, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
-import { readPage, sizeOf } from "../paging.ts";
+import { readPage, sizeOf, nextSequence, nextSequences } from "../paging.ts";
 import { addProjectBytes } from "../retention/project-bytes.ts";
 import { pageBytesMax } from "../../../base/domain/page.ts";
 import type { FeedbackRevisionTable, Schema } from "../schema.ts";
-import { nextSequence, nextSequences } from "../sequences.ts";
 import {
   changedColumns,
   insertRecords,

@@ -11,7 +11,7 @@ import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
-import { nextSequence } from "../sequences.ts";
+import { nextSequence } from "../paging.ts";
 
 /** Of one project; keys of objects may be anything, such as ids. */
 const fieldsMax = 2000;

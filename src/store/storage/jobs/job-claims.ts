@@ -4,7 +4,7 @@ import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Connection } from "../dialect.ts";
 import { jobOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
-import { nextSequence } from "../sequences.ts";
+import { nextSequence } from "../paging.ts";
 
 /** Who claims, and when. */
 export interface JobClaim {

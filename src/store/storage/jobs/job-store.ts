@@ -16,10 +16,17 @@ import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { storedLines } from "../groups.ts";
 import { claimJob } from "./job-claims.ts";
-import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
-import { beginning, jobOf, selectJobs, waitOf } from "./job-rows.ts";
+import {
+  appendJobEvent,
+  listJobEvents,
+  terminalSequence,
+  beginning,
+  jobOf,
+  selectJobs,
+  waitOf,
+} from "./job-rows.ts";
 import { createJob, findByIdempotency } from "./job-submission.ts";
-import { addTrainingUsage } from "./training-usage.ts";
+import { addTrainingUsage } from "../keys/usage-store.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
 import { readPage, sizeOf } from "../paging.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";

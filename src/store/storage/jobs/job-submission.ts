@@ -19,7 +19,7 @@ import { addModelBytes } from "../retention/model-bytes.ts";
 import { retakeOrigin, storeOrigin } from "../rewards/source-store.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
-import { nextSequence } from "../sequences.ts";
+import { nextSequence } from "../paging.ts";
 
 type Creation = JobCreation & { readonly idempotency: IdempotencyKey | null };
 

@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import { moment, sampleKey } from "../contract/storage-under-test.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../stores.ts";
-import { keepFoundKeys } from "./found-keys.ts";
+import { keepFoundKeys } from "./key-store.ts";
 
 async function setUp(t: TestContext) {
   const stores = await openStores(openSqlite({ file: ":memory:", isShared: true }));

@@ -1,4 +1,4 @@
-// Access keys. Only the hash of a secret is ever here.
+// Access keys with their limits, and a cache of the keys that requests came with. Only the hash of a secret is ever here.
 import { sql, type Kysely, type Transaction, type Insertable, type Selectable } from "kysely";
 import {
   keyFields,
@@ -9,11 +9,10 @@ import {
 } from "../../../base/domain/access.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
-import { readPage } from "../paging.ts";
-import { nextSequence } from "../sequences.ts";
+import { readPage, nextSequence } from "../paging.ts";
 import type { Schema, AccessKeyTable } from "../schema.ts";
-import { columnsOf } from "../columns/resource-columns.ts";
-import { entityColumns, entityLimitsOf } from "./limit-columns.ts";
+import { columnsOf, type ColumnsOf } from "../columns/resource-columns.ts";
+import { type KeyLimits, limitFields, type LimitStore } from "../../../base/domain/keys/limits.ts";
 
 /** Keys looked for by one query. */
 const lookupsMax = 500;
@@ -186,4 +185,75 @@ function keyOf(row: Selectable<AccessKeyTable>): AccessKey {
 
 function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
+}
+
+// The columns of limits: a key's own, and its entity's next to them under names of their own.
+type LimitColumns = ColumnsOf<typeof limitFields>;
+
+export const limitColumns = columnsOf(limitFields);
+const { names } = limitColumns;
+
+type EntityColumn = {
+  [Column in keyof LimitColumns]: `entity_limits.${Column} as entity_${Column}`;
+}[keyof LimitColumns];
+
+// Safe cast: one for each column.
+const entityColumns = names.map((name) => `entity_limits.${name} as entity_${name}`) as EntityColumn[];
+
+/** @param row null in all columns if the entity has no limits */
+function entityLimitsOf(row: {
+  readonly [Column in keyof LimitColumns as `entity_${Column}`]: LimitColumns[Column];
+}): KeyLimits {
+  // Safe cast: a value for each column.
+  return limitColumns.read(
+    Object.fromEntries(names.map((name) => [name, row[`entity_${name}`]])) as unknown as LimitColumns,
+  );
+}
+
+interface KeyStores {
+  readonly keys: KeyStore;
+  readonly limits: LimitStore;
+}
+
+/** Of more all are let go, and looked for again. */
+const keptMax = 10_000;
+
+/**
+ * The same stores, of which a key is found at once that was found before, and has not changed since, nor its entity's limits.
+ * For a database that one server has to itself, where nothing changes what was read but that server's own writes.
+ */
+export function keepFoundKeys({ keys, limits }: KeyStores): KeyStores {
+  let found = new Map<string, OpeningKey>();
+  const forget = (): void => {
+    found = new Map();
+  };
+  /** What is looked for while it changes may be what it was: it is let go behind the change too. */
+  const changing = async <Result>(change: Promise<Result>): Promise<Result> => {
+    forget();
+    return await change.finally(forget);
+  };
+  return {
+    keys: {
+      ...keys,
+      create: (key) => changing(keys.create(key)),
+      findByHash: async (secretHash) => {
+        const known = found.get(secretHash);
+        if (known !== undefined) return known;
+        const before = found;
+        const key = await keys.findByHash(secretHash);
+        if (key === null || found !== before) return key;
+        if (found.size >= keptMax) forget();
+        found.set(secretHash, key);
+        return key;
+      },
+      change: (id, choices) => changing(keys.change(id, choices)),
+      rotate: (id, secretHash, previousUntil) => changing(keys.rotate(id, secretHash, previousUntil)),
+      revoke: (id, at) => changing(keys.revoke(id, at)),
+      markUsed: (ids, at) => changing(keys.markUsed(ids, at)),
+    },
+    limits: {
+      ...limits,
+      changeEntityLimits: (entity, changed) => changing(limits.changeEntityLimits(entity, changed)),
+    },
+  };
 }

@@ -9,7 +9,7 @@ import {
   type SlotCounts,
 } from "../../../base/domain/keys/limits.ts";
 import type { Schema } from "../schema.ts";
-import { limitColumns } from "./limit-columns.ts";
+import { limitColumns } from "./key-store.ts";
 
 /** Of one statement. */
 const rowsMax = 300;

@@ -5,10 +5,13 @@ import {
   usageFields,
   type UsageRow,
   type UsageStore,
+  dayOf,
+  noUsage,
 } from "../../../base/domain/keys/usage.ts";
 import { columnsOf } from "../columns/resource-columns.ts";
 import type { Schema, UsageTable } from "../schema.ts";
 import { unknownCursor } from "../paging.ts";
+import { type JobCounts, trainedTokens } from "../../../base/domain/job.ts";
 
 /** Of one statement. */
 const rowsMax = 300;
@@ -45,7 +48,7 @@ export function createUsageStore(database: Kysely<Schema>): UsageStore {
 }
 
 /** Adds inside the caller's transaction; the rows in one order, so that no two wait for each other. */
-export async function addUsage(transaction: Transaction<Schema>, rows: readonly UsageRow[]): Promise<void> {
+async function addUsage(transaction: Transaction<Schema>, rows: readonly UsageRow[]): Promise<void> {
   const sorted = rows.toSorted((one, other) => compare(orderOf(one), orderOf(other)));
   for (let start = 0; start < sorted.length; start += rowsMax) {
     await transaction
@@ -78,4 +81,27 @@ function rowOf({ day, keyId, entity, model, ...used }: UsageRow): UsageTable {
 
 function usageOf({ day, key_id: keyId, entity, model, ...columns }: Selectable<UsageTable>): UsageRow {
   return { day, keyId, entity, model, ...counts.read(columns) };
+}
+
+/**
+ * Adds what a job that succeeded has used to its key's, in the transaction that ends the job.
+ *
+ * @param at when the job ended
+ */
+export async function addTrainingUsage(
+  transaction: Transaction<Schema>,
+  jobId: string,
+  { counts, at }: { readonly counts: JobCounts; readonly at: Date },
+): Promise<void> {
+  const trainingTokens = trainedTokens(counts);
+  if (trainingTokens === 0) return;
+  const job = await transaction
+    .selectFrom("jobs")
+    .innerJoin("models", "models.id", "jobs.model_id")
+    .select(["jobs.key_id", "models.entity", "models.project", "models.name"])
+    .where("jobs.id", "=", jobId)
+    .executeTakeFirstOrThrow();
+  const { key_id: keyId, entity, project, name } = job;
+  const by = { day: dayOf(at), keyId: keyId ?? "", entity, model: `${entity}/${project}/${name}` };
+  await addUsage(transaction, [{ ...noUsage, ...by, trainingTokens }]);
 }

@@ -3,8 +3,7 @@ import type { Selectable, Transaction } from "kysely";
 import type { ModelStore, ProjectionName, TrainedModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
-import { readPage } from "../paging.ts";
-import { nextSequence } from "../sequences.ts";
+import { readPage, nextSequence } from "../paging.ts";
 import type { ModelTable, Schema } from "../schema.ts";
 import { insertVersion, versionQueries } from "./version-store.ts";
 

@@ -1,9 +1,9 @@
 // Deletes the rows of what was removed, a few in a transaction: a log or a job may have hundreds of megabytes, and other writers
 // do not wait for them.
 import type { Kysely, Transaction } from "kysely";
-import { clamped } from "../../../base/domain/outlines/clamped.ts";
+import { clamped } from "../../../base/domain/outlines/outline-group.ts";
 import { removeSomeGroups } from "../groups.ts";
-import { terminalSequence } from "../jobs/job-events.ts";
+import { terminalSequence } from "../jobs/job-rows.ts";
 import { clampedSum } from "../outlines.ts";
 import type { Schema } from "../schema.ts";
 

@@ -4,10 +4,9 @@ import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
 import type { RuleStore, StandingOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import { notFound, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
-import { readPage } from "../paging.ts";
+import { readPage, nextSequence } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 import type { RewardRuleTable } from "./reward-tables.ts";
-import { nextSequence } from "../sequences.ts";
 import { advanceRule, heldRule, releaseFailed, standingProgress } from "./standing-rows.ts";
 
 /** Of one server: the others have theirs. */

@@ -1,7 +1,7 @@
 // Answers that come all at once against the turns of the event loop they are taken in.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AnswerPort } from "./answer-port.ts";
+import { AnswerPort } from "./session-link.ts";
 
 /** Time that passes only as work is done. */
 let workedMs = 0;

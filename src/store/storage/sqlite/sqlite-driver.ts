@@ -8,12 +8,25 @@ import { present } from "../../../base/domain/assert.ts";
 import { damagedDatabaseError } from "../../../base/domain/obstacles/damaged-database.ts";
 import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { Turns } from "../turns.ts";
 import type { LanedSearches } from "../searches/laned-searches.ts";
 import { type DataLock, takeDataLock } from "./data-lock.ts";
 import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
+
+/** Lets one in at a time, in the order they came. Has no deadline: a turn lasts until its task ends. */
+class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves when all earlier turns have ended; what it resolves with ends this one. */
+  async take(): Promise<() => void> {
+    const earlier = this.#last;
+    let end: () => void = () => undefined;
+    this.#last = new Promise((resolve) => (end = resolve));
+    await earlier;
+    return end;
+  }
+}
 
 /** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
 const firstPauseMs = 1;

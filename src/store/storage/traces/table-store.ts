@@ -3,10 +3,9 @@ import type { Kysely, Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import type { TableName, TableRow, TableStore } from "../../../base/domain/traces/traced-table.ts";
-import { sizeOf } from "../paging.ts";
+import { sizeOf, nextSequence } from "../paging.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
-import { nextSequence } from "../sequences.ts";
 
 /** Of one statement. */
 const rowsMax = 500;

@@ -7,7 +7,7 @@ import {
   type TracedFileStore,
 } from "../../../base/domain/traces/traced-file.ts";
 import type { Schema } from "../schema.ts";
-import { nextSequence } from "../sequences.ts";
+import { nextSequence } from "../paging.ts";
 import type { TracedFileTable } from "./trace-tables.ts";
 
 /** The store of traced files on a migrated database. */

@@ -2,8 +2,7 @@
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { WebhookStore } from "../../../base/domain/webhooks/webhook-store.ts";
 import type { Connection } from "../dialect.ts";
-import { readPage } from "../paging.ts";
-import { nextSequence } from "../sequences.ts";
+import { readPage, nextSequence } from "../paging.ts";
 import { deliveryQueries } from "./deliveries.ts";
 import type { Outbox } from "./outbox.ts";
 import { disableWebhook, findWebhook, webhookColumns, webhookOf } from "./webhook-rows.ts";

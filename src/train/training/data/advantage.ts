@@ -2,7 +2,7 @@
 // Knows nothing of tokens but how many of them train.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
-import { clamped } from "../../../base/domain/outlines/clamped.ts";
+import { clamped } from "../../../base/domain/outlines/outline-group.ts";
 import { mean, standardDeviation } from "../../trajectories/statistics.ts";
 
 /** Rewards closer than this to the group's first count as equal: what is left is rounding. */

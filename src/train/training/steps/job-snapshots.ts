@@ -11,7 +11,7 @@ import { namesIn } from "../../../store/artifacts/folder-names.ts";
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { ownState, storedState } from "../../../base/domain/trainer/state.ts";
+import { ownState, storedState } from "../../../base/domain/trainer/profile.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { readFloats } from "../../../lib/model-files/stored-tensor.ts";
 import { writeSafetensors } from "../../../lib/model-files/write-safetensors.ts";

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FolderArtifacts } from "../../../store/artifacts/folder-artifacts.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { refuseOrphan } from "../../../base/processes/orphan.ts";
+import { refuseOrphan } from "../../../base/processes/serve-parent.ts";
 import { publishVersion } from "../folders/publish.ts";
 
 const [root = "", parent] = process.argv.slice(2);
