@@ -1,5 +1,5 @@
 // Requests that the server takes, one list for every operation and its relatives: what mutations begin with.
-import { chatForm } from "../../src/api/wire/chat/chat-fields.ts";
+import { chatForm } from "../../src/api/wire/chat/read-chat-request.ts";
 import {
   feedbackBatchForm,
   feedbackHistoryForm,

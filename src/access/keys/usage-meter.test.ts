@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noUsage, type UsageRow } from "../../base/domain/keys/usage.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { createUsageMeter } from "./usage-meter.ts";
+import { createUsageMeter } from "./key-use.ts";
 
 const by = { keyId: "k", entity: "acme", model: "tiny" };
 const row = { ...noUsage, ...by, day: "2026-11-21" };

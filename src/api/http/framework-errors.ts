@@ -1,8 +1,11 @@
-// Fastify's own refusals, in our words: a wrong content type, a URL that cannot be read, a file that is not there.
-import type { FastifyRequest } from "fastify";
+// What the framework refuses and streams break off with: refusals in our words, and lines in the log.
+import { Readable } from "node:stream";
+import type { FastifyRequest, FastifyInstance } from "fastify";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
-import { HttpRefusal } from "./errors.ts";
-import { wentAway } from "./request-end.ts";
+import { HttpRefusal, errorAnswer } from "./errors.ts";
+import { wentAway } from "./request-life.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import { IdleStreamError } from "./sse.ts";
 
 /** Translates what the framework threw; anything else is returned as it is. */
 export function translated(error: unknown, request: FastifyRequest): unknown {
@@ -72,4 +75,28 @@ function located(place: string, message: string, cause: unknown): ServiceError {
     faults: [{ location: [place], message, type: "value_error" }],
     cause,
   });
+}
+
+/**
+ * Says in the log why an answer that is a stream broke off: its status is sent, so that its client sees no more than the end
+ * of the connection. A client's going away is no error. Answers that failed before their first byte, and event streams, are
+ * logged where they are answered.
+ */
+export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    if (payload instanceof Readable)
+      payload.once("error", (error) => {
+        if (!reply.raw.headersSent || reply.raw.destroyed) return;
+        const { method, id: requestId } = request;
+        const fields = { requestId, method, route: request.routeOptions.url ?? "none", err: error };
+        if (isForeseen(error, requestId)) logger.warn(fields, "answer broken off");
+        else logger.error(fields, "answer failed");
+      });
+    done(null, payload);
+  });
+}
+
+/** What is read was deleted meanwhile, its client reads nothing, its turn to read more did not come. */
+function isForeseen(error: unknown, requestId: string): boolean {
+  return error instanceof IdleStreamError || errorAnswer(error, requestId).status !== 500;
 }

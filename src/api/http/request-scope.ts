@@ -16,9 +16,9 @@ import {
   sentScheme,
   type Opened,
   type AuthenticationScheme,
+  type RevocationWatch,
 } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
-import type { RevocationWatch } from "./credentials/revocation-watch.ts";
 import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
 import { corsRules } from "./browsers/cors.ts";
 import { type ForeignSign, refuseOtherSites, signOfForeign } from "./browsers/exposure.ts";
@@ -26,10 +26,8 @@ import { HttpRefusal } from "./errors.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { limitedOf } from "../../access/keys/limits/limited.ts";
-import type { InFlight } from "./in-flight.ts";
-import { letIn } from "./limits/let-in.ts";
-import { onceOver, wentAway } from "./request-end.ts";
+import { limitedOf, type InFlight, letIn } from "./limits/let-in.ts";
+import { onceOver, wentAway } from "./request-life.ts";
 
 declare module "fastify" {
   interface FastifyInstance {

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { lingerFor } from "./bodies/linger.ts";
 import { errorAnswer } from "./errors.ts";
 import { refuseConnection } from "./refuse-connection.ts";
-import { idFor } from "./request-id.ts";
+import { idFor } from "./request-life.ts";
 
 /** Connections at a time; more are closed. A start takes seconds, and none of them waits for anything. */
 const connectionsMax = 1024;

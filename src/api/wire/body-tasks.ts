@@ -5,7 +5,7 @@ import type { Caller } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { ExactJson } from "../../base/domain/text/exact-json.ts";
-import { readForm } from "./body.ts";
+import { readForm, type Checked } from "./body.ts";
 import { parseExactBody, parseJsonBody } from "../../base/validation/json-body.ts";
 import {
   feedbackCreateForm,
@@ -13,7 +13,7 @@ import {
   type FeedbackBody,
   type FeedbackReplaceBody,
 } from "./feedback/feedback.ts";
-import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
+import { readChatRequest, type ReadChatRequest, type RequestId } from "./chat/read-chat-request.ts";
 import { readCompletion, type ReadCompletion } from "./completions/read-completion.ts";
 import {
   readCountRequest,
@@ -29,7 +29,6 @@ import { readConversationFile, type StoredConversations } from "./supervised/con
 import { firstLineOf } from "./supervised/line-file.ts";
 import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
-import type { Checked } from "./checked.ts";
 import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readFeedbackBatch, type ReadFeedbackBatch } from "./feedback/read-feedback-batch.ts";
@@ -40,7 +39,6 @@ import {
   type ReadTokenization,
 } from "./tokenize/read-tokenization.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
-import type { RequestId } from "./chat/completion-id.ts";
 import { respellGroup } from "./trajectory-pages.ts";
 import type { ObjectInput } from "../../judge/traces/object-service.ts";
 import {

@@ -20,13 +20,11 @@ import {
 } from "../../base/validation/findings.ts";
 import { parseListBody, type ListBody } from "../../base/validation/list-body.ts";
 import type { BodyLimits } from "./body-limits.ts";
-import { readForm, type BodyForm } from "./body.ts";
-import type { Checked, ObjectSchema, ValueOf } from "./checked.ts";
+import { readForm, type BodyForm, type Checked, type ObjectSchema, type ValueOf } from "./body.ts";
 import { answerOf } from "./fields/resource.ts";
 import { nullable } from "./nullable.ts";
 import { pageSchema } from "./page.ts";
-import { LinePacker, type PackedLines } from "./packed-lines.ts";
-import { OutlinePacker } from "./trajectories/packed-outlines.ts";
+import { LinePacker, type PackedLines, OutlinePacker } from "./packed-lines.ts";
 
 const open = { additionalProperties: true };
 const anyObject = Type.Object({}, open);

@@ -14,7 +14,7 @@ import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { endedFor, mapErrors } from "../request-end.ts";
+import { endedFor, mapErrors } from "../request-life.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import type { AnsweringRoute } from "../routes/answer-chat.ts";
 

@@ -1,12 +1,12 @@
 // Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
 // other request. Very large ones have a worker of their own, and do not hold up the large.
-import type { FastifyRequest } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
-import { requestIdOf } from "../request-id.ts";
+import { requestIdOf } from "../request-life.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
-import type { BodyForm } from "../../wire/body.ts";
+import type { BodyForm, ObjectSchema } from "../../wire/body.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
-import type { ObjectSchema } from "../../wire/checked.ts";
 import type { GatheredBody } from "./gather-body.ts";
 import {
   bodyTaskModule,
@@ -16,6 +16,23 @@ import {
   type KindContext,
   type SentBody,
 } from "../../wire/body-tasks.ts";
+
+// Bodies whose senders wait to be asked for them (`Expect: 100-continue`): asked for once nothing speaks against the
+// request that can be known without its body, so that what is refused is never sent.
+const waiting = new WeakSet<IncomingMessage>();
+
+/** Has requests handled without asking for their bodies, which Node would do by itself. */
+export function leaveBodiesUnasked({ server }: FastifyInstance): void {
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    waiting.add(request);
+    server.emit("request", request, response);
+  });
+}
+
+/** Asks the client for the body, before its first byte is read; does nothing where the client does not wait. */
+export function askForBody({ raw, response }: FastifyRequest): void {
+  if (waiting.delete(raw)) response.writeContinue();
+}
 
 /** Up to here a body is read in less time than a worker takes to answer. */
 const smallBytesMax = 1 << 17;

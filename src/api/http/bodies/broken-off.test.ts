@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fastify } from "fastify";
 import { notFound } from "../../../base/domain/service-error.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
-import { logBrokenOff } from "./broken-off.ts";
+import { logBrokenOff } from "../framework-errors.ts";
 import { IdleStreamError } from "../sse.ts";
 
 type Line = readonly [level: string, message: string, route: unknown, reason: unknown];

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
-import { wentAway } from "../request-end.ts";
+import { wentAway } from "../request-life.ts";
 
 /** Pieces of a body in order; each has a buffer of its own. */
 export interface GatheredBody {

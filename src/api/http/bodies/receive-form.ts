@@ -3,8 +3,8 @@ import type { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import { HttpRefusal } from "../errors.ts";
-import { wentAway } from "../request-end.ts";
-import { askForBody } from "./expected-bodies.ts";
+import { wentAway } from "../request-life.ts";
+import { askForBody } from "./body-reader.ts";
 
 /** Who takes the bytes of a form's file. */
 export interface FileTaker<Received> {

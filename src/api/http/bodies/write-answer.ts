@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
 import { sendPieces } from "../patient-answer.ts";
-import { onceOver } from "../request-end.ts";
+import { onceOver } from "../request-life.ts";
 import type { HttpSettings } from "../settings.ts";
 import type { ByteBudget } from "./gather-body.ts";
 

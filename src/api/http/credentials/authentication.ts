@@ -1,7 +1,7 @@
-// Who is asking: a key in a Bearer or a Basic header becomes a Caller, and so does what the operator's own sign-in says of a
-// user. Each part of the API knows one scheme; what is for operators takes both.
-// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong. That who was let in
-// may be turned out again is not known here.
+// Who is asking, and until when: a key in a Bearer or a Basic header becomes a Caller, and so does what the operator's own
+// sign-in says of a user; what runs for a key ends soon after the key is revoked or has expired. Each part of the API knows one
+// scheme; what is for operators takes both.
+// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
@@ -17,6 +17,9 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { SignedInUsers } from "../../../access/users/signed-in-users.ts";
 import { TokenExpired } from "../../../access/users/user-errors.ts";
 import { HttpRefusal } from "../errors.ts";
+import type { Announcements } from "../../../base/domain/servers/announcements.ts";
+import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
+import { Notifier } from "../../../train/jobs/notifier.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
 
@@ -163,4 +166,70 @@ function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusa
     faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
     headers: { "www-authenticate": challenges[scheme] },
   });
+}
+
+/** How long an answer that runs may outlive its key, where nobody announces that it changed. */
+const revocationCheckMs = 1000;
+
+/** Ends what runs for a key that is revoked or expires meanwhile: while anything runs, one query asks for all keys at once. */
+export class RevocationWatch {
+  readonly #keys: Pick<KeyStore, "findEnded">;
+  readonly #clock: Clock;
+  readonly #running = new Set<{ readonly keyId: string; readonly end: (reason: ServiceError) => void }>();
+  #asking: { readonly end: AbortController; readonly notifier: Notifier } | null = null;
+
+  constructor(
+    {
+      keys,
+      announcements,
+    }: { readonly keys: Pick<KeyStore, "findEnded">; readonly announcements: Announcements },
+    clock: Clock,
+  ) {
+    this.#keys = keys;
+    this.#clock = clock;
+    announcements.listen("key-changed", () => this.#asking?.notifier.notify());
+  }
+
+  /**
+   * @param end called at most once, with `unauthorized`
+   * @returns the function to call when nothing runs any more; calling it twice is harmless
+   */
+  enter(keyId: string, end: (reason: ServiceError) => void): () => void {
+    const entry = { keyId, end };
+    this.#running.add(entry);
+    if (this.#asking === null) {
+      this.#asking = { end: new AbortController(), notifier: new Notifier(this.#clock) };
+      void this.#ask(this.#asking.notifier, this.#asking.end.signal);
+    }
+    return () => {
+      this.#running.delete(entry);
+      if (this.#running.size > 0) return;
+      this.#asking?.end.abort(waitOver);
+      this.#asking = null;
+    };
+  }
+
+  async #ask(notifier: Notifier, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await notifier.wait(revocationCheckMs, { signal });
+      if (signal.aborted) return;
+      try {
+        const keyIds = new Set([...this.#running].map(({ keyId }) => keyId));
+        const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
+        for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
+      } catch {
+        // The database is away: that is seen elsewhere, and asked again here.
+      }
+    }
+  }
+
+  #end(entry: { readonly keyId: string; readonly end: (reason: ServiceError) => void }): void {
+    this.#running.delete(entry);
+    entry.end(
+      new ServiceError({
+        code: "unauthorized",
+        message: "This key was revoked or has expired; what ran for it has ended.",
+      }),
+    );
+  }
 }

@@ -9,14 +9,17 @@ import type {
   RouteShorthandOptions,
 } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
-import { type BodyForm, type DomainForm, isDomainForm } from "../../wire/body.ts";
-import type { ObjectSchema, ValueOf } from "../../wire/checked.ts";
+import {
+  type BodyForm,
+  type DomainForm,
+  isDomainForm,
+  type ObjectSchema,
+  type ValueOf,
+} from "../../wire/body.ts";
 import { locate, type WirePlaces } from "../../wire/places.ts";
 import { answered, type AnswerSchemas } from "../documentation/document-routes.ts";
 import { type ApartForm, isApartForm, readApart } from "../bodies/body-reader.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
-import { readBody } from "../input/read-body.ts";
-import { readQuery } from "../input/query.ts";
+import { nameIgnored, readBody, readQuery } from "../input/read-input.ts";
 import { type PathParameter, type PathParameterName, pathParameters } from "./path-parameters.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";

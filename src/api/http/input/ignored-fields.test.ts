@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FastifyReply } from "fastify";
-import { nameIgnored } from "./ignored-fields.ts";
+import { nameIgnored } from "./read-input.ts";
 
 /** The headers that are set for these names. */
 function check(names: readonly string[], expected: readonly string[]): void {

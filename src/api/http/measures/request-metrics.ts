@@ -1,7 +1,8 @@
 // Counts and times every request, writes a log line for each, and an audit line for each that changes something or is
 // refused for its credentials. The answer to a change waits until its audit line is on the disk. Never logs headers or bodies.
 import { Readable } from "node:stream";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyRequest, FastifyInstance } from "fastify";
+import type { ChatCompletion } from "../../../base/domain/chat.ts";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
@@ -11,8 +12,38 @@ import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { requestMessage, type RequestLine } from "../../../base/telemetry/request-line.ts";
 import type { RefusalAudit } from "../credentials/refusal-audit.ts";
 import { effectOf } from "../credentials/route-scopes.ts";
-import { generatedFor } from "../routes/generated-tokens.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { InFlight } from "../limits/let-in.ts";
+
+/** Tokens of a request's prompts and of its answers. */
+interface Generated {
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** For each of its prompts that a model has begun with; null for requests that no model answers. */
+    completions: Pick<ChatCompletion, "header" | "usage">[] | null;
+  }
+}
+
+/** Notes a completion that has begun for the request. */
+export function noted(completion: ChatCompletion, request: FastifyRequest): ChatCompletion {
+  (request.completions ??= []).push(completion);
+  return completion;
+}
+
+/** All prompts together; nothing where no model has begun. */
+function generatedFor({ completions }: FastifyRequest): Generated | Record<string, never> {
+  const all = completions ?? [];
+  if (all.length === 0) return {};
+  return {
+    model: all[0].header.model,
+    promptTokens: all.reduce((sum, { usage }) => sum + usage.promptTokens, 0),
+    completionTokens: all.reduce((sum, { usage }) => sum + usage.completionTokens, 0),
+  };
+}
 
 declare module "fastify" {
   interface FastifyRequest {

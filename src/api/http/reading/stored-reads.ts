@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
-import { onceOver } from "../request-end.ts";
+import { onceOver } from "../request-life.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import type { HttpSettings } from "../settings.ts";
 import { ReadBudget, readerBytes, type ReadShare } from "./read-budget.ts";

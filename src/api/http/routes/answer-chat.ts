@@ -19,12 +19,11 @@ import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ErrorBody } from "../errors.ts";
 import { endAfter, firstOrSilence, openEventStream } from "../event-reply.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
+import { nameIgnored } from "../input/read-input.ts";
 import { writeStandings } from "../limits/let-in.ts";
-import { endedFor } from "../request-end.ts";
-import { refuseStrangeId } from "../request-id.ts";
+import { endedFor, refuseStrangeId } from "../request-life.ts";
 import { abandonedSignal } from "../request-scope.ts";
-import { noted } from "./generated-tokens.ts";
+import { noted } from "../measures/request-metrics.ts";
 
 /** What reads requests to models, and what bounds them and their answers. */
 export interface Answering {

@@ -12,7 +12,7 @@ import type { EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { errorAnswer } from "../errors.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { InFlight } from "../limits/let-in.ts";
 
 interface Health {
   readonly state: string;

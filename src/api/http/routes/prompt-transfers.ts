@@ -10,7 +10,7 @@ import { endpoints } from "../endpoints/endpoint.ts";
 import { HttpRefusal } from "../errors.ts";
 import { sendPieces } from "../patient-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
-import { onceOver } from "../request-end.ts";
+import { onceOver } from "../request-life.ts";
 
 /** A handle and an entity's name. */
 const bodyBytesMax = 4096;

@@ -22,7 +22,7 @@ import {
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
-import { readQuery } from "../input/query.ts";
+import { readQuery } from "../input/read-input.ts";
 
 /** Documents the rest of the path under this name. */
 const nameParameter = {

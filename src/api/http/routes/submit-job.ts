@@ -14,9 +14,8 @@ import type {
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { newJob } from "../../../train/jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../../base/validation/findings.ts";
-import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
+import { linesIn, type PackedLines, outlinesIn } from "../../wire/packed-lines.ts";
 import { locate } from "../../wire/places.ts";
-import { outlinesIn } from "../../wire/trajectories/packed-outlines.ts";
 import { type GreatestTokenId, refuseStrangeTokenId } from "../../wire/training/recorded-tokens.ts";
 import { modelIdAtHead } from "../../wire/training-job.ts";
 import type { HeadCheck } from "../bodies/gather-body.ts";

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { type Caller, reachOf } from "../../../base/domain/access.ts";
 import { isTerminal, type JobEvent, type TrainingJob } from "../../../base/domain/job.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
-import type { ValueOf } from "../../wire/checked.ts";
+import type { ValueOf } from "../../wire/body.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";

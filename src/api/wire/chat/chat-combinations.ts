@@ -4,7 +4,7 @@ import { textMemberOf } from "../../../base/domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
 import type { Fields } from "../fields/field.ts";
 import { checkConstraint } from "./chat-constraint.ts";
-import { checkTokenLimit } from "./token-limit.ts";
+import { checkTokenLimit } from "./chat-limits.ts";
 import { generationFields } from "./chat-request.ts";
 import { checkPassing } from "../transfer/passing-params.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";

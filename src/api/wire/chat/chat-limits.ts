@@ -1,7 +1,9 @@
-// How long the lists of a chat request may be, checked before anything walks or renders them: what is over a limit is
-// refused in the time of a few look-ups, whatever else the request holds.
+// The limits of a chat request: how long its lists may be, and the most tokens of its answer as clients spell it.
+// Lists are checked before anything walks or renders them: what is over a limit is refused in the time of a few look-ups.
+import { Type } from "typebox";
 import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
-import { isObject } from "../../../base/validation/findings.ts";
+import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
+import { nullable } from "../nullable.ts";
 
 /** How many of each a chat request may hold. */
 export interface ChatLimits {
@@ -72,4 +74,22 @@ export function longList(place: readonly string[], value: unknown, countMax: num
   if (!Array.isArray(value) || value.length <= countMax) return [];
   const message = `The list has ${value.length} items; at most ${countMax} are taken.`;
   return [{ location: ["body", ...place], message, type: "too_long" }];
+}
+
+// -1 asks for no limit, as in LM Studio and llama.cpp.
+/** Takes what {@link checkTokenLimit} passes. */
+export const tokenLimitSchema = () => nullable(Type.Integer({ minimum: -1 }));
+
+export const tokenLimitRange = "at least 1, or -1 for no limit";
+
+/** Adds a fault for 0, which a schema with a least value cannot except; looks at a raw value. */
+export function checkTokenLimit(value: unknown, field: string, findings: Findings): void {
+  if (value !== 0) return;
+  const message = "Input should be greater than or equal to 1, or -1 for no limit (got 0)";
+  report(findings, "greater_than_equal", message, field);
+}
+
+/** The limit of a checked body: Infinity where it asks for none, null where it says nothing. */
+export function readTokenLimit(value: number | null | undefined): number | null {
+  return value === -1 ? Infinity : (value ?? null);
 }

@@ -1,4 +1,11 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
+import { type BodyForm, readWithUnserved } from "../body.ts";
+import type { Fields, Field, ValuesOf } from "../fields/field.ts";
+import type { WirePlaces } from "../places.ts";
+import { checkCombinations } from "./chat-combinations.ts";
+import { unservedConstraint, readConstraint } from "./chat-constraint.ts";
+import { chatFields, chatRequestSchema, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
+import { newUuid } from "../../../base/domain/ids.ts";
 import type {
   ChatOutput,
   ChatRequest,
@@ -11,20 +18,52 @@ import type { Fault } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 import { templateArgumentsOf } from "../../../train/trajectories/prompt-arguments.ts";
-import type { Field, ValuesOf } from "../fields/field.ts";
-import type { WirePlaces } from "../places.ts";
-import { completionId, freshRequestId, requestIdPlaces, type RequestId } from "./completion-id.ts";
-import { readWithUnserved } from "../body.ts";
-import { readConstraint } from "./chat-constraint.ts";
-import { chatForm, placesOf } from "./chat-fields.ts";
-import { readCalls } from "./chat-calls.ts";
-import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
-import { chatFields, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
+import { readCalls, asFunctionTool, withFunctionCalls } from "./chat-calls.ts";
+import { refuseBeyondLimits, type ChatLimits, readTokenLimit } from "./chat-limits.ts";
 import type { conversationFields } from "./fields/conversation-fields.ts";
 import { samplingFields } from "./fields/sampling-fields.ts";
 import { readPassing } from "../transfer/passing-params.ts";
-import { readTokenLimit } from "./token-limit.ts";
-import { asFunctionTool, withFunctionCalls } from "./custom-tools.ts";
+
+export const chatForm: BodyForm<typeof chatRequestSchema> = {
+  schema: chatRequestSchema,
+  fields: chatFields,
+  more: checkCombinations,
+  moreUnserved: unservedConstraint,
+};
+
+/** Where the fields of a domain request stand in the body that it was read from by these. */
+export function placesOf(fields: Fields, body: object): WirePlaces {
+  // Whoever resolves a model's name knows nothing of chat requests and their groups.
+  const places: Record<string, readonly string[]> = { model: ["body", "model"] };
+  const names = Object.entries(fields);
+  const sent = new Map(Object.entries(body));
+  const wasSent = ([name]: readonly [string, unknown]): boolean => (sent.get(name) ?? null) !== null;
+  for (const [name, { reads }] of [...names.filter(wasSent), ...names]) {
+    if (reads !== null) places[reads] ??= ["body", name];
+  }
+  return places;
+}
+
+/** The id under which a request is logged and answered. */
+export interface RequestId {
+  readonly value: string;
+  /** The client sent it in the header `x-request-id`; it is a fresh one otherwise. */
+  readonly isChosen: boolean;
+}
+
+export function freshRequestId(): RequestId {
+  return { value: newUuid(), isChosen: false };
+}
+
+/** The header's, else the body's, else the request's own: then answer, header and log say the same. */
+function completionId(own: RequestId, inBody: string | undefined): string {
+  return own.isChosen ? own.value : (inBody ?? own.value);
+}
+
+/** Where a client sent the id that {@link completionId} took. */
+export function requestIdPlaces({ isChosen }: RequestId): WirePlaces {
+  return { "identity.requestId": isChosen ? ["header", "x-request-id"] : ["body", "request_id"] };
+}
 
 /** How the answer is written. */
 export interface ChatAnswerForm {
@@ -105,16 +144,13 @@ function echoedLogprobCount(body: ChatRequestBody): number | null {
 }
 
 /** What a request says of how answers are drawn, ended and written, whatever they answer. */
-export type GenerationParts = Pick<
-  ChatRequest,
-  "identity" | "sampling" | "constraint" | "recording" | "passing"
-> & {
+type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint" | "recording" | "passing"> & {
   readonly stopping: Omit<ChatStopping, "maxTokens">;
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
 
 /** What of a request is not read of the body alone. */
-export interface GenerationContext {
+interface GenerationContext {
   readonly requestId: RequestId;
   readonly constraint: Constraint | null;
 }
@@ -153,7 +189,7 @@ export function readGeneration(
 }
 
 /** The fields that say which conversation is rendered, and how; the last two where there is an answer. */
-export type ConversationBody = ValuesOf<typeof conversationFields> &
+type ConversationBody = ValuesOf<typeof conversationFields> &
   Pick<ChatRequestBody, "truncate_prompt_tokens" | "echo">;
 
 export function readConversation(body: ConversationBody): ConversationPrompt {

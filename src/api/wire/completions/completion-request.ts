@@ -7,7 +7,7 @@ import { checkGeneration } from "../chat/chat-combinations.ts";
 import { unservedConstraint } from "../chat/chat-constraint.ts";
 import { generationFields } from "../chat/chat-request.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
-import { tokenLimitSchema } from "../chat/token-limit.ts";
+import { tokenLimitSchema } from "../chat/chat-limits.ts";
 import { nullable } from "../nullable.ts";
 
 const tokenId = Type.Integer({ minimum: 0, title: "int" });

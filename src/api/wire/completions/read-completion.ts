@@ -4,12 +4,17 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { readWithUnserved } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
-import { readTokenLimit } from "../chat/token-limit.ts";
+import { readTokenLimit, refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { readConstraint } from "../chat/chat-constraint.ts";
-import { placesOf } from "../chat/chat-fields.ts";
-import { answerFormOf, readGeneration, servedPart, type ChatAnswerForm } from "../chat/read-chat-request.ts";
-import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
-import { freshRequestId, requestIdPlaces } from "../chat/completion-id.ts";
+import {
+  placesOf,
+  answerFormOf,
+  readGeneration,
+  servedPart,
+  type ChatAnswerForm,
+  freshRequestId,
+  requestIdPlaces,
+} from "../chat/read-chat-request.ts";
 import {
   completionFields,
   completionForm,

@@ -3,7 +3,7 @@
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
-import { checkTokenLimit } from "../chat/token-limit.ts";
+import { checkTokenLimit } from "../chat/chat-limits.ts";
 import { responsesFields, responsesRequestSchema } from "./responses-request.ts";
 
 type Members = Readonly<Record<string, unknown>>;

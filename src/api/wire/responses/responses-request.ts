@@ -6,7 +6,7 @@ import { is, isEmpty, never } from "../body.ts";
 import { borrowedFields, borrowedNames } from "../chat/borrowed-fields.ts";
 import { chatFields } from "../chat/chat-request.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
-import { tokenLimitRange, tokenLimitSchema } from "../chat/token-limit.ts";
+import { tokenLimitRange, tokenLimitSchema } from "../chat/chat-limits.ts";
 import { nullable } from "../nullable.ts";
 
 /** A member that is accepted, and checked elsewhere or not at all. */

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { report } from "../../../base/validation/findings.ts";
-import type { MoreChecks } from "../checked.ts";
+import type { MoreChecks } from "../body.ts";
 import { answerOf, creation, readBy } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";

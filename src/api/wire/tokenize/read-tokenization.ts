@@ -3,10 +3,9 @@ import type { DetokenizeRequest, TokenizeRequest } from "../../../base/domain/ch
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import { checkConversation } from "../chat/chat-combinations.ts";
-import { placesOf } from "../chat/chat-fields.ts";
+import { placesOf, readConversation } from "../chat/read-chat-request.ts";
 import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";
-import { readConversation } from "../chat/read-chat-request.ts";
 import type { WirePlaces } from "../places.ts";
 import { detokenizeSchema, renderingFields, tokenizeSchema } from "./tokenize-schemas.ts";
 

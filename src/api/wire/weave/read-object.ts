@@ -8,9 +8,8 @@ import { asClass, classesOf, kindOf } from "../../../judge/traces/object-classes
 import type { ObjectInput } from "../../../judge/traces/object-service.ts";
 import { parseExactBody } from "../../../base/validation/json-body.ts";
 import { report, type Findings } from "../../../base/validation/findings.ts";
-import { readForm } from "../body.ts";
+import { readForm, type Checked } from "../body.ts";
 import type { BodyLimits } from "../body-limits.ts";
-import type { Checked } from "../checked.ts";
 import { objectPublishForm } from "./objects.ts";
 
 /** Of an object's content, as it is stored. */

@@ -2,11 +2,10 @@
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { createKeyService } from "../../../access/keys/key-service.ts";
-import { createKeyUse } from "../../../access/keys/key-use.ts";
+import { createKeyUse, createUsageMeter } from "../../../access/keys/key-use.ts";
 import { createEntityLimits } from "../../../access/keys/limits/entity-limits.ts";
 import { createRateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
 import { entityLimitsOf } from "../../../access/keys/settings.ts";
-import { createUsageMeter } from "../../../access/keys/usage-meter.ts";
 import { createSignedInUsers } from "../../../access/users/signed-in-users.ts";
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { createStorageQuotas } from "../../../store/retention/quotas.ts";

@@ -17,8 +17,7 @@ import {
 } from "../../../wire/annotation/queues.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { readBody } from "../../input/read-body.ts";
-import { readQuery } from "../../input/query.ts";
+import { readBody, readQuery } from "../../input/read-input.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
 
 export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependencies): void {

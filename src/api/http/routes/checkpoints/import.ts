@@ -6,9 +6,9 @@ import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { checkpointAnswer, importPlaces } from "../../../wire/models/model.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { askForBody } from "../../bodies/expected-bodies.ts";
+import { askForBody } from "../../bodies/body-reader.ts";
 import { refuseEncoding } from "../../framework-errors.ts";
-import { nameIgnored } from "../../input/ignored-fields.ts";
+import { nameIgnored } from "../../input/read-input.ts";
 import { reachModel } from "../reach.ts";
 
 const archiveSchema = {

@@ -16,7 +16,7 @@ import type {
   StoredCompletion,
 } from "../../../../base/domain/recordings/completion-store.ts";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
-import type { ValueOf } from "../../../wire/checked.ts";
+import type { ValueOf } from "../../../wire/body.ts";
 import { numberedPageBody, numberIn, pageBody } from "../../../wire/page.ts";
 import { deletedSchema, recordedSchema, recordedText } from "../../../wire/recordings/recorded-body.ts";
 import {

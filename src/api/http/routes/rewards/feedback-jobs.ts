@@ -13,7 +13,7 @@ import { trainingSourceAnswer } from "../../../wire/rewards/training-sources.ts"
 import { keysNotApplied, toTrainingConfig } from "../../../wire/training/training-config.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { nameIgnored } from "../../input/ignored-fields.ts";
+import { nameIgnored } from "../../input/read-input.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
 import { reachStep } from "../reach.ts";
 import { makeJob, readAsked } from "./asked-feedback.ts";

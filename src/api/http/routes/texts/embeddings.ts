@@ -7,7 +7,7 @@ import { answerBytes, sendAnswer } from "../../bodies/write-answer.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { writeStandings } from "../../limits/let-in.ts";
-import { endedFor, mapErrors } from "../../request-end.ts";
+import { endedFor, mapErrors } from "../../request-life.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 import type { Answering } from "../answer-chat.ts";
 

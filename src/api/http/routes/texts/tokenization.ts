@@ -13,7 +13,7 @@ import {
 import type { BodyReader } from "../../bodies/body-reader.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { endedFor, mapErrors } from "../../request-end.ts";
+import { endedFor, mapErrors } from "../../request-life.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 
 export function tokenizationRoutes(

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
-import { tokenLimitRange, tokenLimitSchema } from "../token-limit.ts";
+import { tokenLimitRange, tokenLimitSchema } from "../chat-limits.ts";
 
 const namedTool = Type.Object(
   { name: Type.String({ description: "One of the tools' names." }) },

@@ -1,10 +1,42 @@
-// When a request is over: its answer is complete, or its client is gone. Whoever holds something for a request is called
-// back here, also where it asks late: a client may go away while anything is waited for.
+// The life of a request: under which id it is logged and answered, when it begins, and when it is over.
+// It is over once its answer is complete, or its client is gone. Whoever holds something for a request is called back here,
+// also where it asks late: a client may go away while anything is waited for.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { FastifyInstance } from "fastify";
-import { ServiceError } from "../../base/domain/service-error.ts";
+import type { FastifyRequest, FastifyInstance } from "fastify";
+import { newUuid } from "../../base/domain/ids.ts";
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type { RequestId } from "../wire/chat/read-chat-request.ts";
 import type { Connections } from "./connections.ts";
+
+/** Harmless in a header, a log line and an address; covers what tracing and UUID libraries make. */
+const harmless = /^[\w.:/+=@-]{1,128}$/;
+
+type Headers = FastifyRequest["headers"];
+
+/** Under which id a request is logged and answered: the client's own, or a fresh one for one that is not harmless. */
+export function idFor(headers: Headers): string {
+  const sent = headers["x-request-id"];
+  return typeof sent === "string" && harmless.test(sent) ? sent : newUuid();
+}
+
+/** The id of a request and whose choice it is. */
+export function requestIdOf({ id, headers }: Pick<FastifyRequest, "id" | "headers">): RequestId {
+  return { value: id, isChosen: headers["x-request-id"] === id };
+}
+
+/**
+ * For requests whose answer is named by the header.
+ *
+ * @throws ServiceError `invalid` for a header that cannot be an id
+ */
+export function refuseStrangeId({ id, headers }: Pick<FastifyRequest, "id" | "headers">): void {
+  const sent = headers["x-request-id"];
+  if (sent === undefined || sent === id) return;
+  const message = `The header X-Request-Id is ${quoted(String(sent))}; it names the answer, and must have 1 to 128 of the letters a-z and A-Z, digits, and _ . : / + = @ -.`;
+  const location = ["header", "x-request-id"];
+  throw new ServiceError({ code: "invalid", faults: [{ location, message, type: "value_error" }] });
+}
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { onceOver } from "./request-end.ts";
+import { onceOver } from "./request-life.ts";
 
 test("whoever waits for the end of a response is called once, in order, and at once where it has ended", () => {
   const emitter = new EventEmitter();
