@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { inProof } from "../src/base/domain/testing/search.ts";
 import { type BucketServer, startBucketServer } from "../src/store/artifacts/testing/bucket-server.ts";
 import { withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
 import { call, eventually, type RunningServer } from "./running-server.ts";
@@ -71,7 +72,7 @@ test(
 
 test(
   "a store that is away delays a job, which says so, and the servers go on with what they have",
-  { skip: withoutPostgres },
+  { skip: inProof.skip || withoutPostgres },
   async (t) => {
     const { store, start } = await withBucket(t);
     const server = await start();

@@ -104,27 +104,31 @@ test("the same requests on two fresh servers give the same adapter bytes", inPro
   assert.equal(new Set(expected).size, 4);
 });
 
-test("a job that a crash interrupted keeps its steps, whatever the settings are after the restart", async (t) => {
-  const expected = (await hashesUndisturbed()).slice(0, 2);
-  const dataFolder = newDataFolder();
-  const crashing = await startServer({ dataFolder, flags });
-  t.after(async () => {
+test(
+  "a job that a crash interrupted keeps its steps, whatever the settings are after the restart",
+  inProof,
+  async (t) => {
+    const expected = (await hashesUndisturbed()).slice(0, 2);
+    const dataFolder = newDataFolder();
+    const crashing = await startServer({ dataFolder, flags });
+    t.after(async () => {
+      await crashing.kill();
+      removeDataFolder(dataFolder);
+    });
+    const modelId = await register(crashing);
+    const jobId = await submit(crashing, modelId, 1);
+    await eventually("a gradient step", async () => {
+      const { body } = await call(crashing, "GET", `/v1/preview/training-jobs/${jobId}/events`);
+      return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
+    });
     await crashing.kill();
-    removeDataFolder(dataFolder);
-  });
-  const modelId = await register(crashing);
-  const jobId = await submit(crashing, modelId, 1);
-  await eventually("a gradient step", async () => {
-    const { body } = await call(crashing, "GET", `/v1/preview/training-jobs/${jobId}/events`);
-    return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
-  });
-  await crashing.kill();
-  const changed = ["--training-batch-tokens", "4096", "--training-lora-rank", "3"];
-  const restarted = await startServer({ dataFolder, flags: [...twoThreads, ...changed] });
-  try {
-    await clientOf(restarted).jobs.wait(jobId);
-    assert.deepEqual(hashesOf(restarted, modelId, 1), expected);
-  } finally {
-    await restarted.terminate();
-  }
-});
+    const changed = ["--training-batch-tokens", "4096", "--training-lora-rank", "3"];
+    const restarted = await startServer({ dataFolder, flags: [...twoThreads, ...changed] });
+    try {
+      await clientOf(restarted).jobs.wait(jobId);
+      assert.deepEqual(hashesOf(restarted, modelId, 1), expected);
+    } finally {
+      await restarted.terminate();
+    }
+  },
+);
