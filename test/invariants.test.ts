@@ -59,7 +59,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 1,
     pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/,
-    allowed: ["src/base/domain/random.ts", "src/base/domain/ids.ts", "src/apps/client/platform.ts"],
+    allowed: ["src/base/domain/random.ts", "src/apps/client/platform.ts"],
     example: "const id = randomUUID();",
   },
   {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Client } from "pg";
 import { hashSecret } from "../src/base/domain/access.ts";
-import { newUuid } from "../src/base/domain/ids.ts";
+import { newUuid } from "../src/base/domain/random.ts";
 import { sampleKey } from "../src/store/storage/contract/storage-under-test.ts";
 import { withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
 import { call, eventually, newDataFolder, removeDataFolder, type RunningServer } from "./running-server.ts";

@@ -14,7 +14,7 @@ import { servedBases } from "../src/inference/chat/testing/served-bases.ts";
 import { freshKey, hashSecret, type KeyRole } from "../src/base/domain/access.ts";
 import { packVocabulary } from "../src/base/domain/vocabulary.ts";
 import { systemClock } from "../src/base/domain/clock.ts";
-import { newUuid } from "../src/base/domain/ids.ts";
+import { newUuid } from "../src/base/domain/random.ts";
 import { NaiveEngine } from "../src/inference/engine/testing/naive-engine.ts";
 import { createFeedbackService } from "../src/judge/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer, playJob } from "../src/api/http/testing/fake-server.ts";

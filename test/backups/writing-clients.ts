@@ -1,7 +1,7 @@
 // Clients that write to a server until they are stopped: chats with a model that trains meanwhile, feedback on them one by one
 // and in batches, logs, and jobs. What was acknowledged is known at any time.
 import { setTimeout as sleep } from "node:timers/promises";
-import { newUuid } from "../../src/base/domain/ids.ts";
+import { newUuid } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
 import { call, type RunningServer } from "../running-server.ts";
 

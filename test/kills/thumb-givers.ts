@@ -1,7 +1,6 @@
 // People who say of a trained model's answers which is better, until their server dies: what they say trains it by a standing
 // rule, and each thing that they say once.
-import { newUuid } from "../../src/base/domain/ids.ts";
-import type { Random } from "../../src/base/domain/random.ts";
+import { newUuid, type Random } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
 import { call, eventually, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";

@@ -7,7 +7,7 @@ import { ServerFolder } from "../../src/store/artifacts/server-folder.ts";
 import { copyAdapter } from "../../src/inference/models/checkpoints/copy-adapter.ts";
 import { importAdapter } from "../../src/inference/models/checkpoints/import-adapter.ts";
 import { assert } from "../../src/base/domain/assert.ts";
-import { newUuid } from "../../src/base/domain/ids.ts";
+import { newUuid } from "../../src/base/domain/random.ts";
 import type { TrainedModel } from "../../src/base/domain/model.ts";
 import { serviceOfParts, serviceOf } from "../../src/base/domain/lifecycle.ts";
 import type { FeedbackService } from "../../src/judge/feedback/feedback-service.ts";

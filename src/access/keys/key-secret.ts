@@ -1,8 +1,7 @@
 // What a key is made of: a secret, `hone_` and 32 random bytes in base 62, and what is stored of it. Stores nothing.
 import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid } from "../../base/domain/ids.ts";
-import { secureBytes } from "../../base/domain/random.ts";
+import { newUuid, secureBytes } from "../../base/domain/random.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
 

@@ -11,7 +11,7 @@ import {
   keyTextMax,
 } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import { keyScopes } from "../../base/domain/keys/key-scope.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";

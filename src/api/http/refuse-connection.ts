@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { errorAnswer } from "./errors.ts";
 

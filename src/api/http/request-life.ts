@@ -4,7 +4,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest, FastifyInstance } from "fastify";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { RequestId } from "../wire/chat/read-chat-request.ts";
 import type { Connections } from "./connections.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import { transferPath } from "../../inference/transfer/fetch-prompt.ts";
 import { transferScheme } from "../../inference/transfer/signature.ts";
 import { basic, bearer, fakeServer, keys, registeredModel } from "./testing/fake-server.ts";

@@ -2,9 +2,8 @@
 // does not answer holds up nobody else's events. Several servers may run one each on a database: a delivery is whose claim
 // it is under. What was sent and not written down, since the server died in between, is sent again.
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid, type Random } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
-import type { Random } from "../../base/domain/random.ts";
 import type { Delivery, DeliveryAttempt, Webhook } from "../../base/domain/webhooks/webhook.ts";
 import type { DeliveryOutcome, WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";

@@ -1,7 +1,7 @@
 // Webhooks as callers have them: made, changed and deleted with checks, and what became of their deliveries. Sends nothing.
 import { type Caller, mayReach, reachOf } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { parseProjectId } from "../../base/domain/project.ts";
 import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";

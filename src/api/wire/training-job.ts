@@ -7,7 +7,7 @@ import type { TrainingConfig } from "../../base/domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 import type { BodyForm } from "./body.ts";
-import { isUuid } from "../../base/domain/ids.ts";
+import { isUuid } from "../../base/domain/random.ts";
 import { textMemberAtHead } from "../../base/validation/list-body.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";

@@ -1,7 +1,7 @@
 // A training job by its id or by the beginning of it, and the names of the models that jobs train.
 import type { Hone } from "../client/hone.ts";
 import type { TrainingJob } from "../client/api.ts";
-import { isUuid } from "../../base/domain/ids.ts";
+import { isUuid } from "../../base/domain/random.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
 /** @throws HoneError if there is no job of that id; and as {@link findJobId} */

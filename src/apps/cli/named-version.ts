@@ -1,5 +1,5 @@
 // A trained model, and maybe a version of it, by any name that a chat takes as its model.
-import { isUuid } from "../../base/domain/ids.ts";
+import { isUuid } from "../../base/domain/random.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { Hone } from "../client/hone.ts";
 import type { ModelObject } from "../client/api.ts";

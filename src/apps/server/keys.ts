@@ -2,7 +2,7 @@
 import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../../base/domain/access.ts";
 import { keyScopes, type KeyScope } from "../../base/domain/keys/key-scope.ts";
 import { type KeyLimits, noLimits } from "../../base/domain/keys/limits.ts";
-import { isUuid } from "../../base/domain/ids.ts";
+import { isUuid } from "../../base/domain/random.ts";
 import { allItems } from "../../base/domain/page.ts";
 import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { createEntityLimits, type EntityLimits } from "../../access/keys/limits/entity-limits.ts";

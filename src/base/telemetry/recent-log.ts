@@ -1,6 +1,6 @@
 // The newest lines of the log, kept in memory for people who cannot reach standard error. Bounded in lines and bytes: the
 // oldest lines go first. Adding a line keeps its text; lines are parsed only when somebody reads them.
-import { newUuid } from "../domain/ids.ts";
+import { newUuid } from "../domain/random.ts";
 import { lineLevels, type LineLevel, type LogLine } from "../domain/logs/log-line.ts";
 import { fittingCount, pageBytesMax, type Page, type PageRequest } from "../domain/page.ts";
 import { invalid, quoted } from "../domain/service-error.ts";

@@ -1,7 +1,7 @@
 // Checks a parsed JSON value against a schema and names every fault in it, with the texts and kinds that clients
 // of FastAPI services know. Types are strict: nothing is converted. One schema so checks, types and documents a body.
 import { assert } from "../domain/assert.ts";
-import { isUuid } from "../domain/ids.ts";
+import { isUuid } from "../domain/random.ts";
 import { ignore, isAtFaultLimit, isObject, report, type Findings } from "./findings.ts";
 import { got, listed, mismatch, plural } from "./mismatch.ts";
 import type { SchemaNode } from "./schema.ts";

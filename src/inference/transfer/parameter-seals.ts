@@ -4,7 +4,7 @@
 // memory is another prompt's once it was read, so a seal is good once, for a time, and where it was made.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import type { PassedParameters } from "../../base/domain/prompt-transfer.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 

@@ -1,15 +1,14 @@
 // Prompts between this server and others: what a request asks an engine to hold, where another server finds that, giving it
 // away, and fetching what another one holds. Knows engines by their contract alone, and neither HTTP's routes nor chat.
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid } from "../../base/domain/ids.ts";
-import {
-  type HeldPlace,
-  type HeldPrompt,
-  type PromptHold,
-  type PromptOrigin,
-  type PromptTransfers,
+import { newUuid, secureBytes } from "../../base/domain/random.ts";
+import type {
+  HeldPlace,
+  HeldPrompt,
+  PromptHold,
+  PromptOrigin,
+  PromptTransfers,
 } from "../../base/domain/prompt-transfer.ts";
-import { secureBytes } from "../../base/domain/random.ts";
 import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";

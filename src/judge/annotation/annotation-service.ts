@@ -3,7 +3,7 @@ import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationItem, AnnotationQueue, QueueContent } from "../../base/domain/annotation/queue.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import { reachProject } from "../../base/domain/project.ts";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";

@@ -12,7 +12,7 @@ import {
 import type { FeedbackAuthor, FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
 import type { FeedbackQuery, FeedbackResult } from "../../base/domain/feedback-query/feedback-query.ts";
 import type { QueryLimits } from "../../base/domain/feedback-query/query-limits.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { parseProjectId } from "../../base/domain/project.ts";
 import type { StorageRoom } from "../../base/domain/retention/storage-room.ts";

@@ -1,7 +1,7 @@
 // Recording calls and reading them.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import { reachProject } from "../../base/domain/project.ts";
 import type {
   CallEnd,

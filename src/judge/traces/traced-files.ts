@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import { fullDiskError } from "../../base/domain/obstacles/full-disk.ts";
 import { reachProject } from "../../base/domain/project.ts";

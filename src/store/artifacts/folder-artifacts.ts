@@ -5,7 +5,7 @@ import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } fr
 import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../../base/domain/clock.ts";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import type { PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
 import { isMissing, namesIn } from "./folder-names.ts";

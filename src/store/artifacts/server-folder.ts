@@ -3,7 +3,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { ArtifactWriter } from "./artifact-store.ts";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import { namesIn } from "./folder-names.ts";
 
 /** In a root, a folder for each server. */

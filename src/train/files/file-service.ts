@@ -6,7 +6,7 @@ import { isMissing } from "../../store/artifacts/folder-names.ts";
 import { mayReach, reachOf, type Caller } from "../../base/domain/access.ts";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import { allItems, type Page, type PageRequest } from "../../base/domain/page.ts";
 import { fullDiskError } from "../../base/domain/obstacles/full-disk.ts";

@@ -1,6 +1,6 @@
 // One attempt at a job: run it as long as it is its owner's, pass on what it reports, and write down how it ended.
 import { assert } from "../../base/domain/assert.ts";
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";

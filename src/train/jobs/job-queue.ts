@@ -8,7 +8,7 @@ import {
   type JobEvent,
   type TrainingJob,
 } from "../../base/domain/job.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import { allItems } from "../../base/domain/page.ts";
 import type { Announcements } from "../../base/domain/servers/announcements.ts";

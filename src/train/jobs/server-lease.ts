@@ -1,6 +1,6 @@
 // This server's lease on the database: what makes it the owner of what it runs, from its start to its stop. A server that
 // dies renews it no more; the others, which each look for such leases, may then take what it had. Knows nothing of jobs.
-import { newUuid } from "../../base/domain/ids.ts";
+import { newUuid } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import type { SharedClock } from "../../base/domain/clock.ts";

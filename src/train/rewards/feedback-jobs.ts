@@ -3,7 +3,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import type { JobDraft } from "../../base/domain/job.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
 import type { RewardRule } from "../../base/domain/rewards/reward-rule.ts";

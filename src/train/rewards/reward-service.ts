@@ -2,7 +2,7 @@
 // far they are, and carried out. Knows nothing of HTTP.
 import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import { isTerminal, type JobDraft, type JobStore } from "../../base/domain/job.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../../base/domain/model.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";

@@ -1,6 +1,6 @@
 // Stores trajectories under a split at a version of the model, with their metrics on that version.
 import type { Clock } from "../../base/domain/clock.ts";
-import { newUuid7 } from "../../base/domain/ids.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryOutline } from "../../base/domain/outlines/trajectory-outline.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test, type TestContext } from "node:test";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
 async function listening(t: TestContext) {

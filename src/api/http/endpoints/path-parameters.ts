@@ -1,5 +1,5 @@
 // The parameters of paths, each described once: what documents say of it, and how its text is read.
-import { isUuid } from "../../../base/domain/ids.ts";
+import { isUuid } from "../../../base/domain/random.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import { fileIdOf } from "../../wire/files/file-url.ts";
 

@@ -1,5 +1,5 @@
-// What the routes that answer from a model have in common: asking chat, and answering whole or as a stream of events. How
-// either is spelled is the wire's.
+// POST /v1/chat/completions, and what the routes that answer from a model have in common: asking chat, and answering whole
+// or as a stream of events. How either is spelled is the wire's.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
@@ -24,6 +24,12 @@ import { writeStandings } from "../limits/let-in.ts";
 import { endedFor, refuseStrangeId } from "../request-life.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { noted } from "../measures/request-metrics.ts";
+import { answered } from "../documentation/document-routes.ts";
+import { locate } from "../../wire/places.ts";
+import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
+import { chatChunks } from "../../wire/chat/chat-chunks.ts";
+import { chatRequestSchema } from "../../wire/chat/chat-request.ts";
+import { chatAnswer } from "../../wire/chat/chat-response.ts";
 
 /** What reads requests to models, and what bounds them and their answers. */
 export interface Answering {
@@ -190,3 +196,24 @@ function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
 function inHeader(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
+
+/** POST /v1/chat/completions: how its request is read, and how its answer is spelled. */
+export const chatCompletionRoute: AnsweringRoute<"chat"> = {
+  paths: ["/v1/chat/completions", "/v1/chat/completions/"],
+  kind: "chat",
+  schema: {
+    summary: "Create a chat completion",
+    description:
+      "Answers a conversation, whole or, with `stream`, as events that end with `[DONE]`; an error on the way is one event with the body that errors have. Numbers are IEEE doubles. Fields that nothing reads are named in the response header `x-hone-ignored`.",
+    body: chatRequestSchema,
+    response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
+  },
+  ask: ({ request, form, places, ignored, notices }, begin) => ({
+    ignored,
+    notices,
+    isStream: form.isStream,
+    begin: (signal) => begin(request, { signal, located: (error) => locate(error, places) }),
+    whole: (header, take) => chatAnswer(request, form, { header, take }),
+    stream: (header) => chatChunks(request, form, header),
+  }),
+};

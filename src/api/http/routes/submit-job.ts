@@ -2,7 +2,7 @@
 // idempotency key makes a repeated request harmless.
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../../base/domain/service-error.ts";
-import { newUuid7 } from "../../../base/domain/ids.ts";
+import { newUuid7 } from "../../../base/domain/random.ts";
 import type {
   IdempotencyKey,
   JobCreation,

@@ -32,7 +32,7 @@ import { createAnnotationService } from "../../../judge/annotation/annotation-se
 import { annotationSettings } from "../../../judge/annotation/settings.ts";
 import { type FeedbackBatch, recordsIn } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import type { ExportedFile } from "../../../inference/models/checkpoints/checkpoint-files.ts";
 import type { CreatedBatch, FeedbackService } from "../../../judge/feedback/feedback-service.ts";
 import { findSpecText } from "../../../judge/feedback/specs/annotation-specs.ts";

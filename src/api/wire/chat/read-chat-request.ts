@@ -5,7 +5,7 @@ import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint, readConstraint } from "./chat-constraint.ts";
 import { chatFields, chatRequestSchema, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import type {
   ChatOutput,
   ChatRequest,

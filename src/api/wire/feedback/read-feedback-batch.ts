@@ -9,7 +9,7 @@ import {
   FeedbackPacker,
   type PackForm,
 } from "../../../base/domain/feedback-query/feedback-batch.ts";
-import { newUuid7 } from "../../../base/domain/ids.ts";
+import { newUuid7 } from "../../../base/domain/random.ts";
 import {
   checkContent,
   checkedFeedback,

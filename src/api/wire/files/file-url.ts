@@ -1,6 +1,6 @@
 // The ways to say which file of this server is meant. Nothing is ever fetched from an address: what a server reads for
 // others could be what only it may see.
-import { isUuid } from "../../../base/domain/ids.ts";
+import { isUuid } from "../../../base/domain/random.ts";
 
 const idPrefix = "file-";
 

@@ -2,7 +2,7 @@
 import type { AnnotationQueue } from "../../client/api.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
-import { isUuid } from "../../../base/domain/ids.ts";
+import { isUuid } from "../../../base/domain/random.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 
 /** What stands before a queue's name, with the key's own entity where none is named. */

@@ -1,5 +1,5 @@
 // A reward rule by its id or by project/name.
-import { isUuid } from "../../../base/domain/ids.ts";
+import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";

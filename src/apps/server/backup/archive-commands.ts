@@ -19,7 +19,7 @@ import { verifyArchive } from "../../backup/verify-archive.ts";
 import { verifyServer } from "../../backup/verify-server.ts";
 import type { DatabaseTables } from "../../../base/domain/backup/tables.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { requireTablesOf } from "../../../store/storage/copies/tables-of-version.ts";
 import { artifactPlaceOf, bucketPlaceOf } from "../artifact-place.ts";

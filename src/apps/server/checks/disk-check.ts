@@ -2,7 +2,7 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
 import { holdResult } from "./hold-result.ts";
 

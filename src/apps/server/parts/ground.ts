@@ -3,7 +3,7 @@ import { openArtifacts } from "../../../store/artifacts/open-artifacts.ts";
 import { storeEnvironment } from "../../../store/artifacts/s3/bucket-client.ts";
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import { createAuditLog } from "../../../base/telemetry/audit-log.ts";

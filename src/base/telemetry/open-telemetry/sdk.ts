@@ -5,7 +5,7 @@ import { detectResources, envDetector, resourceFromAttributes } from "@opentelem
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Clock } from "../../domain/clock.ts";
-import { newUuid } from "../../domain/ids.ts";
+import { newUuid } from "../../domain/random.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import type { Telemetry } from "../tracing.ts";
 import type { OpenTelemetrySettings } from "./environment.ts";

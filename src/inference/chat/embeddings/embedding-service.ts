@@ -6,7 +6,7 @@ import { present } from "../../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../../base/domain/broken-model.ts";
 import type { EmbeddedInput, EmbeddingRequest, Embeddings } from "../../../base/domain/text/embedding.ts";
 import type { Generation, GenerationRequest } from "../../../base/domain/generation.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { AdaptersInUse } from "../../models/registry/adapters-in-use.ts";

@@ -1,5 +1,5 @@
 // Ids of tool calls, by which a client says which result belongs to which call.
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 
 /** As vLLM makes them. */
 export function longCallId(): string {

@@ -7,7 +7,7 @@ import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import {
   adapterFolderOf,
   type ModelStore,

@@ -6,7 +6,7 @@ import { foreignMessage, mayReach, type Caller } from "../../../base/domain/acce
 import type { Owned } from "../../../base/domain/keys/key-scope.ts";
 import { assert } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
-import { isUuid } from "../../../base/domain/ids.ts";
+import { isUuid } from "../../../base/domain/random.ts";
 import {
   adapterId,
   type ModelStore,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { mayReach, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import type { AdapterWish, ModelStore, ModelVersion, TrainedModel } from "../../../base/domain/model.ts";
 import { quoted, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import { findForkSource, type ForkSource } from "./fork-source.ts";

@@ -2,7 +2,7 @@
 // model's generation_config.json is said, so that nothing of it counts.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { flush } from "../flush.ts";
 import { isMissing, namesIn } from "../folder-names.ts";
 

@@ -9,7 +9,7 @@ import { mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { PlacedArtifacts } from "../artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";

@@ -1,5 +1,5 @@
 // Whether a bucket can be used as a server uses it: an object is put, listed, read, replaced, read again and removed.
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { BucketClient } from "./bucket-client.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";

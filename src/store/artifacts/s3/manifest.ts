@@ -1,7 +1,7 @@
 // What an artifact in a bucket is made of: its files in pieces, each with its hash. An artifact is there once its manifest is,
 // which is one object and so takes the place of another in one step; what no manifest names was never there.
 import { createHash } from "node:crypto";
-import { isUuid } from "../../../base/domain/ids.ts";
+import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface Manifest {

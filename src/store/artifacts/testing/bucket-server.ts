@@ -8,7 +8,7 @@ import { buffer } from "node:stream/consumers";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { storeEnvironment } from "../s3/bucket-client.ts";
 import type { BucketPlace } from "../s3/bucket-place.ts";
 

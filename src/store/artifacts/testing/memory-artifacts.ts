@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { requireSealed } from "../seal.ts";

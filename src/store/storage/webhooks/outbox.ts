@@ -3,7 +3,7 @@
 import type { Transaction } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import { newUuid } from "../../../base/domain/ids.ts";
+import { newUuid } from "../../../base/domain/random.ts";
 import { parseProjectId } from "../../../base/domain/project.ts";
 import type {
   FeedbackEventType,

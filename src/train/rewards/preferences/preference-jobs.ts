@@ -1,6 +1,6 @@
 // A preference job of the feedback there is, when somebody asks for one: what it would be made of, and making it.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
-import { newUuid7 } from "../../../base/domain/ids.ts";
+import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobDraft } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";

@@ -1,7 +1,7 @@
 // A standing rule makes a job of what can train by now. The job, what it came from and what it means to the rule are one
 // transaction: whatever dies, feedback is in a job or waits for one, and in no two.
 import type { Clock } from "../../../base/domain/clock.ts";
-import { newUuid7 } from "../../../base/domain/ids.ts";
+import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
 import type { RuleStore, StandingOrder } from "../../../base/domain/rewards/stored-rule.ts";
 import { newJob } from "../../jobs/new-job.ts";
