@@ -22,8 +22,11 @@ import { createRecorder, type Recorder } from "../../src/inference/chat/recordin
 import { recordingSettings } from "../../src/inference/chat/recordings/settings.ts";
 import { adapterHash } from "../../src/inference/model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "../../src/inference/models/registry/model-directory.ts";
-import { createModelService, type ModelService } from "../../src/inference/models/registry/model-service.ts";
-import { createOlderVersions } from "../../src/inference/models/registry/older-versions.ts";
+import {
+  createModelService,
+  type ModelService,
+  createOlderVersions,
+} from "../../src/inference/models/registry/model-service.ts";
 import { VersionUses } from "../../src/inference/models/registry/version-uses.ts";
 import { keepPolicies, retentionSettings } from "../../src/store/retention/settings.ts";
 import { createSweeper } from "../../src/store/retention/sweeper.ts";

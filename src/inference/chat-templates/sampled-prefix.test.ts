@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
-import { behindSampled, withoutSampled } from "./sampled-prefix.ts";
+import { behindSampled, withoutSampled } from "./render-prompt.ts";
 
 const texts = ["a", "b", "ab", "<end>", " "];
 

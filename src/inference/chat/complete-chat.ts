@@ -22,11 +22,15 @@ import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import type { GenAiMeter, Span } from "../../base/telemetry/tracing.ts";
-import { createChatMetrics, type ChatMetrics } from "./measures/chat-metrics.ts";
+import {
+  createChatMetrics,
+  type ChatMetrics,
+  createVllmMetrics,
+  type VllmMetrics,
+} from "./measures/chat-metrics.ts";
 import { noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
 import { genAiRequestOf, traceChat } from "./measures/trace-chat.ts";
-import { createVllmMetrics, type VllmMetrics } from "./measures/vllm-metrics.ts";
-import { AdaptersInUse } from "../models/registry/adapters-in-use.ts";
+import { AdaptersInUse } from "../models/registry/version-uses.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
 import { passOn, passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
@@ -34,9 +38,8 @@ import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
-import { reachModel, type ReachedModel } from "./reach-model.ts";
+import { reachModel, type ReachedModel, type ServedBase, type ServedBases } from "./served-base.ts";
 import { beginRecording, isRecorded } from "./recorded-answer.ts";
-import type { ServedBase, ServedBases } from "./served-base.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
 import { portionsOf } from "./reply/portions.ts";
 import type { WaitingPlaces } from "./waiting-places.ts";

@@ -15,11 +15,10 @@ import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import { namedTokens } from "./reply/named-tokens.ts";
 import { promptName, promptRefusal } from "../chat-templates/prompt-faults.ts";
 import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
-import { resolveSampling, resolveStopping } from "./resolve-sampling.ts";
+import { resolveSampling, resolveStopping, refuseStrangeTokens } from "./resolve-sampling.ts";
 import { noticeOf } from "./tools/tool-use.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
-import { refuseStrangeTokens } from "./strange-tokens.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { jsonSchema, structuralTag } from "../../lib/constraints/grammar/testing/make-constraints.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
-import { constrainedReply } from "./tools/constrained-reply.ts";
+import { constrainedReply } from "./tools/reply-plan.ts";
 import { toolsOf } from "./tools/tool-use.ts";
 import { callFormats } from "./tools/call-formats.ts";
 

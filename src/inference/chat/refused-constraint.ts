@@ -10,8 +10,7 @@ import {
   type ExactJson,
 } from "../../base/domain/text/exact-json.ts";
 import { functionOf } from "./tools/arguments-schema.ts";
-import { callableTool } from "./tools/constrained-reply.ts";
-import type { ReplyPlan } from "./tools/reply-plan.ts";
+import { callableTool, type ReplyPlan } from "./tools/reply-plan.ts";
 import { allows, toolsOf } from "./tools/tool-use.ts";
 
 /**

@@ -1,10 +1,11 @@
-// How the tokens of an answer are drawn and what ends it, with the model's defaults where a request says nothing. What is
-// asked for and cannot be done is refused elsewhere.
-import type { ChatRequest } from "../../base/domain/chat.ts";
+// How the tokens of an answer are drawn and what ends it, with the model's defaults where a request says nothing. Token ids
+// that the model does not have are refused here, what else cannot be done elsewhere.
+import { type ChatRequest, chatFault, type ChatField } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import { freshSeed } from "../../base/domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../../base/domain/sampling.ts";
 import type { ServedBase } from "./served-base.ts";
+import { cut, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 
 /** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */
 const greedyBelow = 1e-5;
@@ -88,4 +89,54 @@ export function resolveStopping(
     },
     endOfTextId,
   };
+}
+
+// Token ids of a request that the model does not have, refused field by field. Those of the prompt are looked at where it
+// is made.
+
+/**
+ * @param resolved.badWordIds the tokens of the request's bad words
+ * @throws ServiceError `unsupported` naming every field that holds such ids
+ */
+export function refuseStrangeTokens(
+  { sampling, stopping }: ChatRequest,
+  resolved: { readonly badWordIds: readonly (readonly number[])[]; readonly vocabularySize: number },
+): void {
+  const { badWordIds, vocabularySize } = resolved;
+  const faults = (
+    field: ChatField,
+    ids: readonly number[],
+    messageOf: (strange: string) => string,
+  ): readonly Fault[] => {
+    const strange = ids.filter((id) => id >= vocabularySize);
+    if (strange.length === 0) return [];
+    const message = messageOf(cut(`[${strange.join(", ")}]`));
+    return [chatFault(field, { message, type: "value_error" })];
+  };
+  const limit = `Vocabulary size: ${vocabularySize}; use ids below it.`;
+  const all = [
+    ...faults(
+      "sampling.logitBias",
+      (sampling.logitBias ?? []).map(([id]) => id),
+      (strange) =>
+        `token_id(s) ${strange} in \`sampling.logitBias\` contain out-of-vocab token ids. ${limit}`,
+    ),
+    ...faults(
+      "sampling.allowedTokenIds",
+      sampling.allowedTokenIds ?? [],
+      (strange) => `\`sampling.allowedTokenIds\` contains out-of-vocab token id! ${strange}. ${limit}`,
+    ),
+    ...faults(
+      "sampling.badWords",
+      badWordIds.flat(),
+      (strange) =>
+        `The model vocabulary size is ${vocabularySize}, but the following tokens were specified as bad: ${strange}. Leave out the words that are spelled with them.`,
+    ),
+    ...faults(
+      "stopping.stopTokenIds",
+      stopping.stopTokenIds,
+      (strange) => `\`stopping.stopTokenIds\` contains out-of-vocab token ids ${strange}. ${limit}`,
+    ),
+  ];
+  if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }

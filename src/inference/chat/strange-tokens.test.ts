@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { refuseStrangeTokens } from "./strange-tokens.ts";
+import { refuseStrangeTokens } from "./resolve-sampling.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 
 function faultsOf(

@@ -8,7 +8,7 @@ import type { EmbeddedLoad } from "./embedded-engine.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { ModelAhead } from "./opening/model-ahead.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
-import { garbageCollector, QuietCollection } from "./quiet-collection.ts";
+import { garbageCollector, QuietCollection } from "./idle-work.ts";
 
 let ahead: ModelAhead | null = null;
 const prepare = (hint: unknown): void => {

@@ -6,10 +6,12 @@ import {
   type EngineState,
   type EngineStatus,
   type GenerationRequest,
+  featuresOf,
+  type EngineLimits,
 } from "../../base/domain/generation.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
-import { checkRequest } from "./check-request.ts";
+import { ServiceError, quoted } from "../../base/domain/service-error.ts";
 import { GenerationStream, type StreamOptions } from "./generation-stream.ts";
+import { assert } from "../../base/domain/assert.ts";
 
 /** How long a caller should wait before trying again, where nothing better is known. */
 const retryAfterSeconds = 2;
@@ -85,4 +87,81 @@ export class Generations {
 /** The obstacle has callers told the reason. */
 export function unavailable(message: string): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
+}
+
+// Checks a request before an engine takes it, so that nothing which cannot be computed reaches a step. Callers check first,
+// with messages that name their own fields.
+
+/**
+ * Returns when the request can be computed.
+ *
+ * @param engine.room what {@link Engine.roomFor} says of the request's choices
+ * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more than its limits and its memory allow;
+ *   asserts what a caller must see to: token ids in the vocabulary, lengths within the context
+ */
+function checkRequest(
+  request: GenerationRequest,
+  capabilities: EngineCapabilities,
+  { limits, room }: { readonly limits: EngineLimits; readonly room: number },
+): void {
+  const { tokenIds } = request.prompt;
+  const { maxTokens } = request.stopping;
+  const { allowedTokenIds, badWords, logitBias } = request.sampling;
+  const { contextLength, vocabularySize, logprobCountMax = vocabularySize } = limits;
+  assert(tokenIds.length > 0, "a prompt has at least one token");
+  const isEmbedded = request.outputs.embedding === true;
+  assert(
+    isEmbedded ? maxTokens === 0 : maxTokens >= 1,
+    "a request asks for at least one token, or for an embedding",
+  );
+  assert(choiceCountOf(request) >= 1, "a request asks for at least one choice");
+  assert(!isEmbedded || asksForNothingElse(request), "an embedding is all that a request asks for");
+  assert(tokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
+  const isToken = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < vocabularySize;
+  assert(tokenIds.every(isToken), "prompt tokens are in the vocabulary");
+  assert(allowedTokenIds?.every(isToken) ?? true, "allowed tokens are in the vocabulary");
+  assert(
+    logitBias.every(([id]) => isToken(id)),
+    "biased tokens are in the vocabulary",
+  );
+  assert(
+    badWords.every((word) => word.length > 0 && word.every(isToken)),
+    "bad words have tokens, all in the vocabulary",
+  );
+  const missing = featuresOf(request).filter((feature) => !capabilities.features.has(feature));
+  if (missing.length > 0) {
+    throw unsupported(`This engine does not offer ${missing.join(", ")}; ask without.`);
+  }
+  const { topLogprobCount, promptLogprobCount } = request.outputs;
+  const logprobCount = Math.max(topLogprobCount ?? 0, promptLogprobCount ?? 0);
+  if (logprobCount > logprobCountMax)
+    throw unsupported(
+      `The request asks for ${logprobCount} log-probabilities of each token; this engine gives ${logprobCountMax}.`,
+    );
+  const { processors = [] } = capabilities;
+  const unknown = request.sampling.processors.find(({ name }) => !processors.includes(name));
+  if (unknown !== undefined) {
+    throw unsupported(
+      `This engine has no logits processor ${quoted(unknown.name)}; it has ${processors.join(", ")}.`,
+    );
+  }
+  if (tokenIds.length + maxTokens <= room) return;
+  const beams = request.choices.kind === "beam" ? ` for each of ${request.choices.width} beams` : "";
+  throw unsupported(
+    room === 0
+      ? `This engine has no room for ${choiceCountOf(request)} beams side by side; ask for fewer.`
+      : `The prompt of ${tokenIds.length} tokens and an answer of up to ${maxTokens} need more memory for keys and values ` +
+          `than this engine has: it holds at most ${room} tokens of prompt and answer${beams}. Ask for fewer tokens.`,
+  );
+}
+
+function unsupported(message: string): ServiceError {
+  return new ServiceError({ code: "unsupported", message });
+}
+
+/** Beside the embedding: there is one of a prompt, and no scores after it. */
+function asksForNothingElse({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
+  const isOne = choices.kind === "sample" && choices.count === 1;
+  const passes = prompt.hold !== undefined || prompt.received !== undefined;
+  return isOne && constraint === null && outputs.promptLogprobCount === null && !passes;
 }

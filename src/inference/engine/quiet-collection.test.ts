@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { garbageCollector, QuietCollection } from "./quiet-collection.ts";
+import { garbageCollector, QuietCollection } from "./idle-work.ts";
 
 test("collects once after each stretch of work, and not during it", async () => {
   const clock = new FakeClock();

@@ -1,7 +1,7 @@
 // What of the engines gateways read at each scrape, under vLLM's names: how many requests run and wait, how full the memory of
 // keys and values is, and on which adapters. What vLLM counts and times of requests is chat's.
 import type { ChatService } from "../../../inference/chat/complete-chat.ts";
-import { vllmLabels } from "../../../inference/chat/measures/vllm-metrics.ts";
+import { vllmLabels } from "../../../inference/chat/measures/chat-metrics.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/generation.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";

@@ -2,11 +2,10 @@
 import type { Engine } from "../../../base/domain/generation.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
 import { usableDevice } from "../../../inference/engine/device/usable-device.ts";
-import { AdaptersInUse } from "../../../inference/models/registry/adapters-in-use.ts";
+import { AdaptersInUse, VersionUses } from "../../../inference/models/registry/version-uses.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../../../inference/models/registry/model-directory.ts";
 import { PublishedVersions } from "../../../inference/models/registry/published-versions.ts";
-import { VersionUses } from "../../../inference/models/registry/version-uses.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { ServerLease } from "../../../train/jobs/server-lease.ts";
 import { requireOne } from "../bases/failed-bases.ts";

@@ -3,8 +3,7 @@
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { CheckpointFiles } from "../../../inference/models/checkpoints/checkpoint-files.ts";
-import { createModelService } from "../../../inference/models/registry/model-service.ts";
-import { createOlderVersions } from "../../../inference/models/registry/older-versions.ts";
+import { createModelService, createOlderVersions } from "../../../inference/models/registry/model-service.ts";
 import { hasWeights } from "../../../lib/model-files/weight-files.ts";
 import { createAttemptMetrics } from "../../../train/jobs/attempt-metrics.ts";
 import { JobQueue } from "../../../train/jobs/job-queue.ts";

@@ -1,5 +1,5 @@
 // The service of embeddings over an engine that answers with numbers made of what it is asked.
-import { AdaptersInUse } from "../../models/registry/adapters-in-use.ts";
+import { AdaptersInUse } from "../../models/registry/version-uses.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EmbeddingRequest } from "../../../base/domain/text/embedding.ts";

@@ -9,13 +9,19 @@ import type { Generation, GenerationRequest } from "../../../base/domain/generat
 import { newUuid } from "../../../base/domain/random.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { AdaptersInUse } from "../../models/registry/adapters-in-use.ts";
+import { AdaptersInUse } from "../../models/registry/version-uses.ts";
 import type { ModelDirectory } from "../../models/registry/model-directory.ts";
 import type { Allowance } from "../../../base/domain/keys/limits.ts";
 import type { UsageCounter } from "../../../base/domain/keys/usage.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
-import { reachModel, type ReachedModel } from "../reach-model.ts";
-import { servedContextLength, servedLimits, type ServedBase, type ServedBases } from "../served-base.ts";
+import {
+  reachModel,
+  type ReachedModel,
+  servedContextLength,
+  servedLimits,
+  type ServedBase,
+  type ServedBases,
+} from "../served-base.ts";
 import { eachOf } from "./each-of.ts";
 import { unitVector } from "./unit-vector.ts";
 import type { WaitingPlaces } from "../waiting-places.ts";

@@ -1,6 +1,7 @@
-// What chat counts and times, in one place.
+// What chat counts and times, under the server's own names and under those of vLLM.
 import type { ChatUsage } from "../../../base/domain/chat.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
+import { phasesOf, type ChatTimeline } from "./chat-timeline.ts";
 
 export interface ChatMetrics {
   /** `outcome` is `completed` or the code of the error that ended the request. */
@@ -57,4 +58,98 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
       }
     },
   };
+}
+
+// What vLLM counts and times of its requests, under vLLM's names and with its buckets: gateways and dashboards that read
+// those of vLLM read these. What is shown of an engine at this moment is in the server's gauges.
+
+export interface VllmMetrics {
+  firstToken(base: string, waitedMs: number): void;
+  /** Of a request whose model was known. */
+  ended(base: string, timeline: ChatTimeline): void;
+}
+
+/** As vLLM labels what is of one engine; each base model has one here. */
+export const vllmLabels = (base: string) => ({ model_name: base, engine: "0" });
+
+const labels = ["model_name", "engine"];
+/** vLLM's. */
+const firstTokenBuckets = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
+  2560,
+];
+const perTokenBuckets = [
+  0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
+];
+const requestBuckets = [
+  0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680,
+];
+const tokenBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
+
+/** Registers the metrics; once per registry. */
+export function createVllmMetrics(metrics: Metrics): VllmMetrics {
+  const histogram = (name: string, help: string, buckets: readonly number[]) =>
+    metrics.histogram({ name: `vllm:${name}`, help, labels, buckets });
+  const counter = (name: string, help: string, more: readonly string[] = []) =>
+    metrics.counter({ name: `vllm:${name}`, help, labels: [...labels, ...more] });
+  const firstToken = histogram(
+    "time_to_first_token_seconds",
+    "From request to its first token.",
+    firstTokenBuckets,
+  );
+  const perToken = histogram(
+    "request_time_per_output_token_seconds",
+    "Between the tokens of a request, on average over them.",
+    perTokenBuckets,
+  );
+  const total = histogram("e2e_request_latency_seconds", "From request to its end.", requestBuckets);
+  const queued = histogram("request_queue_time_seconds", "Waiting in the engine.", requestBuckets);
+  const prefill = histogram(
+    "request_prefill_time_seconds",
+    "Computing the prompt, to the first token.",
+    requestBuckets,
+  );
+  const decode = histogram(
+    "request_decode_time_seconds",
+    "From the first token to the last.",
+    requestBuckets,
+  );
+  const inference = histogram(
+    "request_inference_time_seconds",
+    "Computing prompt and answer.",
+    requestBuckets,
+  );
+  const promptTokens = histogram("request_prompt_tokens", "Tokens of the prompt.", tokenBuckets);
+  const answerTokens = histogram("request_generation_tokens", "Tokens of all answers.", tokenBuckets);
+  const prompts = counter("prompt_tokens_total", "Tokens of prompts.");
+  const answers = counter("generation_tokens_total", "Tokens of answers.");
+  const finished = counter("request_success_total", "Choices that ended, by how.", ["finished_reason"]);
+  return {
+    firstToken: (base, waitedMs) => firstToken.observe(waitedMs / 1000, vllmLabels(base)),
+    ended: (base, timeline) => {
+      const own = vllmLabels(base);
+      const { usage, outcome } = timeline;
+      if (timeline.computedMs !== null) prompts.increase(own, usage.promptTokens);
+      answers.increase(own, usage.completionTokens);
+      for (const { reason } of timeline.finishes)
+        finished.increase({ ...own, finished_reason: shown(reason) });
+      if (outcome !== "completed")
+        finished.increase({ ...own, finished_reason: outcome === "cancelled" ? "abort" : "error" });
+      const phases = outcome === "completed" ? phasesOf(timeline) : null;
+      if (phases === null) return;
+      total.observe(phases.totalMs / 1000, own);
+      queued.observe(phases.queuedMs / 1000, own);
+      prefill.observe(phases.prefillMs / 1000, own);
+      decode.observe(phases.decodeMs / 1000, own);
+      inference.observe((phases.prefillMs + phases.decodeMs) / 1000, own);
+      if (phases.perTokenMs !== null) perToken.observe(phases.perTokenMs / 1000, own);
+      promptTokens.observe(usage.promptTokens, own);
+      answerTokens.observe(usage.completionTokens, own);
+    },
+  };
+}
+
+/** vLLM counts choices that call tools among those that stop. */
+function shown(reason: ChatTimeline["finishes"][number]["reason"]): string {
+  return reason === "tool_calls" ? "stop" : reason;
 }

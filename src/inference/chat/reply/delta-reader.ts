@@ -19,8 +19,7 @@ import {
 } from "../../../base/domain/generation.ts";
 import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
-import { type AnswerReader, createAnswerReader } from "./answer-reader.ts";
-import { choiceReaders, withAddedText } from "./choice-reader.ts";
+import { type AnswerReader, createAnswerReader, choiceReaders, withAddedText } from "./choice-reader.ts";
 import { joinedPieces } from "./reply-pieces.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import type { ServedBase } from "../served-base.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { StopAutomaton } from "./stop-automaton.ts";
-import { stopScanners } from "./stop-strings.ts";
+import { StopAutomaton, stopScanners } from "./stop-strings.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
 /** Everything shown, and what matched. */

@@ -19,7 +19,7 @@ import type { ThoughtStart } from "../reply/read-thought.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
 import { readReply } from "../testing/read-reply.ts";
 import { callFormats } from "./call-formats.ts";
-import { constrainedReply } from "./constrained-reply.ts";
+import { constrainedReply } from "./reply-plan.ts";
 
 const formats = ["hermes", "llama3", "mistral", "mistral-named"] as const;
 type FormatName = (typeof formats)[number];

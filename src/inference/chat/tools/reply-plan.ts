@@ -1,15 +1,24 @@
 // How the answer to a request is read, and what it is held to: thoughts, calls of tools and the request's own constraint
 // together. Pure.
 import { joinedText } from "../../../base/domain/content-part.ts";
-import type { ChatRequest } from "../../../base/domain/chat.ts";
-import type { Constraint } from "../../../base/domain/constraint.ts";
-import type { Engine } from "../../../base/domain/generation.ts";
+import type { ChatRequest, ToolChoice } from "../../../base/domain/chat.ts";
+import type { Constraint, ConstraintOptions, ConstraintRule } from "../../../base/domain/constraint.ts";
+import type { Engine, EngineCapabilities } from "../../../base/domain/generation.ts";
 import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
-import type { ReplyForm } from "../reply/reply-reader.ts";
+import type { ReplyForm, ReadCalls } from "../reply/reply-reader.ts";
 import type { ServedBase } from "../served-base.ts";
-import { constrainedReply } from "./constrained-reply.ts";
-import { functionOf } from "./arguments-schema.ts";
-import { toolChoiceOf, toolsOf } from "./tool-use.ts";
+import { functionOf, argumentsSchema } from "./arguments-schema.ts";
+import { toolChoiceOf, toolsOf, allows, isStrict } from "./tool-use.ts";
+import { unreachable } from "../../../base/domain/assert.ts";
+import {
+  exactJsonText,
+  isExactList,
+  isExactObject,
+  parseExactJson,
+  type ExactJson,
+} from "../../../base/domain/text/exact-json.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { CallableTool } from "./call-format.ts";
 
 export interface ReplyPlan {
   readonly form: ReplyForm;
@@ -70,4 +79,161 @@ function thoughtStart(
   const begun = joinedText(prompt.messages.at(-1)?.content ?? null) ?? "";
   if (begun.trim() === "") return "possible";
   return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
+}
+
+// What an answer is held to, as one constraint: the request's own, or calls of tools, or either; behind a thought where
+// there may be one. Says it in the interface's own words for such things, structural tags.
+
+/** What a constraint needs to know of how calls are read. */
+type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
+
+interface HeldCalls extends WrittenCalls {
+  /** Whether the engine can hold calls to their form where nobody asked for that. */
+  readonly mayHold: boolean;
+  readonly asText: (format: ExactJson) => ExactJson;
+}
+
+/** Null where the answer is free. */
+export function constrainedReply(
+  request: ChatRequest,
+  choice: ToolChoice,
+  {
+    thought,
+    calls,
+    answer = null,
+    features,
+  }: {
+    readonly thought: ThoughtStart;
+    readonly calls: WrittenCalls | null;
+    /** What holds an answer's text to a format, where answers have a form of their own. */
+    readonly answer?: ((format: ExactJson) => ExactJson) | null;
+    readonly features: EngineCapabilities["features"];
+  },
+): Constraint | null {
+  const { constraint } = request;
+  const mayHold = features.has("constraint-structural-tag");
+  const asText = answer ?? ((format: ExactJson): ExactJson => format);
+  const withCalls = calls === null ? null : formatWithCalls(request, choice, { ...calls, mayHold, asText });
+  const isPlain = thought === "none" && answer === null;
+  if (withCalls === null && (constraint === null || isPlain)) return constraint;
+  const format = withCalls ?? (constraint === null ? null : asText(formatOf(constraint)));
+  const isOwn = constraint !== null && !isForced(choice);
+  const { allowsAnyWhitespace, whitespacePattern, allowsAdditionalProperties } = isOwn
+    ? constraint
+    : optionsOfCalls(features);
+  return {
+    kind: "structural-tag",
+    tag: exactJsonText({ type: "structural_tag", format: behindThought(format, thought) }),
+    allowsAnyWhitespace,
+    whitespacePattern,
+    allowsAdditionalProperties,
+  };
+}
+
+/**
+ * Where nothing but calls is constrained. Templates write a blank behind a sign or none: more would be tokens for nothing,
+ * which an engine that takes no pattern of blanks may draw.
+ */
+function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
+  const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;
+  return { allowsAnyWhitespace: true, whitespacePattern, allowsAdditionalProperties: true };
+}
+
+function isForced({ kind }: ToolChoice): boolean {
+  return kind === "required" || kind === "named";
+}
+
+/** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
+function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
+  const { format, areParallel, mayHold, asText } = calls;
+  const tools = toolsOf(request);
+  const keepingSchema = (tool: JsonObject): CallableTool => callableTool(request, tool);
+  const mayBeCalled = (tool: JsonObject): boolean => allows(choice, functionOf(tool).name);
+  switch (choice.kind) {
+    case "required":
+    case "named":
+      return format.calls(tools.filter(mayBeCalled).map(keepingSchema), areParallel);
+    default: {
+      const isKept = (tool: JsonObject): boolean => isStrict(tool) || ruleOf(request, tool) !== undefined;
+      const allowed = tools.filter(mayBeCalled);
+      const callable = allowed.map((tool) => (isKept(tool) ? keepingSchema(tool) : takingAny(tool)));
+      if (request.constraint !== null) {
+        if (!request.calls.areExempt) return null;
+        const text = asText(formatOf(request.constraint));
+        return { type: "or", elements: [format.calls(callable, areParallel), text] };
+      }
+      const isHeld = (format.isTaught && mayHold) || allowed.length < tools.length || allowed.some(isKept);
+      return isHeld ? format.textWithCalls(callable, areParallel) : null;
+    }
+  }
+}
+
+/** A tool of the request whose calls keep its schema, or the rule of its text. */
+export function callableTool(request: ChatRequest, tool: JsonObject): CallableTool {
+  const textRule = ruleOf(request, tool);
+  const { name } = functionOf(tool);
+  return { name, schema: argumentsSchema(tool), ...(textRule === undefined ? {} : { textRule }) };
+}
+
+function ruleOf({ calls }: ChatRequest, tool: JsonObject): ConstraintRule | undefined {
+  const { name } = functionOf(tool);
+  return calls.texts.find((text) => text.name === name)?.rule ?? undefined;
+}
+
+function takingAny(tool: JsonObject): CallableTool {
+  return { name: functionOf(tool).name, schema: { type: "object" } };
+}
+
+/** A request's constraint as a format within a structural tag. */
+function formatOf(constraint: Constraint): ExactJson {
+  switch (constraint.kind) {
+    case "json-schema":
+      return { type: "json_schema", json_schema: parseExactJson(constraint.schema) };
+    case "json-object":
+      return { type: "json_schema", json_schema: { type: "object" } };
+    case "regex":
+      return { type: "regex", pattern: constraint.pattern };
+    case "choice":
+      return { type: "or", elements: constraint.choices.map((value) => ({ type: "const_string", value })) };
+    case "grammar":
+      return { type: "grammar", grammar: constraint.text };
+    case "structural-tag":
+      return formatOfTag(parseExactJson(constraint.tag));
+    default:
+      return unreachable(constraint);
+  }
+}
+
+/** In the older form a tag is free text with triggers. What is neither form stays as it is, and is refused as such. */
+function formatOfTag(tag: ExactJson): ExactJson {
+  if (!isExactObject(tag)) return tag;
+  const { format, structures, triggers } = tag;
+  if (format !== undefined) return format;
+  if (structures === undefined || !isExactList(structures)) return tag;
+  const tags = structures.map((structure) => {
+    if (!isExactObject(structure)) return structure;
+    const { begin, schema, end } = structure;
+    return {
+      begin: begin ?? null,
+      content: { type: "json_schema", json_schema: schema ?? null },
+      end: end ?? null,
+    };
+  });
+  return { type: "triggered_tags", triggers: triggers ?? null, tags };
+}
+
+/** The format behind what the model thinks, with the line breaks that may stand between. */
+function behindThought(format: ExactJson, start: ThoughtStart): ExactJson {
+  if (start === "none") return format;
+  const thought = {
+    type: "tag",
+    begin: start === "open" ? "" : thoughtMarks.begin,
+    content: { type: "any_text" },
+    end: thoughtMarks.end,
+  };
+  const whole = { type: "sequence", elements: [thought, { type: "regex", pattern: "\\n{0,2}" }] };
+  return {
+    type: "sequence",
+    elements: [start === "open" ? whole : { type: "optional", content: whole }, format],
+  };
 }

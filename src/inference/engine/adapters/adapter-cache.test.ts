@@ -9,8 +9,7 @@ import { readModelConfig } from "../../model/config/read-config.ts";
 import { createLoraAdapter } from "../../model/lora.ts";
 import { writeLoraAdapter } from "../../model/peft-folder.ts";
 import { modelFolder } from "../contract/engine-under-test.ts";
-import { AdapterCache } from "./adapter-cache.ts";
-import { AdapterThread } from "./adapter-thread.ts";
+import { AdapterCache, AdapterThread } from "./adapter-cache.ts";
 
 const config = readModelConfig(modelFolder);
 const scratch = mkdtempSync(join(tmpdir(), "hone-adapters-"));

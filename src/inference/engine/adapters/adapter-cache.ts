@@ -4,8 +4,9 @@ import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { overOtherWeights } from "../../../base/domain/obstacles/missing-base.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
-import type { AdapterThread } from "./adapter-thread.ts";
 import { readAdapter, type AdapterFeeds } from "./read-adapter.ts";
+import { WorkerPool } from "../../../base/processes/worker-pool.ts";
+import type { AdapterTasks } from "./adapter-tasks.ts";
 
 export interface AdapterCacheOptions {
   readonly countMax: number;
@@ -121,5 +122,41 @@ export class AdapterCache {
       if (this.#adapters.size <= this.#options.countMax) break;
       this.#adapters.delete(oldest);
     }
+  }
+}
+
+// Reads adapters beside the steps of an engine, which none of them holds up: the matrices are handed over as they are.
+
+/** Far longer than the largest takes from a slow disk. */
+const readMs = 60_000;
+/** Of objects; matrices are none. */
+const memoryMebibytes = 512;
+
+export class AdapterThread {
+  readonly #pool: WorkerPool<AdapterTasks, ModelConfig>;
+
+  /** Starts nothing yet. */
+  constructor(config: ModelConfig) {
+    this.#pool = new WorkerPool({
+      module: new URL("./adapter-tasks.js", import.meta.url),
+      data: config,
+      workerCount: 1,
+      stageMs: [readMs],
+      memoryMebibytes,
+    });
+  }
+
+  /** So that the first adapter need not wait for it. */
+  startAhead(): void {
+    this.#pool.prepare();
+  }
+
+  /** @throws ServiceError as `readAdapter`; as `WorkerPool.run` */
+  read({ folder, hash }: AdapterReference): Promise<AdapterFeeds> {
+    return this.#pool.run("read", { folder, hash });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 }

@@ -5,8 +5,7 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";
-import { positionBytes } from "./slab.ts";
-import { SpareSlabs } from "./spare-slabs.ts";
+import { positionBytes, SpareSlabs } from "./slab.ts";
 
 /** Short answers leave a lane and come to it within a few steps. */
 const patienceSteps = 64;

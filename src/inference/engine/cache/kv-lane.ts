@@ -4,8 +4,7 @@
 // Knows neither what a slot is used for, nor its adapter, nor how much memory there is in all: the cache does.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
-import { copyRun, positionBytes, Slab } from "./slab.ts";
-import type { SpareSlabs } from "./spare-slabs.ts";
+import { copyRun, positionBytes, Slab, type SpareSlabs } from "./slab.ts";
 
 /** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
 export const positionGranule = 64;

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KvCache } from "./kv-cache.ts";
 import type { KvLane } from "./kv-lane.ts";
-import { Slab } from "./slab.ts";
-import { SpareSlabs } from "./spare-slabs.ts";
+import { Slab, SpareSlabs } from "./slab.ts";
 
 const shape = { layerCount: 2, kvHeadCount: 3, headSize: 4, vocabularySize: 8, contextLength: 1024 };
 

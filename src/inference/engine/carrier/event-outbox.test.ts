@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
 import { failureOf } from "../../../base/processes/carried-error.ts";
-import { EventOutbox } from "./event-outbox.ts";
+import { EventOutbox } from "./serve-engine.ts";
 import type { CallOutput } from "./packed-outputs.ts";
 
 const setUp = (intervalMs: number) => {

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { requestOf, Transcript } from "../testing/run-loop.ts";
 import { openRequest, type Sequence } from "../loop/sequence.ts";
 import { Acceptance } from "./acceptance.ts";
-import { PromptDrafter } from "./prompt-drafter.ts";
-import { StepCosts } from "./step-costs.ts";
+import { PromptDrafter, StepCosts } from "./prompt-drafter.ts";
 
 /** A row whose prompt has these tokens. */
 function rowOf(prompt: readonly number[], maxTokens = 16): Sequence {

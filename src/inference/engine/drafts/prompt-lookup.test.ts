@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
-import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
+import { PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 import { PromptLookup } from "./prompt-lookup.ts";
 
 interface Guessing {

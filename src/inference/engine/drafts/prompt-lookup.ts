@@ -2,7 +2,7 @@
 // Keeps, for runs of a few lengths, where each was last seen; a table forgets what others of its entries write over, and so
 // takes little memory and no time that grows with the text. Whether a guess is worth checking is not decided here.
 // Prompt lookup decoding: Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding.
-import type { TokenHistory } from "../logits/token-history.ts";
+import type { TokenHistory } from "../logits/draw-input.ts";
 
 /** Lengths of the runs that are looked for, the longest first. */
 const runLengths = [8, 4, 2] as const;

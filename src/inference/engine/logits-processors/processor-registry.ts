@@ -7,8 +7,7 @@ import type { LogitsProcessorCall, SamplingParameters } from "../../../base/doma
 import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
-import type { ScoreProcessor } from "../logits/draw-input.ts";
-import type { TokenHistory } from "../logits/token-history.ts";
+import type { ScoreProcessor, TokenHistory } from "../logits/draw-input.ts";
 import * as noRepeatNgram from "./no-repeat-ngram.ts";
 import { callWithin, OverdueCall } from "./call-within.ts";
 import { modelOf, type ProcessorModel } from "./processor-model.ts";

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
-import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
+import { PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 import { processorNames, readRegistrations } from "./registrations.ts";
 import { loadProcessors, type ProcessorRegistry } from "./processor-registry.ts";
 

@@ -4,7 +4,6 @@ import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import type { TokenMask } from "../token-masks/constraint-backend.ts";
-import type { TokenHistory } from "./token-history.ts";
 import { tokenSetOf, type TokenSet } from "./token-set.ts";
 
 /** What a request asks of all its draws, in the form that steps use. */
@@ -60,4 +59,46 @@ export interface DrawInput {
   readonly processors: readonly ScoreProcessor[];
   /** What the constraint allows; null where the request has none. */
   readonly mask: TokenMask | null;
+}
+
+// The tokens of a choice so far, and how often it has each. Counted when it is first asked for and from then on token by
+// token, so that a choice whose steps never ask pays nothing.
+
+/** A prompt, which the choices of a request share. */
+export class PromptTokens {
+  readonly ids: readonly number[];
+  #distinct: ReadonlySet<number> | null = null;
+
+  constructor(ids: readonly number[]) {
+    this.ids = ids;
+  }
+
+  /** Each id once. */
+  get distinct(): ReadonlySet<number> {
+    return (this.#distinct ??= new Set(this.ids));
+  }
+}
+
+export class TokenHistory {
+  readonly prompt: PromptTokens;
+  /** What was generated so far; grows while the choice goes on. */
+  readonly answerIds: readonly number[];
+  readonly #counts = new Map<number, number>();
+  #countedLength = 0;
+
+  /** @param answerIds may grow, and never changes otherwise */
+  constructor(prompt: PromptTokens, answerIds: readonly number[]) {
+    this.prompt = prompt;
+    this.answerIds = answerIds;
+  }
+
+  /** How often the answer has each id that it has. */
+  get answerCounts(): ReadonlyMap<number, number> {
+    const counts = this.#counts;
+    while (this.#countedLength < this.answerIds.length) {
+      const id = this.answerIds[this.#countedLength++];
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
+  }
 }

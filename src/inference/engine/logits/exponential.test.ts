@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
-import { exponentials } from "./exponential.ts";
+import { exponentials } from "./logits-row.ts";
 
 const check = (logits: readonly number[], temperature: number): void => {
   const scores = Float32Array.from(logits);

@@ -3,9 +3,7 @@
 import type { GeneratedToken, TokenAlternative } from "../../../base/domain/generation.ts";
 import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
 import type { DrawInput, DrawRules } from "./draw-input.ts";
-import { totalMass, unitOf } from "./draw-place.ts";
-import { LogitsRow, RowRoom, type ScoresLeft } from "./logits-row.ts";
-import { forbid, gather } from "./scores-left.ts";
+import { totalMass, unitOf, LogitsRow, RowRoom, type ScoresLeft } from "./logits-row.ts";
 import { choosingSteps, drawsFromRawScores, forbiddingSteps, isGreedy, shiftingSteps } from "./steps.ts";
 import { TokenSet } from "./token-set.ts";
 
@@ -186,4 +184,46 @@ export function greatest(values: Float32Array, count: number, maxima?: Float32Ar
     }
   }
   return best;
+}
+
+// The scores of the tokens that may come, without the others: what draws from them then passes over no more than it must.
+
+/** Makes the scores of tokens that may not come negative infinity. */
+function forbid(scores_V: Float32Array, { words }: TokenSet): void {
+  for (let index = 0; index < words.length; index++) {
+    if (words[index] === 0) {
+      scores_V.fill(-Infinity, 32 * index, 32 * index + 32);
+      continue;
+    }
+    // The lowest bit that is not set is set each time.
+    for (let word = ~words[index]; word !== 0; word &= word - 1) {
+      scores_V[32 * index + (31 - Math.clz32(word & -word))] = -Infinity;
+    }
+  }
+}
+
+/**
+ * The scores of the tokens that may come, in the order of their ids.
+ *
+ * @param logits_V of the whole vocabulary; not modified
+ * @param room what is returned lies in it
+ */
+function gather(logits_V: Float32Array, { words }: TokenSet, room: RowRoom): ScoresLeft {
+  const ids_V = room.ids_V;
+  const left_V = room.logits_V;
+  let count = 0;
+  for (let index = 0; index < words.length; index++) {
+    let word = words[index];
+    if (word === 0) continue;
+    const first = 32 * index;
+    const end = Math.min(first + 32, logits_V.length);
+    // Each is written, and stays where its bit is set: a branch would be guessed wrong too often.
+    for (let id = first; id < end; id++) {
+      ids_V[count] = id;
+      left_V[count] = logits_V[id];
+      count += word & 1;
+      word >>>= 1;
+    }
+  }
+  return { logits: left_V.subarray(0, count), ids: ids_V };
 }

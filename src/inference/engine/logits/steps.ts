@@ -2,9 +2,7 @@
 // shifted, and of what is left one token is drawn. A step is left out where a request asks nothing of it. Raw
 // log-probabilities are those before the first.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
-import { forbidBadWords, holdBackEnd, keepAllowedIds, keepToConstraint } from "./forbid-tokens.ts";
-import { drawnPlace } from "./draw-place.ts";
-import type { LogitsRow } from "./logits-row.ts";
+import { drawnPlace, type LogitsRow } from "./logits-row.ts";
 import {
   addBias,
   applyProcessors,
@@ -91,4 +89,46 @@ export function drawsFromRawScores(rules: DrawRules): boolean {
 /** Removes tokens less probable than this part of the most probable one. By scores: log(p) is at most so far below. */
 function keepMinP(row: LogitsRow): void {
   row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
+}
+
+// The steps that say which tokens may come at all. Each leaves less in the set; none looks at scores.
+
+/** What continues the constraint, and where the answer may end also what ends it. */
+function keepToConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
+  if (mask === null) return;
+  allowed.assign(mask.allowed);
+  if (mask.mayEnd) for (const id of rules.stopTokenIds) allowed.add(id);
+}
+
+function keepAllowedIds(allowed: TokenSet, { rules }: DrawInput): void {
+  if (rules.allowedIds !== null) allowed.intersect(rules.allowedIds);
+}
+
+/** Forbids the last token of each word whose other tokens the answer ends with; the prompt is not looked at. */
+function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void {
+  for (const word of rules.sampling.badWords) {
+    const lastPlace = word.length - 1;
+    if (endsWith(history.answerIds, word, lastPlace)) allowed.delete(word[lastPlace]);
+  }
+}
+
+/** Whether the answer ends with the first `count` tokens of a word. */
+function endsWith(answerIds: readonly number[], word: readonly number[], count: number): boolean {
+  const start = answerIds.length - count;
+  if (start < 0) return false;
+  for (let place = count - 1; place >= 0; place--) {
+    if (answerIds[start + place] !== word[place]) return false;
+  }
+  return true;
+}
+
+/**
+ * Forbids what ends the answer while it is too short, unless nothing else may come: an answer that is complete under its
+ * constraint ends, however short it is.
+ */
+function holdBackEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
+  if (history.answerIds.length >= rules.minTokens) return;
+  const ends = [...rules.stopTokenIds].filter((id) => allowed.has(id));
+  for (const id of ends) allowed.delete(id);
+  if (allowed.isEmpty) for (const id of ends) allowed.add(id);
 }

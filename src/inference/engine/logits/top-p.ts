@@ -4,9 +4,7 @@
 // may not come to an end soon, and then what goes is found.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
-import { drawnPlace, totalMass, unitOf } from "./draw-place.ts";
-import { exponentialOf } from "./exponential.ts";
-import type { LogitsRow } from "./logits-row.ts";
+import { drawnPlace, totalMass, unitOf, exponentialOf, type LogitsRow } from "./logits-row.ts";
 
 /** How often a token is drawn from all before what goes is found. */
 export const topPDrawCount = 8;

@@ -9,9 +9,8 @@ import { CompiledConstraint } from "../../../lib/constraints/grammar/matcher.ts"
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import type { GenerationEvent, GenerationRequest } from "../../../base/domain/generation.ts";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
-import { drawRulesOf } from "../logits/draw-input.ts";
+import { drawRulesOf, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 import { Sampler } from "../logits/sampler.ts";
-import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import { fakeLogits, FakeRunner, fakeShape } from "../testing/fake-runner.ts";
 import { LateConstraints } from "../testing/late-constraints.ts";
 import { searchPlainly, type PlainCandidates } from "../testing/plain-beams.ts";

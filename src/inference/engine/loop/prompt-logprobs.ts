@@ -1,7 +1,7 @@
 // How probable the tokens of a prompt were: log-probability and rank of each among all tokens, and the best alternatives,
 // from the scores after the tokens before it. Scores are reduced to that at once; no row of them is kept.
 import type { PromptLogprob, RankedToken } from "../../../base/domain/generation.ts";
-import { exponentials } from "../logits/exponential.ts";
+import { exponentials } from "../logits/logits-row.ts";
 import { greatest } from "../logits/sampler.ts";
 import { brokenModel } from "../../../base/domain/broken-model.ts";
 

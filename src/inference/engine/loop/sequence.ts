@@ -11,9 +11,14 @@ import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import { BeamSearch, noCandidates, type Hypothesis, type Candidates } from "../beam/beam-search.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../token-masks/constraint-backend.ts";
-import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
+import {
+  drawRulesOf,
+  type DrawRules,
+  type ScoreProcessor,
+  PromptTokens,
+  TokenHistory,
+} from "../logits/draw-input.ts";
 import type { DrawBlocks } from "../logits/sampler.ts";
-import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 

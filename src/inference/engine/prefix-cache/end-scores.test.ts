@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EndScores } from "./end-scores.ts";
+import { EndScores } from "./prefix-cache.ts";
 
 const scoresOf = (mark: number): Float32Array => Float32Array.from([mark, -mark]);
 

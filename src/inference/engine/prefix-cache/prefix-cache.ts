@@ -2,10 +2,9 @@
 // used of which go when there are too many. It is only given what a prefill made, so that reading it changes no bit: how
 // a prompt is cut into parts changes none either.
 // Nothing is held while it is in use: whoever reads it gets a copy, in the slot of a lane.
-import { type KvLane } from "../cache/kv-lane.ts";
+import type { KvLane } from "../cache/kv-lane.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
-import { EndScores } from "./end-scores.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** Small enough that the last block of a prompt, on average half full, wastes little; large enough to copy in long runs. */
@@ -139,4 +138,51 @@ export class PrefixCache {
     this.#blocks.set(block, memory);
     return memory;
   }
+}
+
+// The scores after whole prompts, for those that come again to the last token, as the rollouts of one prompt do: they need
+// no computation at all then. Of few prompts, since a row of scores is as large as some positions of keys and values.
+
+/** Rollouts of more prompts than these seldom run beside each other. */
+const promptCountMax = 64;
+
+export class EndScores {
+  /** By prompt, the least recently used first. */
+  readonly #scores = new Map<string, Float32Array>();
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  find(scope: string, tokenIds: readonly number[]): Float32Array | null {
+    const key = keyOf(scope, tokenIds);
+    const scores_V = this.#scores.get(key);
+    if (scores_V === undefined) return null;
+    this.#scores.delete(key);
+    this.#scores.set(key, scores_V);
+    return scores_V;
+  }
+
+  /** @param scores_V copied */
+  keep(scope: string, tokenIds: readonly number[], scores_V: Float32Array): void {
+    const key = keyOf(scope, tokenIds);
+    if (this.#scores.has(key)) return;
+    this.#scores.set(key, scores_V.slice());
+    this.#bytes += scores_V.byteLength;
+    for (const [oldest, { byteLength }] of this.#scores) {
+      if (this.#scores.size <= promptCountMax) break;
+      this.#scores.delete(oldest);
+      this.#bytes -= byteLength;
+    }
+  }
+
+  clear(): void {
+    this.#scores.clear();
+    this.#bytes = 0;
+  }
+}
+
+function keyOf(scope: string, tokenIds: readonly number[]): string {
+  return `${scope} ${tokenIds.join(" ")}`;
 }

@@ -7,7 +7,7 @@ import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { laneBytes } from "../cache/kv-cache.ts";
 import { expectedMs, type CallCosts } from "./call-times.ts";
 import { planCalls, prefillWork, type PlannedCall, type PlannedPrompt } from "./plan-calls.ts";
-import { promptMsMax } from "./prompt-pace.ts";
+import { promptMsMax } from "../loop/call-pace.ts";
 import { noTurns, type Turns } from "./prompt-turns.ts";
 import { choosePreempted, planAdmissions } from "./scheduler.ts";
 import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";

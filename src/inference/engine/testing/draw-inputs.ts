@@ -1,8 +1,7 @@
 // For tests: what a draw goes by, from a request in its shortest form.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
-import { drawRulesOf, type DrawInput } from "../logits/draw-input.ts";
-import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
+import { drawRulesOf, type DrawInput, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 
 /** The first choice of a request after an answer so far; it draws from the request's own stream unless told otherwise. */
 export function drawInputOf(

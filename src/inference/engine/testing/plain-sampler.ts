@@ -1,9 +1,8 @@
 // How a token is drawn, by the definitions: everything is counted and sorted anew for every token. Slow and short, so that
 // it can be seen to be right; the engine's sampler is held to it. Scores are float32 between steps, weights float64.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
-import type { ScoreProcessor } from "../logits/draw-input.ts";
+import { type ScoreProcessor, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 import { topPDrawCount } from "../logits/top-p.ts";
-import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 
 /** A choice before its next token. */
 export interface PlainPlace {

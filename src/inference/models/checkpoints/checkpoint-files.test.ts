@@ -34,7 +34,7 @@ import {
 } from "../../../store/storage/contract/storage-under-test.ts";
 import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
-import { AdaptersInUse } from "../registry/adapters-in-use.ts";
+import { AdaptersInUse } from "../registry/version-uses.ts";
 import { modelSettings, type ModelSettings } from "../registry/settings.ts";
 import { exportedType, mergeRows } from "./merge-rows.ts";
 

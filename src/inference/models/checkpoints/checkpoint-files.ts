@@ -18,7 +18,7 @@ import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
 import { otherWeights } from "../../../base/domain/obstacles/missing-base.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
-import type { AdaptersInUse } from "../registry/adapters-in-use.ts";
+import type { AdaptersInUse } from "../registry/version-uses.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
 import type { ModelSettings } from "../registry/settings.ts";
 import { copyAdapter } from "./copy-adapter.ts";

@@ -38,8 +38,12 @@ import {
 import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
 import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
-import { createOlderVersions, type OlderVersions } from "./older-versions.ts";
-import { createModelService, type ModelService } from "./model-service.ts";
+import {
+  createOlderVersions,
+  type OlderVersions,
+  createModelService,
+  type ModelService,
+} from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
 
 const member: Caller = {

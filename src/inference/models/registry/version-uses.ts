@@ -1,6 +1,6 @@
 // Which versions this server's requests run on, as other servers on the database see it: those are not deleted by themselves.
 // A version is written down when it is first asked for, and left some time after its last request; all of them go with the
-// server's lease. Which requests run at this moment, and are spared by this server itself, adapters-in-use.ts counts.
+// server's lease. Which requests run at this moment, and are spared by this server itself, `AdaptersInUse` counts.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { adapterId, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -100,5 +100,32 @@ export class VersionUses implements Service {
       await this.#dependencies.clock.sleep(lookMs, { signal }).catch(() => undefined);
       if (!signal.aborted) await this.#write(() => this.#endIdle(), undefined);
     }
+  }
+}
+
+// Which adapters requests run on at this moment, or are about to: those are not deleted by themselves.
+
+export class AdaptersInUse {
+  /** How many requests each has. */
+  readonly #counts = new Map<string, number>();
+
+  /**
+   * Counts a request in.
+   *
+   * @param id null for the base model, which needs no keeping
+   * @returns what counts it out, once
+   */
+  enter(id: string | null): () => void {
+    if (id === null) return () => undefined;
+    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+    return () => {
+      const left = (this.#counts.get(id) ?? 0) - 1;
+      if (left > 0) this.#counts.set(id, left);
+      else this.#counts.delete(id);
+    };
+  }
+
+  ids(): Iterable<string> {
+    return this.#counts.keys();
   }
 }

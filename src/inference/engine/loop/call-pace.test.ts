@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { promptMsMax, type OwnerLoad } from "./prompt-pace.ts";
+import { promptMsMax, type OwnerLoad } from "./call-pace.ts";
 
 const load = (rowCount: number, promptedCount: number): OwnerLoad => ({ rowCount, promptedCount });
 
