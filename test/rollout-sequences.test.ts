@@ -10,9 +10,11 @@ import type { History, HistoryItem, Trajectory } from "../src/base/domain/trajec
 import { type ChatTemplate, createChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { createConversationTokenizer } from "../src/train/training/conversation-tokenizer.ts";
-import type { ConversationTokenizer } from "../src/train/trajectories/conversation-tokenizer.ts";
+import {
+  type ConversationTokenizer,
+  promptArgumentsOf,
+} from "../src/train/trajectories/conversation-tokenizer.ts";
 import { emptyTrajectory } from "../src/train/trajectories/log-summary.ts";
-import { promptArgumentsOf } from "../src/train/trajectories/prompt-arguments.ts";
 import { trajectorySequences } from "../src/train/trajectories/sequences.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");

@@ -17,7 +17,7 @@ import { fileSettings } from "../../src/train/files/settings.ts";
 import { JobQueue } from "../../src/train/jobs/job-queue.ts";
 import { ServerLease } from "../../src/train/jobs/server-lease.ts";
 import { goneMs, jobSettings } from "../../src/train/jobs/settings.ts";
-import { trainingKindOf } from "../../src/train/jobs/version-kind.ts";
+import { trainingKindOf } from "../../src/train/jobs/new-job.ts";
 import { createRecorder, type Recorder } from "../../src/inference/chat/recordings/recorder.ts";
 import { recordingSettings } from "../../src/inference/chat/recordings/settings.ts";
 import { adapterHash } from "../../src/inference/model/hashes/adapter-hash.ts";

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { planReplay } from "./replay.ts";
 import type { JobSettings } from "./settings.ts";
-import { trainingKindOf } from "./version-kind.ts";
+import { trainingKindOf } from "./new-job.ts";
 
 /**
  * Null when the model is gone, and its jobs with it.

@@ -4,7 +4,7 @@ import type { JobRunner, JobStore } from "../../base/domain/job.ts";
 import type { ModelStore, ModelVersion } from "../../base/domain/model.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Tracing } from "../../base/telemetry/tracing.ts";
-import type { AttemptMetrics } from "./attempt-metrics.ts";
+import type { AttemptMetrics } from "./attempt-report.ts";
 
 export interface AttemptDependencies {
   readonly jobs: JobStore;

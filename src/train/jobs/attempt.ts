@@ -7,8 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { assign, AttemptFailure, ofRunner } from "./assignment.ts";
-import { endingName } from "./attempt-metrics.ts";
-import { createReport, requireFinite } from "./attempt-report.ts";
+import { endingName, createReport, requireFinite } from "./attempt-report.ts";
 import {
   type AttemptResult,
   backoffMs,

@@ -1,10 +1,44 @@
-// Streams of a job's events. Woken in process when something happened, and looking by itself as the floor, since
-// another process may have written it.
+// Streams a job's events, and the wait that they are built on. A notification in this process wakes a stream. Each stream
+// also polls, since another process may have written the event.
 import type { Clock } from "../../base/domain/clock.ts";
-import { isTerminal, type JobEvent, type JobStore, type TrainingJob } from "../../base/domain/job.ts";
+import { type JobEvent, type JobStore, type TrainingJob, isTerminal } from "../../base/domain/job.ts";
 import type { Page } from "../../base/domain/page.ts";
 import { notFound } from "../../base/domain/service-error.ts";
-import { Notifier } from "./notifier.ts";
+import { waitOver } from "../../base/domain/waiting/wait-over.ts";
+
+/**
+ * A wait that another part of the process can cut short, for one waiter.
+ * A notification without a waiter is kept for the next wait, so that none is missed between looking and waiting.
+ */
+export class Notifier {
+  readonly #clock: Clock;
+  #isNotified = false;
+  #wake: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  notify(): void {
+    this.#isNotified = true;
+    this.#wake?.();
+  }
+
+  /** Resolves after `timeoutMs`, when notified, or when the signal aborts, whichever is first; never rejects. */
+  async wait(timeoutMs: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    if (!this.#isNotified && !signal.aborted) {
+      const woken = new AbortController();
+      const wake = (): void => woken.abort(waitOver);
+      this.#wake = wake;
+      signal.addEventListener("abort", wake, { once: true });
+      // A sleep rejects only when it is cut short, which a notification does.
+      await this.#clock.sleep(timeoutMs, { signal: woken.signal }).catch(() => undefined);
+      signal.removeEventListener("abort", wake);
+      this.#wake = null;
+    }
+    this.#isNotified = false;
+  }
+}
 
 /** Events read at once. */
 const pageLimit = 100;

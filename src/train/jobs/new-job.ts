@@ -1,5 +1,6 @@
-// A job as it enters the queue.
-import type { JobDraft, MadeBy } from "../../base/domain/job.ts";
+// How jobs and versions refer to each other: a new job for the queue, and which kind of job trained a version.
+import type { JobDraft, MadeBy, JobKind, JobStore } from "../../base/domain/job.ts";
+import type { ModelVersion } from "../../base/domain/model.ts";
 
 /** A queued job that nobody has tried yet. */
 export function newJob(
@@ -30,4 +31,12 @@ export function newJob(
     pins: null,
     comparison: null,
   };
+}
+
+/** What kind of job made a version, or the one that it was copied from; null when none did. */
+export async function trainingKindOf(
+  { jobs }: { readonly jobs: Pick<JobStore, "find"> },
+  { jobId, copiedKind }: ModelVersion,
+): Promise<JobKind | null> {
+  return jobId === null ? copiedKind : ((await jobs.find(jobId))?.task.kind ?? null);
 }

@@ -7,7 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import type { JobSettings } from "./settings.ts";
-import { trainingKindOf } from "./version-kind.ts";
+import { trainingKindOf } from "./new-job.ts";
 
 type ReplayDependencies = Pick<AttemptDependencies, "jobs" | "models" | "runner">;
 

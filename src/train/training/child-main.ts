@@ -19,13 +19,12 @@ import type {
   TrainingLoad,
   TrainingProtocol,
 } from "./child-protocol.ts";
-import { createConversationTokenizer } from "./conversation-tokenizer.ts";
+import { createConversationTokenizer, createTurnRenderer } from "./conversation-tokenizer.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
 import { pinnedSettings } from "./settings.ts";
 import { compareVersions } from "./replay/compare-versions.ts";
 import { linesFileOf, type TrainingRun } from "./training-run.ts";
-import { createTurnRenderer } from "./turn-renderer.ts";
-import { WhenIdle } from "./when-idle.ts";
+import { WhenIdle } from "./serial-calls.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 

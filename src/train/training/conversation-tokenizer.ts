@@ -1,11 +1,13 @@
-// A model folder's tokenizer and chat template as trajectories/ wants them. Prompts come from the one renderer that
-// serving uses too.
-import { plainConversation } from "../../base/domain/chat.ts";
+// Turns conversations and turns of the assistant into tokens, by a model folder's tokenizer and chat template. Prompts come
+// from the renderer that serving uses.
+import { type Conversation, plainConversation } from "../../base/domain/chat.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import type { ChatTemplate } from "../../inference/chat-templates/chat-template.ts";
-import { renderPrompt } from "../../inference/chat-templates/render-prompt.ts";
+import { renderPrompt, renderConversation } from "../../inference/chat-templates/render-prompt.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 
 /** @param vocabularySize how many ids the model's logits cover */
 export function createConversationTokenizer(
@@ -46,4 +48,61 @@ function indexTokens(tokenizer: Tokenizer): ReadonlyMap<string, number> {
 
 function keyOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("latin1");
+}
+
+/** What is known of a model's turns. */
+export interface TurnModel {
+  readonly tokenizer: Tokenizer;
+  readonly template: ChatTemplate;
+  /** How many ids the model's logits cover. */
+  readonly vocabularySize: number;
+  /** What ends a turn, as serving has it. */
+  readonly endTokenIds: readonly number[];
+}
+
+/** Renders the prompt as serving does, then the template's text of the answer. Tokenizes the two separately, as in serving. */
+export function createTurnRenderer(model: TurnModel): TurnRenderer {
+  const { tokenizer, template, vocabularySize } = model;
+  return {
+    vocabularySize,
+    renderTurn: (messages, tools, { addSpecialTokens = false, ...asked }) => {
+      const whole: Conversation = {
+        // What has no role the template refuses, or leaves out, as it would in serving.
+        messages: messages as readonly MessageRecord[],
+        ...plainConversation,
+        tools,
+        ...asked,
+        addGenerationPrompt: false,
+        continueFinalMessage: false,
+      };
+      const before = { ...whole, messages: whole.messages.slice(0, -1), addGenerationPrompt: true };
+      const answer = answerBehind(template, before, renderConversation(template, whole));
+      const answerTokenIds = untilEnd(tokenizer.encode(answer, { addSpecialTokens: false }), model);
+      return {
+        promptTokenIds: renderPrompt(tokenizer, template, before, { addSpecialTokens }),
+        answerTokenIds,
+      };
+    },
+  };
+}
+
+/** What the whole conversation's text has beyond the prompt's. */
+function answerBehind(template: ChatTemplate, before: Conversation, whole: string): string {
+  const prompt = renderConversation(template, before);
+  if (whole.length > prompt.length && whole.startsWith(prompt)) return whole.slice(prompt.length);
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "The chat template writes this answer behind another prompt than the one that it makes for a request, " +
+      "so what the model should say to that prompt is not known.",
+  });
+}
+
+/** What stands behind the end of a turn belongs to the next prompt: a model is stopped before it. */
+function untilEnd(
+  ids: readonly number[],
+  { endTokenIds }: Pick<TurnModel, "endTokenIds">,
+): readonly number[] {
+  const end = ids.findLastIndex((id) => endTokenIds.includes(id));
+  return end < 0 ? ids : ids.slice(0, end + 1);
 }

@@ -1,7 +1,7 @@
 // The metrics of a training job under the names that clients know: those of its start and of each step, and the means that
 // its version keeps. Pure.
 import type { JobCounts } from "../../base/domain/job.ts";
-import { answerMetrics } from "../trajectories/answer-lengths.ts";
+import { answerMetrics } from "../trajectories/choice-faults.ts";
 import { mean, standardDeviation } from "../trajectories/statistics.ts";
 import { logprobDifference } from "./logprob-difference.ts";
 import type { AnswerSummary } from "./data/answer-summary.ts";

@@ -9,7 +9,7 @@ import { createChatTemplate } from "../../inference/chat-templates/chat-template
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import { exampleSequences, type TurnRenderer } from "../trajectories/example-sequences.ts";
-import { createTurnRenderer } from "./turn-renderer.ts";
+import { createTurnRenderer } from "./conversation-tokenizer.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");
 const endTokenIds = [tokenizer.endOfTextId ?? assert.fail("the tokenizer has an end of text")];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { WhenIdle } from "./when-idle.ts";
+import { WhenIdle } from "./serial-calls.ts";
 
 /** A second without work is idle. */
 function bench() {

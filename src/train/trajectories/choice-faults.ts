@@ -1,7 +1,8 @@
-// What of a recorded Choice cannot be: parts that contradict each other, numbers that are no log-probabilities, ids that the
-// model does not have. Whoever takes a job asks before it is stored, and training asks again. Pure, one walk over the record.
+// Finds contradictions in a recorded Choice, and reads how long its answer is. A job's data is checked before it is stored,
+// and again when it trains. Pure.
 import { cut } from "../../base/domain/service-error.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
+import { type Json, type JsonObject, isJsonObject } from "../../base/domain/text/json.ts";
+import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
 
 export interface ChoiceFault {
   /** Within the Choice, in the API's own spelling. */
@@ -130,4 +131,37 @@ function lonelyPrompt(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
   const message = "it has prompt_token_ids, and neither token_ids nor logprobs.content say what was answered";
   return [{ place: ["token_ids"], message }];
+}
+
+/** One answer of the model. */
+export interface AnswerLength {
+  /** Null where the record has no tokens. */
+  readonly tokenCount: number | null;
+  /** True where the answer ended with `length`; null where the record does not say how it ended. */
+  readonly isCut: boolean | null;
+}
+
+/** Names of the metrics, which TRL gives them too. */
+export const answerMetrics = {
+  length: "completions/mean_length",
+  lengthMax: "completions/max_length",
+  cut: "completions/clipped_ratio",
+} as const;
+
+/** Returns the answers that were recorded as Choices, in order. */
+export function answersOf(
+  trajectory: Pick<Trajectory, "messagesAndChoices" | "additionalHistories">,
+): readonly AnswerLength[] {
+  const histories = [trajectory, ...trajectory.additionalHistories];
+  return histories
+    .flatMap(({ messagesAndChoices }) => messagesAndChoices)
+    .flatMap((item) => asChoice(item) ?? [])
+    .map((choice) => {
+      const { token_ids: ids, finish_reason: reason } = choice;
+      const tokenCount = Array.isArray(ids) ? ids.length : logprobEntries(choice["logprobs"])?.list.length;
+      return {
+        tokenCount: tokenCount ?? null,
+        isCut: typeof reason === "string" ? reason === "length" : null,
+      };
+    });
 }

@@ -4,9 +4,8 @@ import type { ExampleConversation } from "../../base/domain/supervised/conversat
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
-import type { PromptArguments } from "./conversation-tokenizer.ts";
+import { type PromptArguments, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import type { Turn, UntrainedReason } from "./history-turns.ts";
-import { promptArgumentsOf } from "./prompt-arguments.ts";
 import { sequencesOfTurns, type TokenSequence } from "./sequences.ts";
 
 /** A prompt, and the answer that the model should give to it. */

@@ -5,8 +5,11 @@ import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import { asChoice, type ChoiceRecord, type History, type HistoryItem } from "../../base/domain/trajectory.ts";
-import type { ConversationTokenizer, PromptArguments } from "./conversation-tokenizer.ts";
-import { promptArgumentsOf } from "./prompt-arguments.ts";
+import {
+  type ConversationTokenizer,
+  type PromptArguments,
+  promptArgumentsOf,
+} from "./conversation-tokenizer.ts";
 import { readRecordedTokens } from "./recorded-choice.ts";
 
 /** One answer of the model and the prompt before it. */

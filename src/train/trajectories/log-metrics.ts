@@ -3,7 +3,7 @@
 import { clamped } from "../../base/domain/outlines/outline-group.ts";
 import { type Fault, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
-import { answerMetrics, type AnswerLength } from "./answer-lengths.ts";
+import { answerMetrics, type AnswerLength } from "./choice-faults.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 
 /** What a log's metrics depend on beside the log itself. */

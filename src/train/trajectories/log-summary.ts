@@ -2,7 +2,7 @@
 // once, since a log can be hundreds of megabytes.
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../base/domain/trajectory.ts";
-import { answersOf, type AnswerLength } from "./answer-lengths.ts";
+import { answersOf, type AnswerLength } from "./choice-faults.ts";
 import { tallyLog, type LogTally } from "./log-metrics.ts";
 
 export interface LogSummary {

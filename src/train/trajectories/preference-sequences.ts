@@ -8,10 +8,9 @@ import {
   type MessageRecord,
   withoutTokens,
 } from "../../base/domain/trajectory.ts";
-import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
+import { type ConversationTokenizer, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import { type ExampleSequences, exampleSequences, type TurnRenderer } from "./example-sequences.ts";
 import { choiceTurns } from "./history-turns.ts";
-import { promptArgumentsOf } from "./prompt-arguments.ts";
 import { sequencesOfTurns } from "./sequences.ts";
 
 type Prompt = Pick<PreferenceExample, "messages" | "tools" | "extra">;

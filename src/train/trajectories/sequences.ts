@@ -9,7 +9,7 @@
 // drop their history with a reason; records that contradict themselves, or that hold ids this model does not have, fail
 // the job, since they mean that the data belongs to another model.
 import { asChoice, type History, type Trajectory } from "../../base/domain/trajectory.ts";
-import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
+import { type ConversationTokenizer, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import {
   allTurns,
   assistantTurns,
@@ -19,7 +19,6 @@ import {
   type Turn,
   type Untrained,
 } from "./history-turns.ts";
-import { promptArgumentsOf } from "./prompt-arguments.ts";
 
 export interface TokenSequence {
   readonly tokenIds: Int32Array;

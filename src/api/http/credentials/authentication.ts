@@ -19,7 +19,7 @@ import { TokenExpired } from "../../../access/users/user-errors.ts";
 import { HttpRefusal } from "../errors.ts";
 import type { Announcements } from "../../../base/domain/servers/announcements.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
-import { Notifier } from "../../../train/jobs/notifier.ts";
+import { Notifier } from "../../../train/jobs/event-watch.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
 

@@ -17,7 +17,7 @@ import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
-import { templateArgumentsOf } from "../../../train/trajectories/prompt-arguments.ts";
+import { templateArgumentsOf } from "../../../train/trajectories/conversation-tokenizer.ts";
 import { readCalls, asFunctionTool, withFunctionCalls } from "./chat-calls.ts";
 import { refuseBeyondLimits, type ChatLimits, readTokenLimit } from "./chat-limits.ts";
 import type { conversationFields } from "./fields/conversation-fields.ts";

@@ -4,9 +4,9 @@ import type { ExampleConversation } from "../../../base/domain/supervised/conver
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import { exampleSequences, type TurnRenderer } from "../../trajectories/example-sequences.ts";
-import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
-import type { PlannedSequence } from "./planned-sequence.ts";
+import type { PlannedSequence } from "./optimizer-batches.ts";
 
 /** What one conversation gives; nothing, where it is dropped. */
 export interface Example {

@@ -1,11 +1,26 @@
-// Which sequences share an optimizer step, and in which order steps are taken, pass by pass. Those of one trajectory group
-// go together where there are several, since they mostly begin alike, so that what they begin with is computed once. The
-// same sequences and seed always give the same batches.
+// Plans optimizer steps: which sequences share a step, and the order of steps in each pass. Sequences of one trajectory
+// group share a step if possible, so that their common prefix is computed once. The same sequences and seed always give the
+// same batches.
 import { type Random, seededRandom, shuffled } from "../../../base/domain/random.ts";
 import { cutGroup } from "../packing/packs.ts";
-import { computedTokenCount, groupByPrefix, type PackedSequence } from "../packing/prefix-groups.ts";
+import { type PackedSequence, computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
-import type { PlannedSequence } from "./planned-sequence.ts";
+import type { StoredSequence, TokenFile } from "../prepared/token-file.ts";
+
+/** A sequence in a plan: its weight and length. Its tokens stay on disk until a trainer needs them. */
+export interface PlannedSequence
+  extends StoredSequence, Pick<TrainingSequence, "advantage" | "weight" | "group" | "preference"> {}
+
+/** Those of one optimizer step. */
+export type PlannedBatch = readonly PlannedSequence[];
+
+/** The same with their tokens. */
+export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): readonly TrainingSequence[] {
+  return batch.map((sequence) => {
+    const { advantage, weight, group, preference } = sequence;
+    return { ...file.read(sequence), advantage, weight, group, ...(preference && { preference }) };
+  });
+}
 
 /** The sequences of one optimizer step, with their tokens. */
 export type OptimizerBatch = readonly TrainingSequence[];

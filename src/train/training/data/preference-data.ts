@@ -9,9 +9,9 @@ import type { ConversationTokenizer } from "../../trajectories/conversation-toke
 import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { answerSequences } from "../../trajectories/preference-sequences.ts";
 import type { TokenSequence } from "../../trajectories/sequences.ts";
-import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
-import type { PlannedSequence } from "./planned-sequence.ts";
+import type { PlannedSequence } from "./optimizer-batches.ts";
 
 /** What a loss takes as one preference: two answers to one prompt, or with KTO a single one. */
 export interface PlannedPreference {

@@ -11,11 +11,10 @@ import { resolveTrainingConfig, type TrainingConfig } from "../../../base/domain
 import type { HistoryItem, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
-import { PreparedLines } from "../prepared/prepared-lines.ts";
-import { TokenFile } from "../prepared/token-file.ts";
+import { PreparedLines, TokenFile } from "../prepared/token-file.ts";
 import { linesOf } from "../testing/lines-of.ts";
 import type { TrainingSequence } from "../trainer.ts";
-import { readBatch } from "./planned-sequence.ts";
+import { readBatch } from "./optimizer-batches.ts";
 import { prepareTrainingData, type SequenceOrigin, type TrainingData } from "./training-data.ts";
 
 /** The golden trajectories carry their tokens: nothing has to be rendered. */

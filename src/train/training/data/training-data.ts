@@ -11,14 +11,18 @@ import {
   trajectorySequences,
   type TrajectorySequences,
 } from "../../trajectories/sequences.ts";
-import { answerWarnings } from "./answer-warnings.ts";
-import { type AnswerSummary, AnswerTally, groupAnswers, type GroupAnswers } from "./answer-summary.ts";
-import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
-import type { StoredSequence } from "../prepared/token-file.ts";
+import {
+  type AnswerSummary,
+  type GroupAnswers,
+  answerWarnings,
+  AnswerTally,
+  groupAnswers,
+} from "./answer-summary.ts";
+import type { PreparedLine, PreparedLines, StoredSequence } from "../prepared/token-file.ts";
 import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
 import { oldestVersionOf } from "../metrics/staleness.ts";
 import { type Skip, type SkipReason, Skips } from "./skips.ts";
-import type { PlannedSequence } from "./planned-sequence.ts";
+import type { PlannedSequence } from "./optimizer-batches.ts";
 
 export interface TrainingData {
   /** In the order of the trajectories. */

@@ -47,8 +47,13 @@ import {
   tokenFeeds,
   wantedFeeds,
 } from "./feeds.ts";
-import { estimateMemory, hasSeveral, requireWithin, type MemoryEstimate } from "./memory-limit.ts";
-import { MemoryNeeds } from "./memory-needs.ts";
+import {
+  type MemoryEstimate,
+  estimateMemory,
+  hasSeveral,
+  requireWithin,
+  MemoryNeeds,
+} from "./memory-limit.ts";
 import { type PreferenceTerms, preferenceTerms, sharedIndices } from "./preference-feeds.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";

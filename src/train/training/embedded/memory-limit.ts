@@ -1,13 +1,15 @@
-// Estimates how much memory a job will need, and refuses it before its first step where that is more than training may
-// have, rather than have the operating system end the process in the middle of one.
+// Estimates the memory of a job from its largest rounds, and refuses a job that needs more than training may have. Without
+// the check, the operating system would end the process in the middle of a step.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
 import { peakBytes } from "../../../lib/graph/peak-memory.ts";
 import type { ModelConfig } from "../../../inference/model/config.ts";
 import { float32Bytes, loraParameters, modelParameters } from "../../../inference/model/parameters.ts";
-import { trainedBytes, type WeightForms } from "../../../inference/model/quantized/weight-forms.ts";
+import { type WeightForms, trainedBytes } from "../../../inference/model/quantized/weight-forms.ts";
 import { type Round, sizesOf } from "./feeds.ts";
 import type { AdapterShape } from "./training-graphs.ts";
+import { packKinds } from "../packing/packs.ts";
+import type { TrainingSequence } from "../trainer.ts";
 
 /** What a process of this kind holds before it has a model, its libraries included. */
 const processBytes = 120e6;
@@ -142,4 +144,46 @@ function gigabytes(bytes: number): string {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** What a plan holds for a sequence of a step: its place on disk, its weight, where it came from. */
+const plannedBytes = 400;
+
+/**
+ * What a step holds for a token of its batch: the id, whether it trains, its log-probabilities of several kinds, and what
+ * metrics make of them.
+ */
+const tokenBytes = 40;
+
+/** Gathers what decides a job's memory, batch by batch, so that looking at a job takes only a batch's memory. */
+export class MemoryNeeds {
+  /** By the kind of the rounds and how many microbatches each has. */
+  readonly #largest = new Map<string, readonly Round[]>();
+  #sequenceCount = 0;
+  #tokenCountMax = 0;
+
+  /** @param rounds in which the batch is computed */
+  add(batch: readonly TrainingSequence[], rounds: readonly Round[]): void {
+    const tokenCount = batch.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+    this.#sequenceCount += batch.length;
+    this.#tokenCountMax = Math.max(this.#tokenCountMax, tokenCount);
+    for (const round of rounds) {
+      const key = `${round[0].kind} ${round.length}`;
+      this.#largest.set(key, largestOf([...(this.#largest.get(key) ?? []), round]));
+    }
+  }
+
+  /** Those that may need the most, apart for each program and each number of microbatches that are computed at once. */
+  get rounds(): readonly { readonly layout: Round[number]["kind"]; readonly largest: readonly Round[] }[] {
+    return packKinds.flatMap((layout) =>
+      [...this.#largest.values()]
+        .filter(([[{ kind }]]) => kind === layout)
+        .map((largest) => ({ layout, largest })),
+    );
+  }
+
+  /** What a process holds of the job's data at most. */
+  get dataBytes(): number {
+    return plannedBytes * this.#sequenceCount + tokenBytes * this.#tokenCountMax;
+  }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseSamples } from "./base-samples.ts";
+import { baseSamples } from "../plans/reinforcement.ts";
 import { oldestVersionOf, stalenessMetrics } from "./staleness.ts";
 
 const batchOf = (...lengths: readonly number[]): readonly { readonly tokenCount: number }[] =>

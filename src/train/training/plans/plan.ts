@@ -1,8 +1,7 @@
-// What a job has its trainer do: batches, a loss, an optimizer step for each, and the metrics it reports. Decided by
-// the job's data, configuration, settings and seed alone, before the first step; each kind of job has its plan.
-import type { JobCounts } from "../../../base/domain/job.ts";
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
+// The plan of a job: its batches, loss, optimizer steps, metrics, counts of steps, and the sequences that are checked before
+// and after. It depends only on the job's data, configuration, settings and seed. Each kind of job has its own plan.
+import type { JobCounts, StepCounts } from "../../../base/domain/job.ts";
+import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { PreferenceReference } from "../../../base/domain/preferences/preference-config.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
@@ -106,4 +105,64 @@ export interface TakenStep {
   readonly step: OptimizerStepResult;
   /** From the batch to the changed weights. */
   readonly seconds: number;
+}
+
+/** @param passCount how often each sequence trains in these batches */
+export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number): StepCounts {
+  const sequencesMax = batches.reduce((most, { length }) => Math.max(most, length), 0);
+  return { count: batches.length, passCount, sequencesMax };
+}
+
+/**
+ * A step of AdamW moves no number by much more than its learning rate, so that the sum over a job bounds what it can have
+ * changed. On the built-in model a dozen jobs of 3e-4 change no answer, and one of 6e-3 most.
+ */
+const MOVE_MIN = 5e-4;
+
+/**
+ * A warning for a job whose steps are too small to have changed any answer; null where they may have.
+ *
+ * @param steps of the whole job, those of earlier attempts included
+ */
+export function movementWarning(steps: readonly Metrics[]): string | null {
+  if (steps.length === 0) return null;
+  const taken = steps.length === 1 ? "its one step" : `its ${steps.length} steps`;
+  if (steps.every((step) => step["grad_norm"] === 0))
+    return `The gradient of ${taken} was 0, so nothing was learned: bounds that cut every token do that (epsilon, mask_prob_ratio).`;
+  const reach = steps.reduce((sum, step) => sum + (step["learning_rate"] ?? 0), 0);
+  if (reach >= MOVE_MIN) return null;
+  return (
+    `The learning rates of ${taken} sum to ${reach.toPrecision(2)}, and no number of the adapter moves by much more than that: ` +
+    "answers hardly change in one such job. Raise learning_rate, or take more steps (batch_size, steps, passes)."
+  );
+}
+
+/** The shortest sequence of a job, which costs least; none without batches. */
+export function shortestOf(batches: readonly PlannedBatch[]): PlannedBatch {
+  const [first, ...others] = batches.flat();
+  if (first === undefined) return [];
+  return [others.reduce((one, other) => (other.tokenCount < one.tokenCount ? other : one), first)];
+}
+
+/** Few tokens say little of a mean, and a check of many takes noticeably longer than a step. */
+const [tokensMin, tokensMax] = [128, 1024];
+
+/** Share of a job's tokens between these bounds. */
+const tokenShare = 0.1;
+
+/** Sequences from all over a job, up to a tenth of its tokens; at least one where there are batches. */
+export function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
+  const sequences = [...new Set(batches.flat())];
+  const tokenCount = sequences.reduce((sum, sequence) => sum + sequence.tokenCount, 0);
+  const wanted = Math.min(Math.max(tokenShare * tokenCount, tokensMin), tokensMax);
+  const count = Math.ceil((sequences.length * wanted) / Math.max(tokenCount, 1));
+  const sample: PlannedSequence[] = [];
+  let sampledTokens = 0;
+  for (let index = 0; index < Math.min(count, sequences.length); index++) {
+    const sequence = sequences[Math.floor((index * sequences.length) / Math.min(count, sequences.length))];
+    if (sample.length > 0 && sampledTokens + sequence.tokenCount > tokensMax) continue;
+    sample.push(sequence);
+    sampledTokens += sequence.tokenCount;
+  }
+  return sample;
 }

@@ -11,11 +11,9 @@ import { joinMismatch, mismatchesOf } from "../data/mismatches.ts";
 import { type PlannedPreference, type PreferenceData, preparePreferences } from "../data/preference-data.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { preferenceMetrics } from "../metrics/preference-metrics.ts";
-import type { PreparedLines } from "../prepared/prepared-lines.ts";
+import type { PreparedLines } from "../prepared/token-file.ts";
 import { preferenceLossOf } from "../trainer.ts";
-import { shortestOf } from "./checked-sequences.ts";
-import type { TrainingPlan } from "./plan.ts";
-import { stepCountsOf } from "./step-counts.ts";
+import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
 export async function planPreference(
   config: PreferenceConfig,

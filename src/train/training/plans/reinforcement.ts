@@ -2,7 +2,7 @@
 // the policy loss.
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
-import { cutIntoBatches, type StepSize } from "../data/optimizer-batches.ts";
+import { type StepSize, type PlannedSequence, cutIntoBatches } from "../data/optimizer-batches.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
 import {
   completionMetrics,
@@ -13,19 +13,16 @@ import {
   versionMetrics,
 } from "../job-metrics.ts";
 import { differenceWarning, logprobDifference } from "../logprob-difference.ts";
-import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
 import { judgedShift, policyShift } from "../metrics/policy-shift.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
-import type { PreparedLines } from "../prepared/prepared-lines.ts";
+import type { PreparedLines } from "../prepared/token-file.ts";
 import type { PinnedSettings } from "../settings.ts";
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
 import type { TrajectoryGroup } from "../../../base/domain/trajectory.ts";
-import { hasKlPenalty, policyLossOf, type OptimizerStep } from "../trainer.ts";
-import { sampleOf } from "./checked-sequences.ts";
-import type { TrainingPlan } from "./plan.ts";
-import { stepCountsOf } from "./step-counts.ts";
+import { type OptimizerStep, hasKlPenalty, policyLossOf } from "../trainer.ts";
+import { type TrainingPlan, sampleOf, stepCountsOf } from "./plan.ts";
 
 export interface PlanModel {
   readonly tokenizer: ConversationTokenizer;
@@ -137,4 +134,41 @@ function stepSizeOf(
   if (stepCount !== null) return { steps: stepCount };
   if (batchSize !== null) return { sequences: batchSize };
   return batchTokens > 0 ? { tokens: packedSequenceLength ?? batchTokens } : { sequences: 1 };
+}
+
+type Batch = readonly Pick<PlannedSequence, "tokenCount">[];
+
+/**
+ * For each batch, the rows that are also computed with the base model, to measure how far a job has moved from it: the first
+ * rows, never more than `share` of the tokens so far. With batches of one long sequence, only every few steps have a row.
+ * A job too small for that compares its shortest sequence.
+ *
+ * @param share in [0, 1]; 1 compares all, 0 none
+ */
+export function baseSamples(batches: readonly Batch[], share: number): readonly (readonly number[])[] {
+  const samples = shareOf(batches, share);
+  if (share === 0 || samples.some((rows) => rows.length > 0)) return samples;
+  const tokenCounts = batches.map((batch) => batch.map(({ tokenCount }) => tokenCount));
+  const least = tokenCounts.flat().reduce((one, other) => Math.min(one, other), Infinity);
+  const shortest = tokenCounts.findIndex((counts) => counts.includes(least));
+  return samples.map((rows, index) => (index === shortest ? [tokenCounts[index].indexOf(least)] : rows));
+}
+
+function shareOf(batches: readonly Batch[], share: number): readonly (readonly number[])[] {
+  let allowance = 0;
+  return batches.map((batch) => {
+    allowance += share * tokenCountOf(batch);
+    const rows: number[] = [];
+    for (const [row, { tokenCount }] of batch.entries()) {
+      // What rounding takes off a share of 1 does not cost a row.
+      if (tokenCount > allowance + 1e-6) break;
+      allowance -= tokenCount;
+      rows.push(row);
+    }
+    return rows;
+  });
+}
+
+function tokenCountOf(batch: Batch): number {
+  return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }

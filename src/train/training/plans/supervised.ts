@@ -7,11 +7,9 @@ import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { supervisedAdamW } from "../adamw.ts";
 import { cutIntoExampleBatches } from "../data/example-batches.ts";
 import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
-import type { PreparedLines } from "../prepared/prepared-lines.ts";
+import type { PreparedLines } from "../prepared/token-file.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
-import { shortestOf } from "./checked-sequences.ts";
-import type { TrainingPlan } from "./plan.ts";
-import { stepCountsOf } from "./step-counts.ts";
+import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
 /** The conversations of one step, as they were cut: also those that are dropped. */
 interface ExampleBatch {

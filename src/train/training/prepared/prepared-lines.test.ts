@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { linesOf } from "../testing/lines-of.ts";
-import { type PreparedLine, PreparedLines, type WorkLines } from "./prepared-lines.ts";
-import { TokenFile } from "./token-file.ts";
+import { type PreparedLine, type WorkLines, PreparedLines, TokenFile } from "./token-file.ts";
 
 type Reported = readonly [count: number, total: number, secondsLeft: number];
 

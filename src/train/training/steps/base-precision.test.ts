@@ -1,10 +1,9 @@
 // What a job learns of the precision of its base, of a trainer whose numbers are known.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { PlannedSequence } from "../data/planned-sequence.ts";
+import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
-import { comparePrecision, type PrecisionDifference } from "./base-precision.ts";
+import { comparePrecision, type PrecisionDifference } from "./preference-reference.ts";
 
 /** Of sequences of 100 tokens, of which the last two train; rounded they differ by 0.1 nats and by this. */
 async function check(

@@ -1,7 +1,6 @@
 // Old log-probabilities computed before the first step, in place of those that were recorded.
 import { atTrained } from "../../trajectories/sequences.ts";
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
+import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer, TrainingSequence } from "../trainer.ts";
 

@@ -1,20 +1,17 @@
-// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, reported and kept as they are taken.
-// Steps that an earlier attempt took and kept are not taken again.
+// Takes the steps of a job: for each batch a gradient and an AdamW step, reported and kept, with an estimate of the time
+// left. Does not repeat steps that an earlier attempt kept.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { JobReport } from "../../../base/domain/job.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { PlannedBatch } from "../data/planned-sequence.ts";
+import type { OptimizerBatch, PlannedBatch } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
-import { hasKlPenalty, type Trainer } from "../trainer.ts";
-import { comparePrecision } from "./base-precision.ts";
+import { type Trainer, hasKlPenalty } from "../trainer.ts";
+import { comparePrecision, neededReference, preferenceReference } from "./preference-reference.ts";
 import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
-import { neededReference, preferenceReference } from "./preference-reference.ts";
 import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
-import { TimeLeft } from "./time-left.ts";
 
 export interface StepContext {
   readonly report: JobReport;
@@ -168,4 +165,42 @@ async function oldLogprobs(
 
 function tokenCountOf(batch: PlannedBatch): number {
   return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
+}
+
+/** Steps that the speed is taken from: the machine may have become faster or slower since. */
+const measuredMax = 16;
+
+/** Estimates how long a job's remaining steps take, by the speed of its last ones. */
+export class TimeLeft {
+  readonly #tokenCounts: readonly number[];
+  readonly #measured: { readonly ms: number; readonly tokenCount: number }[] = [];
+  #isFirst = true;
+
+  /** @param tokenCounts of each step of the job: what its time grows with */
+  constructor(tokenCounts: readonly number[]) {
+    this.#tokenCounts = tokenCounts;
+  }
+
+  /**
+   * Seconds for the steps behind this one; undefined behind the first of an attempt, which also loads its program and says
+   * nothing of the others.
+   *
+   * @param index of the step that is over
+   * @param ms what it took, with all that was done beside it
+   */
+  after(index: number, ms: number): number | undefined {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (isFirst) return undefined;
+    this.#measured.push({ ms, tokenCount: this.#tokenCounts[index] });
+    if (this.#measured.length > measuredMax) this.#measured.shift();
+    const tokensLeft = sumOf(this.#tokenCounts.slice(index + 1));
+    const msPerToken =
+      sumOf(this.#measured.map((step) => step.ms)) / sumOf(this.#measured.map((step) => step.tokenCount));
+    return (tokensLeft * msPerToken) / 1000;
+  }
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }

@@ -1,7 +1,7 @@
 // The estimate of what is left, against times that are known.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TimeLeft } from "./time-left.ts";
+import { TimeLeft } from "./take-steps.ts";
 
 test("steps take as long as their tokens say, and the first, which loads its program, says nothing", () => {
   const timeLeft = new TimeLeft([100, 50, 100, 200]);

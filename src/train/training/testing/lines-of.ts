@@ -1,5 +1,5 @@
 // Lines of a job that lie in memory: what a test gives it.
-import type { WorkLines } from "../prepared/prepared-lines.ts";
+import type { WorkLines } from "../prepared/token-file.ts";
 
 export function linesOf<Item>(items: readonly Item[]): WorkLines<Item> {
   return {

@@ -12,7 +12,7 @@ import { resolveSupervisedConfig } from "../../../base/domain/supervised/supervi
 import { weightsInMemory } from "../../../inference/model/testing/weights-in-memory.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
-import type { WorkLines } from "../prepared/prepared-lines.ts";
+import type { WorkLines } from "../prepared/token-file.ts";
 import type { TrainingJobDependencies } from "../run-training-job.ts";
 import { runJob } from "./run-job.ts";
 import { silentReport } from "./silent-report.ts";
