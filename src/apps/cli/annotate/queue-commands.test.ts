@@ -146,8 +146,10 @@ function shownBy(stream: Readable) {
     until: (pattern: RegExp): Promise<void> =>
       new Promise((resolve) => {
         const look = (): void => {
-          if (!pattern.test(text)) return;
-          text = "";
+          const match = pattern.exec(text);
+          if (match === null) return;
+          // What came along behind it is looked for next.
+          text = text.slice(match.index + match[0].length);
           waiting.delete(look);
           resolve();
         };
