@@ -107,3 +107,8 @@ export async function mapErrors<Result>(
     throw errorFor(error);
   }
 }
+
+/** The result; an error that only says that the signal ended it is replaced by the signal's reason. */
+export function untilLeft<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return mapErrors(result, (error) => endedFor(error, signal));
+}

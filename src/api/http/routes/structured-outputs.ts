@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { endedFor, mapErrors } from "../request-life.ts";
+import { untilLeft } from "../request-life.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import {
   constraintCheckBody,
@@ -30,7 +30,7 @@ export function structuredOutputRoutes(
       const { base } = await directory.resolve(model, caller);
       const options = { instances: tests.map(({ data }) => data), client: caller.entity, signal };
       const checked = checkConstraint(base, constraint, options);
-      const answer = await mapErrors(checked, (error) => endedFor(error, signal));
+      const answer = await untilLeft(checked, signal);
       return constraintCheckBody(answer, tests);
     },
   );

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
-import { comparePrecision, type PrecisionDifference } from "./preference-reference.ts";
+import { comparePrecision, type PrecisionDifference } from "./base-precision.ts";
 
 /** Of sequences of 100 tokens, of which the last two train; rounded they differ by 0.1 nats and by this. */
 async function check(

@@ -1,13 +1,11 @@
-// Comparisons with a reference: log-probabilities of the reference before the first step, KTO's reference point at every
-// step, and log-probabilities over rounded weights against those over float32.
+// What answers are compared with: the reference's log-probabilities, computed once before the first step, and KTO's reference
+// point, which every step estimates anew from prompts with answers to other prompts.
 import { present } from "../../../base/domain/assert.ts";
 import { atTrained } from "../../trajectories/sequences.ts";
-import type { OptimizerBatch, PlannedSequence, PlannedBatch } from "../data/optimizer-batches.ts";
+import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 import type { JobSnapshots } from "./job-snapshots.ts";
-import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
-import type { Metrics } from "../job-metrics.ts";
 
 /** Gives a step's batch what its loss compares with. */
 export type WithReference = (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
@@ -105,62 +103,4 @@ function firstsOf<Item>(batches: readonly (readonly Item[])[]): readonly (readon
       return isNew;
     }),
   );
-}
-
-/** Tokens that are enough for a mean; the sample ends with the sequence that reaches them. */
-const sampleTokens = 256;
-
-/** Of the mean, in nats: on a model that takes rounding well it is below a half of this. */
-const expectedMeanMax = 0.25;
-
-export interface PrecisionDifference {
-  readonly metrics: Metrics;
-  /** For the job's sender; null where the difference is as expected. */
-  readonly warning: string | null;
-}
-
-/** Costs two forward passes of the sample; none over a base in float32. */
-export async function comparePrecision(
-  trainer: Trainer,
-  { batches, read }: Pick<TrainingPlan, "batches" | "read">,
-  { basePrecision, signal }: { readonly basePrecision: BasePrecision; readonly signal: AbortSignal },
-): Promise<PrecisionDifference> {
-  const sample = sampleOf(batches);
-  if (basePrecision === "float32" || sample.length === 0) return { metrics: {}, warning: null };
-  const sequences = read(sample);
-  const rounded = await trainer.forward(sequences, { id: "rounded base", signal });
-  const exact = await trainer.forward(sequences, { id: "float32 base", signal }, { isFloat32: true });
-  const differences = rounded.logprobs.flatMap((values, row) =>
-    Array.from(values, (value, index) => Math.abs(value - exact.logprobs[row][index])),
-  );
-  const mean = differences.reduce((sum, nats) => sum + nats, 0) / differences.length;
-  const largest = differences.reduce((one, other) => Math.max(one, other), 0);
-  return {
-    metrics: {
-      "loss/base_precision_difference_mean": mean,
-      "loss/base_precision_difference_max": largest,
-    },
-    warning: mean <= expectedMeanMax ? null : precisionWarning(basePrecision, mean),
-  };
-}
-
-function precisionWarning(basePrecision: BasePrecision, mean: number): string {
-  return (
-    `Over the base model in ${basePrecision} log-probabilities are ${mean.toPrecision(3)} nats from those over float32 on ` +
-    `average, and ${expectedMeanMax} is the most that is expected: this model loses much by rounding. Train with ` +
-    "base_precision float32."
-  );
-}
-
-/** The sequences of the first steps. */
-function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
-  const sample = new Set<PlannedSequence>();
-  let tokenCount = 0;
-  for (const sequence of batches.flat()) {
-    if (tokenCount >= sampleTokens) break;
-    if (sample.has(sequence)) continue;
-    sample.add(sequence);
-    tokenCount += sequence.tokenCount;
-  }
-  return [...sample];
 }

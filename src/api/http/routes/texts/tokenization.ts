@@ -13,7 +13,7 @@ import {
 import type { BodyReader } from "../../bodies/body-reader.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { endedFor, mapErrors } from "../../request-life.ts";
+import { untilLeft } from "../../request-life.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 
 export function tokenizationRoutes(
@@ -34,7 +34,7 @@ export function tokenizationRoutes(
     async ({ body: { request: asked }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const tokens = tokenization.tokenize(asked, caller, { signal });
-      return tokenizedBody(await mapErrors(tokens, (error) => endedFor(error, signal)));
+      return tokenizedBody(await untilLeft(tokens, signal));
     },
   );
   on(
@@ -48,7 +48,7 @@ export function tokenizationRoutes(
     async ({ body: { request: asked }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const text = tokenization.detokenize(asked, caller, { signal });
-      return { prompt: await mapErrors(text, (error) => endedFor(error, signal)) };
+      return { prompt: await untilLeft(text, signal) };
     },
   );
 }

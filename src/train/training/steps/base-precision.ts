@@ -1,0 +1,65 @@
+// How far log-probabilities over a base with rounded weights are from those over the same base in float32: told before the
+// first step, on a sample of the job's own data.
+import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
+import type { PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
+import type { Metrics } from "../job-metrics.ts";
+import type { TrainingPlan } from "../plans/plan.ts";
+import type { Trainer } from "../trainer.ts";
+
+/** Tokens that are enough for a mean; the sample ends with the sequence that reaches them. */
+const sampleTokens = 256;
+
+/** Of the mean, in nats: on a model that takes rounding well it is below a half of this. */
+const expectedMeanMax = 0.25;
+
+export interface PrecisionDifference {
+  readonly metrics: Metrics;
+  /** For the job's sender; null where the difference is as expected. */
+  readonly warning: string | null;
+}
+
+/** Costs two forward passes of the sample; none over a base in float32. */
+export async function comparePrecision(
+  trainer: Trainer,
+  { batches, read }: Pick<TrainingPlan, "batches" | "read">,
+  { basePrecision, signal }: { readonly basePrecision: BasePrecision; readonly signal: AbortSignal },
+): Promise<PrecisionDifference> {
+  const sample = sampleOf(batches);
+  if (basePrecision === "float32" || sample.length === 0) return { metrics: {}, warning: null };
+  const sequences = read(sample);
+  const rounded = await trainer.forward(sequences, { id: "rounded base", signal });
+  const exact = await trainer.forward(sequences, { id: "float32 base", signal }, { isFloat32: true });
+  const differences = rounded.logprobs.flatMap((values, row) =>
+    Array.from(values, (value, index) => Math.abs(value - exact.logprobs[row][index])),
+  );
+  const mean = differences.reduce((sum, nats) => sum + nats, 0) / differences.length;
+  const largest = differences.reduce((one, other) => Math.max(one, other), 0);
+  return {
+    metrics: {
+      "loss/base_precision_difference_mean": mean,
+      "loss/base_precision_difference_max": largest,
+    },
+    warning: mean <= expectedMeanMax ? null : precisionWarning(basePrecision, mean),
+  };
+}
+
+function precisionWarning(basePrecision: BasePrecision, mean: number): string {
+  return (
+    `Over the base model in ${basePrecision} log-probabilities are ${mean.toPrecision(3)} nats from those over float32 on ` +
+    `average, and ${expectedMeanMax} is the most that is expected: this model loses much by rounding. Train with ` +
+    "base_precision float32."
+  );
+}
+
+/** The sequences of the first steps. */
+function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
+  const sample = new Set<PlannedSequence>();
+  let tokenCount = 0;
+  for (const sequence of batches.flat()) {
+    if (tokenCount >= sampleTokens) break;
+    if (sample.has(sequence)) continue;
+    sample.add(sequence);
+    tokenCount += sequence.tokenCount;
+  }
+  return [...sample];
+}
