@@ -14,7 +14,7 @@ export function testFiles(wanted) {
     .sort((one, other) => one.localeCompare(other));
 }
 
-/** Whether one of them asks a PostgreSQL (store/storage/testing/postgres-databases). */
+/** Whether one of them asks a PostgreSQL (store/database/testing/postgres-databases). */
 export function wantPostgres(files) {
   return files.some((file) => readFileSync(join(root, file), "utf8").includes("/postgres-databases.ts"));
 }

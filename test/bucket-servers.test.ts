@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { inProof } from "../src/base/domain/testing/search.ts";
 import { type BucketServer, startBucketServer } from "../src/store/artifacts/testing/bucket-server.ts";
-import { withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
+import { withoutPostgres } from "../src/store/database/testing/postgres-databases.ts";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 import { adminKey, answerOf, ask, shared } from "./several-servers.ts";

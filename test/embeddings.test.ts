@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
-import { readModelConfig } from "../src/inference/model/config/read-config.ts";
+import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 let openai: OpenAI;

@@ -13,11 +13,11 @@ import {
   type WrittenTensor,
   type WrittenValue,
 } from "../src/lib/model-files/testing/write-gguf.ts";
-import { readModelConfig } from "../src/inference/model/config/read-config.ts";
-import { buildPrefillGraph } from "../src/inference/model/serving-graphs.ts";
-import { checkWeights, readModelWeights } from "../src/inference/model/weights.ts";
+import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
+import { buildPrefillGraph } from "../src/inference/architectures/serving-graphs.ts";
+import { checkWeights, readModelWeights } from "../src/inference/architectures/weights.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
-import { createSession } from "../src/inference/runtime/session.ts";
+import { createSession } from "../src/inference/onnx/session.ts";
 import { ggufCases } from "./gguf-numbers/cases.ts";
 import {
   askedTokens,

@@ -56,7 +56,7 @@ const house: Readonly<Record<string, Area>> = {
       "base/domain/assert.ts",
       "base/domain/clock.ts",
       "base/domain/constraint.ts",
-      "base/domain/obstacles/plain-file.ts",
+      "base/domain/transient-errors/plain-file.ts",
       "base/domain/parameters/parameter-tags.ts",
       "base/domain/random.ts",
       "base/domain/service-error.ts",
@@ -75,7 +75,7 @@ const house: Readonly<Record<string, Area>> = {
   store: {
     mayImport: ["base"],
     rooms: {
-      storage: { mayImport: [], vendors: ["kysely", "libsql", "pg"] },
+      database: { mayImport: [], vendors: ["kysely", "libsql", "pg"] },
       artifacts: { mayImport: [], vendors: ["@aws-sdk/client-s3"] },
       retention: { mayImport: [], vendors: [] },
     },
@@ -83,14 +83,14 @@ const house: Readonly<Record<string, Area>> = {
   inference: {
     mayImport: ["base", "lib", "store"],
     rooms: {
-      runtime: { mayImport: [], vendors: ["onnxruntime-node"] },
-      model: { mayImport: [], vendors: [] },
+      onnx: { mayImport: [], vendors: ["onnxruntime-node"] },
+      architectures: { mayImport: [], vendors: [] },
       "chat-templates": { mayImport: [], vendors: [] },
-      models: { mayImport: ["model", "chat-templates"], vendors: ["@huggingface/hub"] },
-      engine: { mayImport: ["model", "runtime"], vendors: [] },
-      remote: { mayImport: ["model", "engine"], vendors: [] },
-      transfer: { mayImport: [], vendors: [] },
-      chat: { mayImport: ["chat-templates", "models", "transfer"], vendors: [] },
+      models: { mayImport: ["architectures", "chat-templates"], vendors: ["@huggingface/hub"] },
+      engine: { mayImport: ["architectures", "onnx"], vendors: [] },
+      vllm: { mayImport: ["architectures", "engine"], vendors: [] },
+      "kv-transfer": { mayImport: [], vendors: [] },
+      chat: { mayImport: ["chat-templates", "models", "kv-transfer"], vendors: [] },
     },
   },
   judge: {
@@ -98,17 +98,17 @@ const house: Readonly<Record<string, Area>> = {
     rooms: {
       feedback: { mayImport: [], vendors: ["unicode-emoji-json"] },
       annotation: { mayImport: ["feedback"], vendors: [] },
-      traces: { mayImport: ["feedback"], vendors: [] },
+      weave: { mayImport: ["feedback"], vendors: [] },
     },
   },
   train: {
     mayImport: ["base", "lib", "store", "inference"],
     rooms: {
       jobs: { mayImport: [], vendors: [] },
-      files: { mayImport: [], vendors: [] },
+      uploads: { mayImport: [], vendors: [] },
       trajectories: { mayImport: [], vendors: [] },
       rewards: { mayImport: ["jobs"], vendors: [] },
-      training: { mayImport: ["trajectories"], vendors: [] },
+      trainer: { mayImport: ["trajectories"], vendors: [] },
     },
   },
   access: {

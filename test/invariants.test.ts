@@ -68,8 +68,8 @@ const absences: readonly Absence[] = [
     // All but the first set what a library reads of it.
     allowed: [
       "src/apps/server/config.ts",
-      "src/inference/runtime/environment.ts",
-      "src/store/storage/sqlite/sqlite-searches.ts",
+      "src/inference/onnx/environment.ts",
+      "src/store/database/sqlite/sqlite-searches.ts",
     ],
     example: "const home = process.env.HOME;",
   },
@@ -84,8 +84,8 @@ const absences: readonly Absence[] = [
     pattern: /"\.[^"]*\/embedded\//,
     allowed: [
       // The process of the embedded trainer, and what starts it.
-      "src/train/training/child-main.ts",
-      "src/train/training/child-runner.ts",
+      "src/train/trainer/child-main.ts",
+      "src/train/trainer/child-runner.ts",
     ],
     example: 'import type { Moments } from "../embedded/state-file.ts";',
   },
@@ -99,7 +99,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 6,
     pattern: /\brender(Prompt|Conversation)\b[^}]*\} from "/,
-    allowed: ["src/train/training/", "src/inference/chat/prompts/"],
+    allowed: ["src/train/trainer/", "src/inference/chat/prompts/"],
     example: 'import { renderPrompt } from "../chat-templates/render-prompt.ts";',
   },
   {
@@ -127,8 +127,8 @@ const absences: readonly Absence[] = [
     pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
     // Copies make the tables of an older version in memory, to see which those are.
     allowed: [
-      "src/store/storage/sqlite/",
-      "src/store/storage/copies/tables-of-version.ts",
+      "src/store/database/sqlite/",
+      "src/store/database/dump/tables-of-version.ts",
       "src/apps/server/database-place.ts",
     ],
     example: 'import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";',
@@ -136,7 +136,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 16,
     pattern: /\bdataFolder\b/,
-    allowed: ["src/apps/server/", "src/store/storage/sqlite/"],
+    allowed: ["src/apps/server/", "src/store/database/sqlite/"],
     example: 'const folder = join(dataFolder, "adapters");',
   },
   {
@@ -151,9 +151,9 @@ const absences: readonly Absence[] = [
     allowed: [
       "src/api/webhooks/send-request.ts",
       "src/inference/models/library/hub/requests.ts",
-      "src/inference/remote/vllm/vllm-server.ts",
-      "src/train/training/tinker/http/connection.ts",
-      "src/inference/transfer/fetch-prompt.ts",
+      "src/inference/vllm/client/vllm-server.ts",
+      "src/train/trainer/tinker/http/connection.ts",
+      "src/inference/kv-transfer/fetch-prompt.ts",
       "src/access/users/id-tokens.ts",
     ],
     example: "const client = new HttpClient();",
@@ -217,7 +217,7 @@ function wayTo(name: string, from: string, files: ReadonlyMap<string, string>): 
 test("invariant 7: the server's process loads no native compute, and what computes does", () => {
   const files = new Map(sources().map(({ path, text }) => [path, text]));
   assert.equal(wayTo("onnxruntime-node", "src/apps/server/server.ts", files), null);
-  for (const entry of ["src/inference/engine/embedded-main.ts", "src/train/training/child-main.ts"])
+  for (const entry of ["src/inference/engine/embedded-main.ts", "src/train/trainer/child-main.ts"])
     assert.notEqual(wayTo("onnxruntime-node", entry, files), null, entry);
   const types = 'import type { T } from "./b.ts";\nimport type {\n  U,\n} from "./b.ts";';
   const example = new Map([

@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { GraphBuilder } from "../src/lib/graph/builder.ts";
 import type { Tensor } from "../src/lib/graph/tensor.ts";
-import type { ModelConfig } from "../src/inference/model/config.ts";
-import { readModelConfig } from "../src/inference/model/config/read-config.ts";
-import { servingLoraInputs, type LoraAdapter } from "../src/inference/model/lora.ts";
-import { loraParameters } from "../src/inference/model/parameters.ts";
-import { readLoraAdapter } from "../src/inference/model/peft-folder.ts";
+import type { ModelConfig } from "../src/inference/architectures/config.ts";
+import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
+import { servingLoraInputs, type LoraAdapter } from "../src/inference/architectures/lora.ts";
+import { loraParameters } from "../src/inference/architectures/parameters.ts";
+import { readLoraAdapter } from "../src/inference/architectures/peft-folder.ts";
 import { readSafetensorsHeader } from "../src/lib/model-files/safetensors.ts";
 import { readFloats, readIntegers } from "../src/lib/model-files/stored-tensor.ts";
 import {
@@ -18,14 +18,14 @@ import {
   cacheNames,
   laterPartCount,
   laterPartNames,
-} from "../src/inference/model/serving-graphs.ts";
-import type { WeightForms } from "../src/inference/model/quantized/weight-forms.ts";
-import { createRandomAdapter } from "../src/inference/model/testing/random-adapter.ts";
-import { addTrainingForward } from "../src/inference/model/training-forward.ts";
+} from "../src/inference/architectures/serving-graphs.ts";
+import type { WeightForms } from "../src/inference/architectures/quantized/weight-forms.ts";
+import { createRandomAdapter } from "../src/inference/architectures/testing/random-adapter.ts";
+import { addTrainingForward } from "../src/inference/architectures/training-forward.ts";
 import type { WeightSource } from "../src/lib/graph/weight-source.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../src/inference/model/weights.ts";
-import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
-import { createSession, type Session } from "../src/inference/runtime/session.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../src/inference/architectures/weights.ts";
+import { integerKernels } from "../src/inference/onnx/integer-kernels.ts";
+import { createSession, type Session } from "../src/inference/onnx/session.ts";
 
 const goldens = "test/fixtures/goldens";
 const names = [

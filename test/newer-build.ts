@@ -1,5 +1,5 @@
 // The program as a later build of it is, for tests: it knows one more step of the database, which only adds.
-import { type Step, steps } from "../src/store/storage/migrations/steps.ts";
+import { type Step, steps } from "../src/store/database/migrations/steps.ts";
 
 const tables = "access_keys feedback jobs model_versions models recorded_completions servers".split(" ");
 

@@ -15,7 +15,7 @@ import { readTrainingJob } from "../src/api/wire/training-job.ts";
 import { createChatTemplate, type ChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
 import { loadChatTemplate } from "../src/inference/chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
-import { createConversationTokenizer } from "../src/train/training/conversation-tokenizer.ts";
+import { createConversationTokenizer } from "../src/train/trainer/conversation-tokenizer.ts";
 import { trajectorySequences } from "../src/train/trajectories/sequences.ts";
 
 const root = "test/fixtures/goldens/models";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { createProxy } from "../examples/prefill-decode-proxy.ts";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
-import type { TransferSettings } from "../src/inference/transfer/settings.ts";
+import type { TransferSettings } from "../src/inference/kv-transfer/settings.ts";
 import {
   call,
   eventually,

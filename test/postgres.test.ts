@@ -2,8 +2,8 @@
 // away for a while.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutLineTo } from "../src/store/storage/testing/cut-line.ts";
-import { createPostgres, withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
+import { cutLineTo } from "../src/store/database/testing/cut-line.ts";
+import { createPostgres, withoutPostgres } from "../src/store/database/testing/postgres-databases.ts";
 import { call, eventually, newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
 import { finish, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inProof } from "../src/base/domain/testing/search.ts";
-import { newestDatabaseVersion, servesFrom } from "../src/store/storage/migrations/migrations.ts";
-import { withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
+import { newestDatabaseVersion, servesFrom } from "../src/store/database/migrations/migrations.ts";
+import { withoutPostgres } from "../src/store/database/testing/postgres-databases.ts";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 import { answerOf, ask, shared } from "./several-servers.ts";

@@ -9,7 +9,7 @@ import type { JsonObject } from "../src/base/domain/text/json.ts";
 import type { History, HistoryItem, Trajectory } from "../src/base/domain/trajectory.ts";
 import { type ChatTemplate, createChatTemplate } from "../src/inference/chat-templates/chat-template.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
-import { createConversationTokenizer } from "../src/train/training/conversation-tokenizer.ts";
+import { createConversationTokenizer } from "../src/train/trainer/conversation-tokenizer.ts";
 import {
   type ConversationTokenizer,
   promptArgumentsOf,

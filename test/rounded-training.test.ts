@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
-import { integerKernels } from "../src/inference/runtime/integer-kernels.ts";
+import { integerKernels } from "../src/inference/onnx/integer-kernels.ts";
 import { call, newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
 import { finish, goldenModel, registerModel, stepsOf } from "./served-jobs.ts";
 

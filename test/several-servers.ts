@@ -1,9 +1,9 @@
 // Several servers on one PostgreSQL, for tests: each has a data folder of its own, and they share a place for adapters and files.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { openPostgres } from "../src/store/storage/postgres/postgres-dialect.ts";
-import { openStores, type Stores } from "../src/store/storage/stores.ts";
-import { createPostgres } from "../src/store/storage/testing/postgres-databases.ts";
+import { openPostgres } from "../src/store/database/postgres/postgres-dialect.ts";
+import { openStores, type Stores } from "../src/store/database/stores.ts";
+import { createPostgres } from "../src/store/database/testing/postgres-databases.ts";
 import { call, newDataFolder, removeDataFolder, type RunningServer, startServer } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 

@@ -1,7 +1,7 @@
 // Servers, replicas and trainers that fall ill while jobs make versions; `node dist/tools/bench/fleet.js --jobs 50` is the whole of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPostgres, withoutPostgres } from "../src/store/storage/testing/postgres-databases.ts";
+import { createPostgres, withoutPostgres } from "../src/store/database/testing/postgres-databases.ts";
 import { runTrainedFleet } from "./fleets/run-trained-fleet.ts";
 import { inProof } from "../src/base/domain/testing/search.ts";
 

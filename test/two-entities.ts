@@ -21,7 +21,7 @@ import { basic, bearer, fakeServer, playJob } from "../src/api/http/testing/fake
 import { createRecorder } from "../src/inference/chat/recordings/recorder.ts";
 import { recordingSettings } from "../src/inference/chat/recordings/settings.ts";
 import { createModelDirectory } from "../src/inference/models/registry/model-directory.ts";
-import type { Stores } from "../src/store/storage/stores.ts";
+import type { Stores } from "../src/store/database/stores.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/base/telemetry/metrics.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";

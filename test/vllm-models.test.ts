@@ -16,7 +16,7 @@ import { openModelFolder } from "../src/inference/engine/opening/open-model-fold
 import { openingOf } from "../src/inference/engine/opening/model-opening.ts";
 import { engineSettings } from "../src/inference/engine/settings.ts";
 import { constraintSettings } from "../src/inference/engine/token-masks/settings.ts";
-import { StubVllm } from "../src/inference/remote/testing/stub-vllm.ts";
+import { StubVllm } from "../src/inference/vllm/testing/stub-vllm.ts";
 import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { call, eventually, startServer, type RunningServer } from "./running-server.ts";
 

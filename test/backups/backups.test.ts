@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchCount } from "../../src/base/domain/testing/search.ts";
-import { createPostgres, withoutPostgres } from "../../src/store/storage/testing/postgres-databases.ts";
+import { createPostgres, withoutPostgres } from "../../src/store/database/testing/postgres-databases.ts";
 import { backUpUnderLoad } from "./back-up-under-load.ts";
 
 for (const [kind, skip] of [

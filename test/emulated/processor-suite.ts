@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { answerOf, ask, recorded } from "../../src/inference/engine/contract/engine-under-test.ts";
 import { embeddedEngine } from "../../src/inference/engine/testing/embedded-under-test.ts";
-import { hasExactSums, integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+import { hasExactSums, integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-emulated-"));
 after(() => rmSync(cacheFolder, { recursive: true }));

@@ -7,16 +7,16 @@ import type { AdapterReference, GenerationRequest } from "../../src/base/domain/
 import type { Quantization } from "../../src/base/domain/model.ts";
 import { BlockSession } from "../../src/inference/engine/logits/blocks/block-session.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
-import type { ModelConfig } from "../../src/inference/model/config.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
-import { createRandomAdapter } from "../../src/inference/model/testing/random-adapter.ts";
-import { readQuantizedWeights } from "../../src/inference/model/weights.ts";
+import type { ModelConfig } from "../../src/inference/architectures/config.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { writeLoraAdapter } from "../../src/inference/architectures/peft-folder.ts";
+import { createRandomAdapter } from "../../src/inference/architectures/testing/random-adapter.ts";
+import { readQuantizedWeights } from "../../src/inference/architectures/weights.ts";
 import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
 import { exactRequests } from "./exact-requests.ts";
 import { alone, modes, type Mode } from "./modes.ts";
 import { runMode, type Answer } from "./run-mode.ts";
-import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 /** What serving computes in, by how `--quantize` calls it. */
 export const precisions = ["off", "8", "4"] as const satisfies readonly Quantization[];

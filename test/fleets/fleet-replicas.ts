@@ -8,9 +8,9 @@ import { openModelFolder } from "../../src/inference/engine/opening/open-model-f
 import { engineSettings } from "../../src/inference/engine/settings.ts";
 import { constraintSettings } from "../../src/inference/engine/token-masks/settings.ts";
 import { tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
-import { recordedLatencies } from "../../src/inference/remote/testing/recorded-latencies.ts";
-import type { SentCompletion } from "../../src/inference/remote/testing/stub-completions.ts";
-import { StubVllm } from "../../src/inference/remote/testing/stub-vllm.ts";
+import { recordedLatencies } from "../../src/inference/vllm/testing/recorded-latencies.ts";
+import type { SentCompletion } from "../../src/inference/vllm/testing/stub-completions.ts";
+import { StubVllm } from "../../src/inference/vllm/testing/stub-vllm.ts";
 import { silentLogger } from "../../src/base/telemetry/testing/silent-logger.ts";
 
 export const modelFolder = "test/fixtures/small-model";

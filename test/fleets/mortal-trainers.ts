@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
 import type { Random } from "../../src/base/domain/random.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { readModelWeights } from "../../src/inference/model/weights.ts";
-import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
-import { trainingSettings } from "../../src/train/training/settings.ts";
-import { StubStorage } from "../../src/train/training/tinker/testing/stub-operations.ts";
-import { type Fault, StubServer } from "../../src/train/training/tinker/testing/stub-server.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { readModelWeights } from "../../src/inference/architectures/weights.ts";
+import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
+import { trainingSettings } from "../../src/train/trainer/settings.ts";
+import { StubStorage } from "../../src/train/trainer/tinker/testing/stub-operations.ts";
+import { type Fault, StubServer } from "../../src/train/trainer/tinker/testing/stub-server.ts";
 
 export interface MortalTrainersOptions {
   /** Of the model that they train. */

@@ -4,16 +4,16 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../src/base/domain/assert.ts";
 import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
-import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
-import { modelParameters } from "../../src/inference/model/parameters.ts";
+import { writeLoraAdapter } from "../../src/inference/architectures/peft-folder.ts";
+import { modelParameters } from "../../src/inference/architectures/parameters.ts";
 import {
   tinyConfig,
   tinyModelConfig,
   tinyWeights,
   trainedAdapter,
-} from "../../src/train/training/contract/tiny-model.ts";
-import { tinyJudgedAnswers, tinyPairs } from "../../src/train/training/contract/tiny-preferences.ts";
-import type { TrainingSequence } from "../../src/train/training/trainer.ts";
+} from "../../src/train/trainer/contract/tiny-model.ts";
+import { tinyJudgedAnswers, tinyPairs } from "../../src/train/trainer/contract/tiny-preferences.ts";
+import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 
 const [, , folder] = process.argv;
 if (folder === undefined) throw new Error("Name a folder to write.");

@@ -12,15 +12,15 @@ import type { TrainedModel } from "../../src/base/domain/model.ts";
 import { serviceOfParts, serviceOf } from "../../src/base/domain/lifecycle.ts";
 import type { FeedbackService } from "../../src/judge/feedback/feedback-service.ts";
 import { createFeedbackService } from "../../src/judge/feedback/feedback-service.ts";
-import { createFileService, type FileService } from "../../src/train/files/file-service.ts";
-import { fileSettings } from "../../src/train/files/settings.ts";
+import { createFileService, type FileService } from "../../src/train/uploads/file-service.ts";
+import { fileSettings } from "../../src/train/uploads/settings.ts";
 import { JobQueue } from "../../src/train/jobs/job-queue.ts";
 import { ServerLease } from "../../src/train/jobs/server-lease.ts";
 import { goneMs, jobSettings } from "../../src/train/jobs/settings.ts";
 import { trainingKindOf } from "../../src/train/jobs/new-job.ts";
 import { createRecorder, type Recorder } from "../../src/inference/chat/recordings/recorder.ts";
 import { recordingSettings } from "../../src/inference/chat/recordings/settings.ts";
-import { adapterHash } from "../../src/inference/model/hashes/adapter-hash.ts";
+import { adapterHash } from "../../src/inference/architectures/hashes/adapter-hash.ts";
 import { createModelDirectory } from "../../src/inference/models/registry/model-directory.ts";
 import {
   createModelService,
@@ -31,7 +31,7 @@ import { VersionUses } from "../../src/inference/models/registry/version-uses.ts
 import { keepPolicies, retentionSettings } from "../../src/store/retention/settings.ts";
 import { createSweeper } from "../../src/store/retention/sweeper.ts";
 import { sweepDataFolder, sweepOfDeadServers } from "../../src/apps/server/data-folder/sweep.ts";
-import { openStores, type Stores } from "../../src/store/storage/stores.ts";
+import { openStores, type Stores } from "../../src/store/database/stores.ts";
 import type { Logger } from "../../src/base/telemetry/logger.ts";
 import { createMetrics } from "../../src/base/telemetry/metrics.ts";
 import { baseWeights, createSimulatedRunner, type TrainerPlace } from "./trainer.ts";

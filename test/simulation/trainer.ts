@@ -1,6 +1,6 @@
 // What stands for training processes: a runner whose steps take time and mean nothing, and whose adapter follows from what
 // its job is pinned to, so that it can be known without having been there. It publishes as training does, and leaves and
-// removes what `train/training/child-runner` would.
+// removes what `train/trainer/child-runner` would.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ import type {
   JobReport,
   JobRunner,
 } from "../../src/base/domain/job.ts";
-import { fullDiskError } from "../../src/base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../src/base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../src/base/domain/service-error.ts";
 import { ownState, storedState } from "../../src/base/domain/trainer/profile.ts";
-import { adapterFiles } from "../../src/inference/model/hashes/adapter-hash.ts";
-import { discardState, embeddedProfile, stateFileName } from "../../src/train/training/embedded/profile.ts";
-import { publishVersion } from "../../src/train/training/folders/publish.ts";
-import { resultFolderOf } from "../../src/train/training/training-run.ts";
+import { adapterFiles } from "../../src/inference/architectures/hashes/adapter-hash.ts";
+import { discardState, embeddedProfile, stateFileName } from "../../src/train/trainer/embedded/profile.ts";
+import { publishVersion } from "../../src/train/trainer/folders/publish.ts";
+import { resultFolderOf } from "../../src/train/trainer/training-run.ts";
 import type { SimulatedProcess } from "./world/process.ts";
 import type { Scheduler } from "./world/scheduler.ts";
 

@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { createLoraAdapter } from "../../src/inference/model/lora.ts";
-import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { createLoraAdapter } from "../../src/inference/architectures/lora.ts";
+import { writeLoraAdapter } from "../../src/inference/architectures/peft-folder.ts";
 
 /** On all seven projections, so weak that answers go on as without it. */
 export function adapterArchive(

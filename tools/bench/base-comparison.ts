@@ -6,12 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
-import { parseModelConfig, readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { createRandomWeights, writeModelWeights } from "../../src/inference/model/testing/random-weights.ts";
-import { reinforcementLearningAdamW } from "../../src/train/training/adamw.ts";
-import { trainingSettings } from "../../src/train/training/settings.ts";
-import { compareWithBase } from "../../src/train/training/steps/reference-logprobs.ts";
-import type { Trainer, TrainingSequence } from "../../src/train/training/trainer.ts";
+import { parseModelConfig, readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import {
+  createRandomWeights,
+  writeModelWeights,
+} from "../../src/inference/architectures/testing/random-weights.ts";
+import { reinforcementLearningAdamW } from "../../src/train/trainer/adamw.ts";
+import { trainingSettings } from "../../src/train/trainer/settings.ts";
+import { compareWithBase } from "../../src/train/trainer/steps/reference-logprobs.ts";
+import type { Trainer, TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { llama135mFile } from "./llama-135m.ts";
 import { benchTrainers, randomRows } from "./random-training.ts";
 import { measureEach, ownFolder, runBench } from "./run-bench.ts";

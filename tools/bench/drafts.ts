@@ -13,14 +13,14 @@ import { EngineLoop } from "../../src/inference/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 import { engineSettings } from "../../src/inference/engine/settings.ts";
 import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { readQuantizedWeights } from "../../src/inference/model/weights.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { readQuantizedWeights } from "../../src/inference/architectures/weights.ts";
 import { type Tokenizer, loadTokenizer } from "../../src/lib/tokenizer/tokenizer.ts";
 import { draftTexts, type DraftText } from "./draft-texts.ts";
 import { median } from "./median.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { draftedStepCosts } from "./runner-times.ts";
-import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 const settings = engineSettings.with();
 const answerLength = 128;

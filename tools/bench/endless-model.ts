@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { seededRandom } from "../../src/base/domain/random.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { isNormWeight, modelParameters } from "../../src/inference/model/parameters.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { isNormWeight, modelParameters } from "../../src/inference/architectures/parameters.ts";
 import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
 import { llama135m, llama135mFile } from "./llama-135m.ts";
 import { ownFolder } from "./run-bench.ts";

@@ -3,8 +3,8 @@
 // Leaves out the process, the scheduler and the sampler.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
-import type { ModelConfig } from "../../src/inference/model/config.ts";
-import { loraProjections } from "../../src/inference/model/parameters.ts";
+import type { ModelConfig } from "../../src/inference/architectures/config.ts";
+import { loraProjections } from "../../src/inference/architectures/parameters.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
 import { productsAlone } from "./products-alone.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";

@@ -6,10 +6,10 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
-import type { FleetFigures } from "../../src/inference/remote/testing/fleet-shares.ts";
-import { simulateChoice, type ChoiceLoad } from "../../src/inference/remote/testing/simulated-choice.ts";
-import { simulateFleet, type FleetLoad } from "../../src/inference/remote/testing/simulated-fleet.ts";
-import { createPostgres } from "../../src/store/storage/testing/postgres-databases.ts";
+import type { FleetFigures } from "../../src/inference/vllm/testing/fleet-shares.ts";
+import { simulateChoice, type ChoiceLoad } from "../../src/inference/vllm/testing/simulated-choice.ts";
+import { simulateFleet, type FleetLoad } from "../../src/inference/vllm/testing/simulated-fleet.ts";
+import { createPostgres } from "../../src/store/database/testing/postgres-databases.ts";
 import { runTrainedFleet } from "../../test/fleets/run-trained-fleet.ts";
 
 const help = `Usage: node dist/tools/bench/fleet.js [flags]

@@ -3,8 +3,8 @@ import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
-import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
-import type { TrainingSequence } from "../../src/train/training/trainer.ts";
+import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
+import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import type { BenchOptions } from "./run-bench.ts";
 import type { Subject } from "./subjects.ts";
 

@@ -11,8 +11,8 @@ import {
   zippedTarAndMore,
   zippedTarOfOne,
 } from "../../src/lib/archives/testing/hostile-archives.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { loraParameters } from "../../src/inference/model/parameters.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { loraParameters } from "../../src/inference/architectures/parameters.ts";
 import { writeSafetensors } from "../../src/lib/model-files/write-safetensors.ts";
 import type { Case } from "./standstill-case.ts";
 

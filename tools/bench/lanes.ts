@@ -4,7 +4,7 @@ import { feedsOf } from "../../src/inference/engine/adapters/read-adapter.ts";
 import { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner } from "../../src/inference/engine/model-runner.ts";
-import { createLoraAdapter } from "../../src/inference/model/lora.ts";
+import { createLoraAdapter } from "../../src/inference/architectures/lora.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { subjects, type Subject } from "./subjects.ts";
 

@@ -4,7 +4,7 @@ import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Value } from "../../src/lib/graph/graph.ts";
 import { elementCount, float32Tensor } from "../../src/lib/graph/tensor.ts";
 import type { Tensor } from "../../src/lib/graph/tensor.ts";
-import { createSession } from "../../src/inference/runtime/session.ts";
+import { createSession } from "../../src/inference/onnx/session.ts";
 
 /** The first run of a program is always slow. */
 const ROUNDS_MIN = 3;

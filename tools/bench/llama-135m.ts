@@ -1,6 +1,6 @@
 // The shape that the benchmarks measure beside the built-in model: a Llama of 135 million weights (30 layers, width 576).
-import type { ModelConfig } from "../../src/inference/model/config.ts";
-import { parseModelConfig } from "../../src/inference/model/config/read-config.ts";
+import type { ModelConfig } from "../../src/inference/architectures/config.ts";
+import { parseModelConfig } from "../../src/inference/architectures/config/read-config.ts";
 
 /** As in a `config.json`. */
 export const llama135mFile = {

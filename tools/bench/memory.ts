@@ -9,20 +9,20 @@ import { systemClock } from "../../src/base/domain/clock.ts";
 import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { plainSampling } from "../../src/base/domain/sampling.ts";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
-import type { ProcessEngine } from "../../src/inference/engine/carrier/process-engine.ts";
+import type { ProcessEngine } from "../../src/inference/engine/ipc/process-engine.ts";
 import type { createEmbeddedEngine } from "../../src/inference/engine/embedded-engine.ts";
-import { engineMemory } from "../../src/inference/engine/on-demand/memory-need.ts";
+import { engineMemory } from "../../src/inference/engine/model-swapping/memory-need.ts";
 import { engineSettings, type EngineSettings } from "../../src/inference/engine/settings.ts";
 import { constraintSettings } from "../../src/inference/engine/token-masks/settings.ts";
-import { createLoraAdapter } from "../../src/inference/model/lora.ts";
-import { writeLoraAdapter } from "../../src/inference/model/peft-folder.ts";
+import { createLoraAdapter } from "../../src/inference/architectures/lora.ts";
+import { writeLoraAdapter } from "../../src/inference/architectures/peft-folder.ts";
 import { addToChildEnvironment } from "../../src/apps/server/config.ts";
-import { computeEnvironment } from "../../src/inference/runtime/environment.ts";
+import { computeEnvironment } from "../../src/inference/onnx/environment.ts";
 import { silentLogger } from "../../src/base/telemetry/testing/silent-logger.ts";
 import { endlessLlama135m, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
 import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
-import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 const help = `Usage: node dist/tools/bench/memory.js [flags]
 Starts the engine of a Llama of 135 M random weights in a process of its own, the second time over what the first start left

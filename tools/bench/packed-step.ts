@@ -1,7 +1,7 @@
 // What packing gains: a gradient of answers to one prompt with the prompt computed once and for each answer, turn about in
 // one run, and what sequences of mixed lengths cost beside as many tokens of one length. The best of each counts.
 import { type Random, seededRandom } from "../../src/base/domain/random.ts";
-import type { TrainingSequence } from "../../src/train/training/trainer.ts";
+import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { GradientTimer, turnAbout } from "./gradient-timer.ts";
 import { type BenchOptions, runBench } from "./run-bench.ts";
 import { type Subject, subjects } from "./subjects.ts";

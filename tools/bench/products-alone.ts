@@ -3,10 +3,10 @@ import { projectionNames } from "../../src/base/domain/model.ts";
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Graph, Value } from "../../src/lib/graph/graph.ts";
 import { float32Tensor } from "../../src/lib/graph/tensor.ts";
-import { declareWeights } from "../../src/inference/model/decoder.ts";
-import { storedLinear } from "../../src/inference/model/linear.ts";
-import { loraProjections, outputProjection } from "../../src/inference/model/parameters.ts";
-import { createSession } from "../../src/inference/runtime/session.ts";
+import { declareWeights } from "../../src/inference/architectures/decoder.ts";
+import { storedLinear } from "../../src/inference/architectures/linear.ts";
+import { loraProjections, outputProjection } from "../../src/inference/architectures/parameters.ts";
+import { createSession } from "../../src/inference/onnx/session.ts";
 import type { Subject } from "./subjects.ts";
 
 export interface ProductsAlone {

@@ -4,11 +4,11 @@ import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../../src/inference/model/weights.ts";
-import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
-import type { TrainingSequence } from "../../src/train/training/trainer.ts";
-import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../../src/inference/architectures/weights.ts";
+import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
+import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
+import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 export interface RandomRows {
   readonly rows: number;

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
 import type { ExperimentalTrainingConfig, TrajectoryGroup } from "../../src/apps/client/api.ts";
-import type { TrainingSequence } from "../../src/train/training/trainer.ts";
+import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
 import { type BenchOptions, measureEach, ownFolder, runComparingBench, type Report } from "./run-bench.ts";

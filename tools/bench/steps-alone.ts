@@ -3,11 +3,11 @@ import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { readModelWeights } from "../../src/inference/model/weights.ts";
-import { reinforcementLearningAdamW } from "../../src/train/training/adamw.ts";
-import { EmbeddedTrainers } from "../../src/train/training/embedded/embedded-trainer.ts";
-import type { TrainerCall, TrainingSequence } from "../../src/train/training/trainer.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import { readModelWeights } from "../../src/inference/architectures/weights.ts";
+import { reinforcementLearningAdamW } from "../../src/train/trainer/adamw.ts";
+import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
+import type { TrainerCall, TrainingSequence } from "../../src/train/trainer/trainer.ts";
 
 /** Keeps its programs, which the first steps load. */
 export class StepsAlone {

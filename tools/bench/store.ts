@@ -3,7 +3,7 @@
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createPostgres } from "../../src/store/storage/testing/postgres-databases.ts";
+import { createPostgres } from "../../src/store/database/testing/postgres-databases.ts";
 import { FeedbackBodies, callCount, referenceOf } from "./feedback/feedback-bodies.ts";
 import { headOf, KeepAliveConnection } from "./feedback/keep-alive.ts";
 import { OtherRequests, quantile, type Waits } from "./feedback/other-requests.ts";

@@ -3,19 +3,22 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
-import type { ModelConfig } from "../../src/inference/model/config.ts";
-import { readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import { createRandomWeights, writeModelWeights } from "../../src/inference/model/testing/random-weights.ts";
+import type { ModelConfig } from "../../src/inference/architectures/config.ts";
+import { readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import {
+  createRandomWeights,
+  writeModelWeights,
+} from "../../src/inference/architectures/testing/random-weights.ts";
 import type { WeightSource } from "../../src/lib/graph/weight-source.ts";
-import type { FormChoice } from "../../src/inference/model/quantized/choose-forms.ts";
-import type { WeightForms } from "../../src/inference/model/quantized/weight-forms.ts";
+import type { FormChoice } from "../../src/inference/architectures/quantized/choose-forms.ts";
+import type { WeightForms } from "../../src/inference/architectures/quantized/weight-forms.ts";
 import {
   type ModelWeights,
   readModelWeights,
   readQuantizedWeights,
-} from "../../src/inference/model/weights.ts";
-import { weightsInMemory } from "../../src/inference/model/testing/weights-in-memory.ts";
-import { integerKernels } from "../../src/inference/runtime/integer-kernels.ts";
+} from "../../src/inference/architectures/weights.ts";
+import { weightsInMemory } from "../../src/inference/architectures/testing/weights-in-memory.ts";
+import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 import { llama135m } from "./llama-135m.ts";
 import { type BenchOptions, ownFolder } from "./run-bench.ts";
 

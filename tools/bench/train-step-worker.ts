@@ -4,8 +4,8 @@
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
-import { reinforcementLearningAdamW } from "../../src/train/training/adamw.ts";
-import type { Trainer, TrainerCall, TrainingSequence } from "../../src/train/training/trainer.ts";
+import { reinforcementLearningAdamW } from "../../src/train/trainer/adamw.ts";
+import type { Trainer, TrainerCall, TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { benchTrainers, randomRows } from "./random-training.ts";
 import type { StepJob } from "./step-process.ts";
 

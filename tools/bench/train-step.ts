@@ -7,11 +7,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { basePrecisions } from "../../src/base/domain/trainer/base-precision.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
-import { parseModelConfig, readModelConfig } from "../../src/inference/model/config/read-config.ts";
-import type { ModelConfig } from "../../src/inference/model/config.ts";
-import { loraProjections, modelParameters } from "../../src/inference/model/parameters.ts";
-import { createRandomWeights, writeModelWeights } from "../../src/inference/model/testing/random-weights.ts";
-import { computeEnvironment } from "../../src/inference/runtime/environment.ts";
+import { parseModelConfig, readModelConfig } from "../../src/inference/architectures/config/read-config.ts";
+import type { ModelConfig } from "../../src/inference/architectures/config.ts";
+import { loraProjections, modelParameters } from "../../src/inference/architectures/parameters.ts";
+import {
+  createRandomWeights,
+  writeModelWeights,
+} from "../../src/inference/architectures/testing/random-weights.ts";
+import { computeEnvironment } from "../../src/inference/onnx/environment.ts";
 import { matMulRate } from "./limits.ts";
 import { llama135mFile } from "./llama-135m.ts";
 import { type BenchOptions, measureEach, ownFolder, runBench } from "./run-bench.ts";

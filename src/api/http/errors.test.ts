@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { locate, type WirePlaces } from "../wire/places.ts";
+import { locate, type WirePlaces } from "../wire/field-paths.ts";
 import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
 import { errorAnswer, HttpRefusal } from "./errors.ts";
 

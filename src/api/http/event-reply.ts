@@ -6,7 +6,7 @@ import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { type PageBody, pageBody } from "../wire/page.ts";
-import { locate } from "../wire/places.ts";
+import { locate } from "../wire/field-paths.ts";
 import { errorAnswerFor } from "./anthropic/dialect.ts";
 import type { ErrorBody } from "./errors.ts";
 import { abandonedSignal } from "./request-scope.ts";

@@ -20,13 +20,13 @@ import {
 } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
-import { corsRules } from "./browsers/cors.ts";
-import { type ForeignSign, refuseOtherSites, signOfForeign } from "./browsers/exposure.ts";
+import { corsRules } from "./cors/cors.ts";
+import { type ForeignSign, refuseOtherSites, signOfForeign } from "./cors/exposure.ts";
 import { HttpRefusal } from "./errors.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { limitedOf, type InFlight, letIn } from "./limits/let-in.ts";
+import { limitedOf, type InFlight, letIn } from "./limits/admission.ts";
 import { onceOver, wentAway } from "./request-life.ts";
 
 declare module "fastify" {

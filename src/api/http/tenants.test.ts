@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { newUuid } from "../../base/domain/random.ts";
-import { transferPath } from "../../inference/transfer/fetch-prompt.ts";
-import { transferScheme } from "../../inference/transfer/signature.ts";
+import { transferPath } from "../../inference/kv-transfer/fetch-prompt.ts";
+import { transferScheme } from "../../inference/kv-transfer/signature.ts";
 import { basic, bearer, fakeServer, keys, registeredModel } from "./testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;

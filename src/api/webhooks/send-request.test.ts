@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAllowedPlaces } from "./allowed-places.ts";
+import { readAllowedPlaces } from "./egress-allowlist.ts";
 import { sendRequest, UnreachableReceiver, type SentRequest } from "./send-request.ts";
 import { nameResolver } from "./resolve-name.ts";
 import { serveNames } from "./testing/name-server.ts";

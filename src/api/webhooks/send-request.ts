@@ -5,8 +5,8 @@ import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
 import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";
 import { HttpFailure } from "../../base/http-client/http-failure.ts";
-import type { AllowedPlaces } from "./allowed-places.ts";
-import { plainHost } from "./allowed-places.ts";
+import type { AllowedPlaces } from "./egress-allowlist.ts";
+import { plainHost } from "./egress-allowlist.ts";
 import { nameResolver, UnresolvedName, type ResolveName } from "./resolve-name.ts";
 
 /** What of an answer is read at most; the connection is closed behind it. */

@@ -13,7 +13,7 @@ import type {
   WebhookRequest,
 } from "../../base/domain/webhooks/webhook.ts";
 import type { WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
-import type { AllowedPlaces } from "./allowed-places.ts";
+import type { AllowedPlaces } from "./egress-allowlist.ts";
 import { nameResolver, type ResolveName } from "./resolve-name.ts";
 import { addressesOf, UnreachableReceiver } from "./send-request.ts";
 import type { WebhookSettings } from "./settings.ts";

@@ -40,7 +40,7 @@ import {
 } from "./tokenize/read-tokenization.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
 import { respellGroup } from "./trajectory-pages.ts";
-import type { ObjectInput } from "../../judge/traces/object-service.ts";
+import type { ObjectInput } from "../../judge/weave/object-service.ts";
 import {
   readCallBatch,
   readCallEnd,
@@ -50,7 +50,7 @@ import {
 } from "./weave/calls.ts";
 import { readPublishedObject } from "./weave/read-object.ts";
 import { readTable, readTableOfDigests } from "./weave/tables.ts";
-import type { TableInput } from "../../judge/traces/table-service.ts";
+import type { TableInput } from "../../judge/weave/table-service.ts";
 
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
 interface BodyKinds {

@@ -10,7 +10,7 @@ import {
   report,
 } from "../../base/validation/findings.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
-import type { WirePlaces } from "./places.ts";
+import type { WirePlaces } from "./field-paths.ts";
 
 /** The schema of a body or a query. */
 export type ObjectSchema = TObject;

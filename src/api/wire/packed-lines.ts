@@ -1,6 +1,6 @@
 // Lines of text packed into buffers, which pass from thread to thread without being copied.
-import { outlinesOf } from "../../base/domain/outlines/outline-group.ts";
-import type { TrajectoryOutline } from "../../base/domain/outlines/trajectory-outline.ts";
+import { outlinesOf } from "../../base/domain/summaries/outline-group.ts";
+import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 
 /** Each holds whole lines, with a line feed between them; together they hold all lines in order. */

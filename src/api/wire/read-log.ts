@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { nullable } from "./nullable.ts";
 import { LogSummarizer, type LogSummary } from "../../train/trajectories/log-summary.ts";
 import { report } from "../../base/validation/findings.ts";
-import { locate } from "./places.ts";
+import { locate } from "./field-paths.ts";
 import { pageQueryFields } from "./page.ts";
 import type { BodyForm } from "./body.ts";
 import { metricsSchema, readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";

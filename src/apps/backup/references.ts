@@ -1,7 +1,7 @@
 // What of the artifacts a database names, by the rows of its tables, and what each has to be. Pure.
 import type { Cell, TableColumns } from "../../base/domain/backup/tables.ts";
 import { assert } from "../../base/domain/assert.ts";
-import { adapterFiles, adapterSeal } from "../../inference/model/hashes/adapter-hash.ts";
+import { adapterFiles, adapterSeal } from "../../inference/architectures/hashes/adapter-hash.ts";
 import { hashOfHashes, type Seal } from "../../store/artifacts/seal.ts";
 import type { Fault } from "./fault.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
 import type { DatabaseTables, TableSnapshot } from "../../base/domain/backup/tables.ts";
-import { otherThanFile } from "../../base/domain/obstacles/plain-file.ts";
+import { otherThanFile } from "../../base/domain/transient-errors/plain-file.ts";
 import type { Fault } from "./fault.ts";
 import { referencesIn } from "./hold-moment.ts";
 import type { Reading } from "./load-tables.ts";

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bearer, keys, playJob } from "../../api/http/testing/fake-server.ts";
-import { openSqlite } from "../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../store/storage/stores.ts";
+import { openSqlite } from "../../store/database/sqlite/sqlite-dialect.ts";
+import { openStores } from "../../store/database/stores.ts";
 import type { topFields } from "./top/top-fields.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 

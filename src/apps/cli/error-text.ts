@@ -1,6 +1,6 @@
 // How a command says that it failed: with commands and flags where the server speaks of routes and headers.
 import { HoneError } from "../client/hone-error.ts";
-import { fullDiskError } from "../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /** Returns one line for an error of operation, and the stack for any other. */

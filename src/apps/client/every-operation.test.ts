@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../../api/http/testing/api-document.ts";
-import { sampleCompletion } from "../../store/storage/contract/completion-store.ts";
+import { sampleCompletion } from "../../store/database/contract/completion-store.ts";
 import { fakeServer, keys, playJob } from "../../api/http/testing/fake-server.ts";
 import { Hone } from "./hone.ts";
 import { HoneError } from "./hone-error.ts";

@@ -5,10 +5,10 @@ import { join, resolve } from "node:path";
 import { isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-place.ts";
 import { isLoopback } from "../../base/domain/loopback.ts";
 import { checkUserSettings } from "../../access/users/signed-in-users.ts";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import { defaultsOf, readSetting, type Setting, type SettingsSchema } from "../../base/domain/settings.ts";
-import { isPostgresUrl, shownUrl } from "../../store/storage/postgres/postgres-url.ts";
+import { isPostgresUrl, shownUrl } from "../../store/database/postgres/postgres-url.ts";
 import {
   readOpenTelemetry,
   type OpenTelemetrySettings,

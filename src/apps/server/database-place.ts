@@ -3,22 +3,22 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
-import { damagedDatabaseError } from "../../base/domain/obstacles/damaged-database.ts";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { damagedDatabaseError } from "../../base/domain/transient-errors/damaged-database.ts";
+import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { reasonOf } from "./doctor/finding.ts";
-import { databaseTables } from "../../store/storage/copies/database-tables.ts";
-import type { Connection } from "../../store/storage/dialect.ts";
-import type { PoolOptions } from "../../store/storage/postgres/postgres-pool.ts";
-import { filesInUrl, isPostgresUrl, shownUrl } from "../../store/storage/postgres/postgres-url.ts";
-import { takeDataLock } from "../../store/storage/sqlite/data-lock.ts";
-import { openSqlite, sqliteFiles } from "../../store/storage/sqlite/sqlite-dialect.ts";
-import { openSqliteSnapshot } from "../../store/storage/sqlite/sqlite-snapshot.ts";
+import { databaseTables } from "../../store/database/dump/database-tables.ts";
+import type { Connection } from "../../store/database/dialect.ts";
+import type { PoolOptions } from "../../store/database/postgres/postgres-pool.ts";
+import { filesInUrl, isPostgresUrl, shownUrl } from "../../store/database/postgres/postgres-url.ts";
+import { takeDataLock } from "../../store/database/sqlite/data-lock.ts";
+import { openSqlite, sqliteFiles } from "../../store/database/sqlite/sqlite-dialect.ts";
+import { openSqliteSnapshot } from "../../store/database/sqlite/sqlite-snapshot.ts";
 import {
   openStores,
   readDatabaseVersions,
   type DatabaseVersions,
   type Stores,
-} from "../../store/storage/stores.ts";
+} from "../../store/database/stores.ts";
 import type { HoneConfig } from "./config.ts";
 
 export interface DatabasePlace {
@@ -109,7 +109,7 @@ function postgresPlace(
       if (found !== undefined) requirePlainFile(file, found);
     }
     // A start on SQLite loads nothing of it.
-    const { openPostgres } = await import("../../store/storage/postgres/postgres-dialect.ts");
+    const { openPostgres } = await import("../../store/database/postgres/postgres-dialect.ts");
     return openPostgres({ url, ...options });
   };
   /** What lies in the data folder beside is one server's, wherever it keeps adapters and files. */

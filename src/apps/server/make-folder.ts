@@ -3,7 +3,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { keepName } from "../../store/artifacts/flush.ts";
-import { fullDiskError } from "../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { openSqlite, sqliteFiles } from "../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../store/storage/stores.ts";
+import { openSqlite, sqliteFiles } from "../../store/database/sqlite/sqlite-dialect.ts";
+import { openStores } from "../../store/database/stores.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { keepDataPrivate } from "./private-files.ts";
 

@@ -4,7 +4,7 @@ import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
 import { cacheFolder, folderNames } from "../../store/artifacts/server-folder.ts";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";

@@ -13,18 +13,18 @@ import { constraintSettings } from "../../inference/engine/token-masks/settings.
 import { engineSettings } from "../../inference/engine/settings.ts";
 import { feedbackSettings } from "../../judge/feedback/settings.ts";
 import { annotationSettings } from "../../judge/annotation/settings.ts";
-import { fileSettings } from "../../train/files/settings.ts";
-import { traceSettings } from "../../judge/traces/settings.ts";
+import { fileSettings } from "../../train/uploads/settings.ts";
+import { traceSettings } from "../../judge/weave/settings.ts";
 import { httpSettings } from "../../api/http/settings.ts";
 import { jobSettings } from "../../train/jobs/settings.ts";
 import { recordingSettings } from "../../inference/chat/recordings/settings.ts";
 import { keySettings } from "../../access/keys/settings.ts";
 import { modelSettings } from "../../inference/models/registry/settings.ts";
-import { remoteSettings } from "../../inference/remote/settings.ts";
+import { remoteSettings } from "../../inference/vllm/settings.ts";
 import { retentionSettings } from "../../store/retention/settings.ts";
 import { rewardSettings } from "../../train/rewards/settings.ts";
-import { trainingSettings } from "../../train/training/settings.ts";
-import { transferSettings } from "../../inference/transfer/settings.ts";
+import { trainingSettings } from "../../train/trainer/settings.ts";
+import { transferSettings } from "../../inference/kv-transfer/settings.ts";
 import { userSettings } from "../../access/users/settings.ts";
 import { webhookSettings } from "../../api/webhooks/settings.ts";
 

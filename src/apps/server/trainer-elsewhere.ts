@@ -1,7 +1,7 @@
 // The trainer that the configuration names, and the key that it asks for.
 import { invalid } from "../../base/domain/service-error.ts";
-import { serverKinds } from "../../train/training/tinker/server-kinds.ts";
-import { readTrainerAddress, type TrainerElsewhere } from "../../train/training/tinker/trainer-address.ts";
+import { serverKinds } from "../../train/trainer/tinker/server-kinds.ts";
+import { readTrainerAddress, type TrainerElsewhere } from "../../train/trainer/tinker/trainer-address.ts";
 
 export interface TrainerSettings {
   readonly trainer: string | null;

@@ -7,7 +7,7 @@ import type { FeedbackOrigin } from "./rewards/training-source.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
 import type { TrainingConfig } from "./training-config.ts";
-import type { TrajectoryOutline } from "./outlines/trajectory-outline.ts";
+import type { TrajectoryOutline } from "./summaries/trajectory-outline.ts";
 import type { JsonObject } from "./text/json.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";

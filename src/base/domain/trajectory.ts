@@ -7,7 +7,7 @@ import type {
   OutlineCount,
   OutlineFilter,
   TrajectoryOutline,
-} from "./outlines/trajectory-outline.ts";
+} from "./summaries/trajectory-outline.ts";
 
 /** One message of a conversation, in the API's own spelling; unknown keys pass through. */
 export type MessageRecord = { readonly role: string } & JsonObject;

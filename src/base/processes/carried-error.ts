@@ -1,6 +1,6 @@
 // Errors as data: between threads and processes an error keeps neither its class nor its `code`, and one with a cause that
 // cannot be copied does not pass at all.
-import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../domain/transient-errors/full-disk.ts";
 import { ServiceError, type ServiceErrorOptions } from "../domain/service-error.ts";
 
 export interface CarriedError {

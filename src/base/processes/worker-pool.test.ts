@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../domain/transient-errors/full-disk.ts";
 import { TaskTimeout } from "./worker-thread.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "./worker-pool.ts";
 import type { SmallTask, SmallTasks } from "./testing/small-tasks.ts";

@@ -5,7 +5,7 @@ import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { systemClock, type Clock } from "../domain/clock.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "./logger.ts";
 

@@ -34,14 +34,14 @@ import { AdaptersInUse } from "../models/registry/version-uses.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
 import { passOn, passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
-import type { PromptExchange } from "../transfer/prompt-exchange.ts";
+import type { PromptExchange } from "../kv-transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
 import { reachModel, type ReachedModel, type ServedBase, type ServedBases } from "./served-base.ts";
 import { beginRecording, isRecorded } from "./recorded-answer.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
-import { portionsOf } from "./reply/portions.ts";
+import { portionsOf } from "./reply/chunks.ts";
 import type { WaitingPlaces } from "./waiting-places.ts";
 
 export interface ChatService {

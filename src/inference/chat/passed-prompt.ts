@@ -11,8 +11,8 @@ import type {
 } from "../../base/domain/prompt-transfer.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { ResolvedModel } from "../models/registry/model-directory.ts";
-import type { PromptExchange } from "../transfer/prompt-exchange.ts";
-import { TransferFailure } from "../transfer/transfer-failure.ts";
+import type { PromptExchange } from "../kv-transfer/prompt-exchange.ts";
+import { TransferFailure } from "../kv-transfer/transfer-failure.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 

@@ -9,7 +9,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../base/domain/clock.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import type { ProcessEngine } from "./carrier/process-engine.ts";
+import type { ProcessEngine } from "./ipc/process-engine.ts";
 import { constraintSettings } from "./token-masks/settings.ts";
 import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
 import { createEmbeddedEngine, weightsMs } from "./embedded-engine.ts";

@@ -3,7 +3,7 @@
 import { systemClock } from "../../base/domain/clock.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
 import { createLogger } from "../../base/telemetry/logger.ts";
-import { serveEngine } from "./carrier/serve-engine.ts";
+import { serveEngine } from "./ipc/serve-engine.ts";
 import type { EmbeddedLoad } from "./embedded-engine.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { ModelAhead } from "./opening/model-ahead.ts";

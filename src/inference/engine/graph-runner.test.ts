@@ -9,14 +9,14 @@ import {
   type AdapterReference,
   type GenerationRequest,
 } from "../../base/domain/generation.ts";
-import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
-import { readModelConfig } from "../model/config/read-config.ts";
-import { loraNames, loraParameters, modelParameters } from "../model/parameters.ts";
-import { readLoraAdapter } from "../model/peft-folder.ts";
+import { adapterFiles, adapterHash } from "../architectures/hashes/adapter-hash.ts";
+import { readModelConfig } from "../architectures/config/read-config.ts";
+import { loraNames, loraParameters, modelParameters } from "../architectures/parameters.ts";
+import { readLoraAdapter } from "../architectures/peft-folder.ts";
 import { readSafetensorsFolder } from "../../lib/model-files/safetensors.ts";
 import { readFloats } from "../../lib/model-files/stored-tensor.ts";
-import { readModelWeights } from "../model/weights.ts";
-import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
+import { readModelWeights } from "../architectures/weights.ts";
+import { weightsInMemory } from "../architectures/testing/weights-in-memory.ts";
 import { present } from "../../base/domain/assert.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { ModelRunner } from "./model-runner.ts";

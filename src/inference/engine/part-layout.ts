@@ -1,7 +1,7 @@
 // How parts of prompts lie in the tensors of one call, and what a call is fed of them. Knows the graphs' inputs, and
 // neither sessions nor adapters.
 import { float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
-import { laterPartNames } from "../model/serving-graphs.ts";
+import { laterPartNames } from "../architectures/serving-graphs.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import type { PromptPart } from "./model-runner.ts";
 

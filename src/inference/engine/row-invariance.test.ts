@@ -6,18 +6,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../base/domain/random.ts";
-import type { ModelConfig } from "../model/config.ts";
-import { parseModelConfig, readModelConfig } from "../model/config/read-config.ts";
-import { createRandomAdapter } from "../model/testing/random-adapter.ts";
-import { createRandomWeights, writeModelWeights } from "../model/testing/random-weights.ts";
-import { readQuantizedWeights } from "../model/weights.ts";
-import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
+import type { ModelConfig } from "../architectures/config.ts";
+import { parseModelConfig, readModelConfig } from "../architectures/config/read-config.ts";
+import { createRandomAdapter } from "../architectures/testing/random-adapter.ts";
+import { createRandomWeights, writeModelWeights } from "../architectures/testing/random-weights.ts";
+import { readQuantizedWeights } from "../architectures/weights.ts";
+import { weightsInMemory } from "../architectures/testing/weights-in-memory.ts";
 import { feedsOf } from "./adapters/read-adapter.ts";
 import { KvLane } from "./cache/kv-lane.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import { searchedOf, searchSeeds } from "../../base/domain/testing/search.ts";
-import { integerKernels } from "../runtime/integer-kernels.ts";
+import { integerKernels } from "../onnx/integer-kernels.ts";
 
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
 

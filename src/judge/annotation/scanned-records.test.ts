@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { compare, constant } from "../../base/domain/feedback-query/make-condition.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { sampleFeedback } from "../../store/storage/contract/storage-under-test.ts";
+import { sampleFeedback } from "../../store/database/contract/storage-under-test.ts";
 import { scannedRecords } from "./scanned-records.ts";
 
 const everything = { projectId: "team/games", condition: compare("eq", constant(1), constant(1)) };

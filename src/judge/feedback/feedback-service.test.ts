@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
-import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
+import { storesInMemory } from "../../store/database/testing/stores-in-memory.ts";
 import { fullError } from "../../base/domain/retention/storage-room.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { always } from "../../base/domain/feedback-query/condition.ts";

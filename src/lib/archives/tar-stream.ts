@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Header } from "tar";
 import { assert } from "../../base/domain/assert.ts";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 
 export interface ArchivedFile {
   /** At most 100 bytes, without folders. */

@@ -2,7 +2,7 @@
 // Knows nothing of models.
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
   byteLengthOf,

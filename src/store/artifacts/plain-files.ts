@@ -3,7 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { requirePlainFile } from "../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { notFound } from "../../base/domain/service-error.ts";
 import { isMissing } from "./folder-names.ts";
 

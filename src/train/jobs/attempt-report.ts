@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { JobTrace } from "./job-trace.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
-import type { Ending } from "./ending.ts";
+import type { Ending } from "./next-state.ts";
 
 /** How an attempt ended, as it is counted: a job that has ended by its state. */
 export type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";

@@ -16,7 +16,7 @@ import {
   endingOf,
   type Interruption,
   refusedStart,
-} from "./ending.ts";
+} from "./next-state.ts";
 import { JobTrace } from "./job-trace.ts";
 import type { JobSettings } from "./settings.ts";
 

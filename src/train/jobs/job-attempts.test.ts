@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
 import type { JobReport, JobStore } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { rescueNow } from "../../store/storage/contract/storage-under-test.ts";
+import { rescueNow } from "../../store/database/contract/storage-under-test.ts";
 import {
   type Run,
   counts,

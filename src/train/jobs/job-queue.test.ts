@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { resolveTrainingConfig } from "../../base/domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../../base/domain/testing/check-service.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import { embeddedProfile } from "../training/embedded/profile.ts";
+import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { jobSettings } from "./settings.ts";

@@ -11,12 +11,12 @@ import {
 import { newUuid7 } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import { allItems } from "../../base/domain/page.ts";
-import type { Announcements } from "../../base/domain/servers/announcements.ts";
+import type { Announcements } from "../../base/domain/servers/pubsub.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import { requireTrainerFor } from "../../base/domain/trainer/profile.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
-import { backoffMs } from "./ending.ts";
+import { backoffMs } from "./next-state.ts";
 import { EventWatch, Notifier } from "./event-watch.ts";
 import { newJob } from "./new-job.ts";
 import { requireRepeatable } from "./replay.ts";

@@ -6,7 +6,7 @@ import type { JobStore } from "../../base/domain/job.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import { rescueNow, storeServer } from "../../store/storage/contract/storage-under-test.ts";
+import { rescueNow, storeServer } from "../../store/database/contract/storage-under-test.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 import {

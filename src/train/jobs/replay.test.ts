@@ -11,10 +11,10 @@ import {
   sampleVersion,
   storeModel,
   storeServer,
-} from "../../store/storage/contract/storage-under-test.ts";
-import type { Stores } from "../../store/storage/stores.ts";
-import { storesInMemory } from "../../store/storage/testing/stores-in-memory.ts";
-import { embeddedProfile } from "../training/embedded/profile.ts";
+} from "../../store/database/contract/storage-under-test.ts";
+import type { Stores } from "../../store/database/stores.ts";
+import { storesInMemory } from "../../store/database/testing/stores-in-memory.ts";
+import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { planReplay } from "./replay.ts";
 
 /** Model `m` with versions 1 to 4, each made by the job of its number from the one before. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import { resolveTrainingConfig, type TrainingConfigInput } from "../../base/domain/training-config.ts";
-import { embeddedProfile } from "../training/embedded/profile.ts";
+import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { newJob } from "./new-job.ts";
 import { type Run, outcome, twoSteps, untilInterrupted, lost, Bench } from "./testing/queue-bench.ts";
 

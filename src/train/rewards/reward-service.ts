@@ -33,8 +33,8 @@ import {
 } from "./preferences/preference-jobs.ts";
 import { preferenceOutcomeOf } from "./preferences/preference-outcome.ts";
 import type { RewardSettings } from "./settings.ts";
-import { dayMs, type StandingState, standingState } from "./standing/standing-state.ts";
-import type { SubmitJob } from "./standing/train-on.ts";
+import { dayMs, type StandingState, standingState } from "./automatic/automatic-state.ts";
+import type { SubmitJob } from "./automatic/train-on.ts";
 
 export interface RewardDependencies extends FeedbackJobDependencies {
   readonly rules: RuleStore;

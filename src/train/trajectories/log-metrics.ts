@@ -1,6 +1,6 @@
 // The metrics of one log: rewards and everything trajectories and groups measured, averaged; how much data it
 // was; and running sums that go on from the model's earlier row. Pure; storing is log-trajectories.ts.
-import { clamped } from "../../base/domain/outlines/outline-group.ts";
+import { clamped } from "../../base/domain/summaries/outline-group.ts";
 import { type Fault, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answerMetrics, type AnswerLength } from "./choice-faults.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
-import type { TrajectoryOutline } from "../../base/domain/outlines/trajectory-outline.ts";
+import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { TrajectoryStore } from "../../base/domain/trajectory.ts";
 import { logMetrics, mergedTallies, tallyMetrics, type LogTally } from "./log-metrics.ts";

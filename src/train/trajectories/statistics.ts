@@ -1,6 +1,6 @@
 // Sums, means and deviations of rewards and metrics, which may be as great as numbers get: no result is infinite, and
 // where nothing overflows it is that of the plain formula.
-import { clamped } from "../../base/domain/outlines/outline-group.ts";
+import { clamped } from "../../base/domain/summaries/outline-group.ts";
 
 /** @param values at least one, all finite */
 export function mean(values: readonly number[]): number {

@@ -2,7 +2,7 @@
 // adapter, with the bytes that its job makes when nothing goes wrong.
 import { createHash } from "node:crypto";
 import { adapterFolderOf } from "../../../src/base/domain/model.ts";
-import { adapterFiles } from "../../../src/inference/model/hashes/adapter-hash.ts";
+import { adapterFiles } from "../../../src/inference/architectures/hashes/adapter-hash.ts";
 import type { Operation, Remains } from "../history.ts";
 import { trainedMatrices } from "../trainer.ts";
 import { asked } from "./asked.ts";

@@ -1,7 +1,7 @@
 // What servers of a simulated world announce to each other through the database: each hears of it a little later, if at
 // all. What one does with it is the program's.
-import type { AnnouncedKind } from "../../../src/base/domain/servers/announcements.ts";
-import { type Announcer, LocalAnnouncer } from "../../../src/store/storage/announcements/announcer.ts";
+import type { AnnouncedKind } from "../../../src/base/domain/servers/pubsub.ts";
+import { type Announcer, LocalAnnouncer } from "../../../src/store/database/pubsub/announcer.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -3,18 +3,18 @@
 // Transactions wait for each other; what a process that died had begun is rolled back a while later. The errors, and what
 // becomes of them, are those of the driver for PostgreSQL, which is the very one.
 import { Kysely, sql, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
-import type { Connection } from "../../../src/store/storage/dialect.ts";
+import type { Connection } from "../../../src/store/database/dialect.ts";
 import {
   type Answer,
   type ClientPool,
   type PooledClient,
   PostgresDriver,
-} from "../../../src/store/storage/postgres/postgres-driver.ts";
-import { awayError, closedError } from "../../../src/store/storage/postgres/postgres-errors.ts";
-import { directSearches } from "../../../src/store/storage/searches/searches.ts";
-import type { Schema } from "../../../src/store/storage/schema.ts";
-import { SqliteSession } from "../../../src/store/storage/sqlite/session.ts";
-import { sqliteForm } from "../../../src/store/storage/sqlite/sqlite-form.ts";
+} from "../../../src/store/database/postgres/postgres-driver.ts";
+import { awayError, closedError } from "../../../src/store/database/postgres/postgres-errors.ts";
+import { directSearches } from "../../../src/store/database/searches/searches.ts";
+import type { Schema } from "../../../src/store/database/schema.ts";
+import { SqliteSession } from "../../../src/store/database/sqlite/session.ts";
+import { sqliteForm } from "../../../src/store/database/sqlite/sqlite-form.ts";
 import { Announcers } from "./announcers.ts";
 import { firstMoment, type SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -27,7 +27,7 @@ export interface DatabaseFaults {
   losesConnection(): boolean;
 }
 
-/** As `store/storage/postgres/postgres-pool` has them. */
+/** As `store/database/postgres/postgres-pool` has them. */
 const patienceMs = 15_000;
 const lockMsMax = 15_000;
 /** Until the database notices that a process has died. */

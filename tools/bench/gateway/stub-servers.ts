@@ -2,7 +2,7 @@
 // a token whenever a step is over, as a server that batches does, or whole answers at once. Started with how many there are;
 // sends their URLs, and takes the length of a step in milliseconds as messages, 0 for none.
 import type { GenerationEvent, GenerationRequest } from "../../../src/base/domain/generation.ts";
-import { StubVllm } from "../../../src/inference/remote/testing/stub-vllm.ts";
+import { StubVllm } from "../../../src/inference/vllm/testing/stub-vllm.ts";
 import { playedEngine } from "../played-engine.ts";
 import { answerToken } from "./counted-tokens.ts";
 

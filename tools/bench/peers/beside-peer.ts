@@ -2,7 +2,7 @@
 // about, of which the best of each side counts, so that a busy machine disturbs the ratios little. Neither side samples.
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/domain/clock.ts";
-import { computeEnvironment } from "../../../src/inference/runtime/environment.ts";
+import { computeEnvironment } from "../../../src/inference/onnx/environment.ts";
 import { LineProcess } from "../line-process.ts";
 import { ownFolder } from "../run-bench.ts";
 import type { RunnerJob, Work } from "./runner-side.ts";

@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import type { Quantization } from "../../../src/base/domain/model.ts";
 import { createGraphRunner } from "../../../src/inference/engine/graph-runner.ts";
 import { ensureGgufFolder } from "../../../src/lib/model-files/gguf/gguf-model.ts";
-import { readModelConfig } from "../../../src/inference/model/config/read-config.ts";
-import { readQuantizedWeights } from "../../../src/inference/model/weights.ts";
+import { readModelConfig } from "../../../src/inference/architectures/config/read-config.ts";
+import { readQuantizedWeights } from "../../../src/inference/architectures/weights.ts";
 import { bestDecodeMs, bestPrefillMs } from "../runner-times.ts";
-import { integerKernels } from "../../../src/inference/runtime/integer-kernels.ts";
+import { integerKernels } from "../../../src/inference/onnx/integer-kernels.ts";
 
 export interface RunnerJob {
   /** A GGUF file. */

@@ -1,9 +1,9 @@
 // The trainer's contract on a SkyRL server, which TRAINER_URL names, that has the contract's tiny model as TRAINER_BASE.
-import { losses } from "../../../dist/src/train/training/contract/check-numbers.js";
-import { checkTrainer } from "../../../dist/src/train/training/contract/check-trainer.js";
-import { tinyConfig, tinyLora } from "../../../dist/src/train/training/contract/tiny-model.js";
+import { losses } from "../../../dist/src/train/trainer/contract/check-numbers.js";
+import { checkTrainer } from "../../../dist/src/train/trainer/contract/check-trainer.js";
+import { tinyConfig, tinyLora } from "../../../dist/src/train/trainer/contract/tiny-model.js";
 import { systemClock } from "../../../dist/src/base/domain/clock.js";
-import { TinkerTrainers } from "../../../dist/src/train/training/tinker/tinker-trainers.js";
+import { TinkerTrainers } from "../../../dist/src/train/trainer/tinker/tinker-trainers.js";
 
 const { TRAINER_URL: url, TRAINER_BASE: base } = process.env;
 

@@ -3,12 +3,12 @@
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeModelWeights } from "../../../dist/src/inference/model/testing/random-weights.js";
+import { writeModelWeights } from "../../../dist/src/inference/architectures/testing/random-weights.js";
 import {
   tinyConfig,
   tinyModelConfig,
   tinyWeights,
-} from "../../../dist/src/train/training/contract/tiny-model.js";
+} from "../../../dist/src/train/trainer/contract/tiny-model.js";
 
 const [folder] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });

@@ -1,7 +1,7 @@
 // The contract of engines, asked of vLLM itself: `run.py` starts it and says where.
 import { checkEngine } from "../../../dist/src/inference/engine/contract/check-engine.js";
-import { remoteEngine } from "../../../dist/src/inference/remote/testing/stubbed-engine.js";
-import { refusedTogether } from "../../../dist/src/inference/remote/vllm/refuse-unserved.js";
+import { remoteEngine } from "../../../dist/src/inference/vllm/testing/stubbed-engine.js";
+import { refusedTogether } from "../../../dist/src/inference/vllm/client/refuse-unserved.js";
 
 const { VLLM_URL: url, VLLM_KEY: apiKey } = process.env;
 

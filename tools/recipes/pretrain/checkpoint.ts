@@ -3,12 +3,12 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../src/base/domain/assert.ts";
-import type { ModelConfig } from "../../../src/inference/model/config.ts";
-import { modelParameters } from "../../../src/inference/model/parameters.ts";
+import type { ModelConfig } from "../../../src/inference/architectures/config.ts";
+import { modelParameters } from "../../../src/inference/architectures/parameters.ts";
 import { readSafetensorsHeader } from "../../../src/lib/model-files/safetensors.ts";
 import { readFloats } from "../../../src/lib/model-files/stored-tensor.ts";
 import { writeSafetensors } from "../../../src/lib/model-files/write-safetensors.ts";
-import type { AdamWState } from "../../../src/train/training/adamw.ts";
+import type { AdamWState } from "../../../src/train/trainer/adamw.ts";
 
 /** What the work took so far, in all pieces of a run; decides nothing. */
 export interface Cost {

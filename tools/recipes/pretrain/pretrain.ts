@@ -4,7 +4,7 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../../src/base/domain/clock.ts";
-import { writeModelWeights } from "../../../src/inference/model/testing/random-weights.ts";
+import { writeModelWeights } from "../../../src/inference/architectures/testing/random-weights.ts";
 import { type Cost, writeCheckpoint } from "./checkpoint.ts";
 import { evaluate } from "./measuring/evaluation.ts";
 import { writeCard } from "./model/model-card.ts";

@@ -1,7 +1,7 @@
 // What makes a model, in numbers: its sizes, how much it is trained on what, and at which pace. Everything that decides the
 // outcome is here or in the corpus; a run has nothing to set but where it works and how much of it is done at once.
-import type { AdamWOptions } from "../../../src/train/training/adamw.ts";
-import { isNormWeight } from "../../../src/inference/model/parameters.ts";
+import type { AdamWOptions } from "../../../src/train/trainer/adamw.ts";
+import { isNormWeight } from "../../../src/inference/architectures/parameters.ts";
 import type { Mixture } from "./corpus/chats.ts";
 import { honeTinySizes, type ModelSizes } from "./model/folder.ts";
 

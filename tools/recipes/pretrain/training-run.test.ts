@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { writeModelWeights } from "../../../src/inference/model/testing/random-weights.ts";
+import { writeModelWeights } from "../../../src/inference/architectures/testing/random-weights.ts";
 import { writeCheckpoint } from "./checkpoint.ts";
 import type { Recipe } from "./recipe.ts";
 import { openRun, takeSteps } from "./training-run.ts";

@@ -8,7 +8,7 @@ import {
   type LimitStore,
 } from "../../../base/domain/keys/limits.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../wire/messages/messages-answer-schema.ts";
 import { countForm, messagesForm } from "../../wire/messages/messages-fields.ts";
 import { sentError } from "../../wire/messages/sent-places.ts";
-import { locate } from "../../wire/places.ts";
+import { locate } from "../../wire/field-paths.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";

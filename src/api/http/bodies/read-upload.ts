@@ -1,6 +1,6 @@
 // An upload: a form of one file and a purpose.
 import type { FastifyRequest } from "fastify";
-import type { FileService, ReceivedFile } from "../../../train/files/file-service.ts";
+import type { FileService, ReceivedFile } from "../../../train/uploads/file-service.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { filePurpose } from "../../wire/files/file.ts";

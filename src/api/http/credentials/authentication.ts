@@ -17,7 +17,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { SignedInUsers } from "../../../access/users/signed-in-users.ts";
 import { TokenExpired } from "../../../access/users/user-errors.ts";
 import { HttpRefusal } from "../errors.ts";
-import type { Announcements } from "../../../base/domain/servers/announcements.ts";
+import type { Announcements } from "../../../base/domain/servers/pubsub.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import { Notifier } from "../../../train/jobs/event-watch.ts";
 

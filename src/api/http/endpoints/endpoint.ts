@@ -16,7 +16,7 @@ import {
   type ObjectSchema,
   type ValueOf,
 } from "../../wire/body.ts";
-import { locate, type WirePlaces } from "../../wire/places.ts";
+import { locate, type WirePlaces } from "../../wire/field-paths.ts";
 import { answered, type AnswerSchemas } from "../documentation/document-routes.ts";
 import { type ApartForm, isApartForm, readApart } from "../bodies/body-reader.ts";
 import { nameIgnored, readBody, readQuery } from "../input/read-input.ts";

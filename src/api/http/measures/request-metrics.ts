@@ -12,7 +12,7 @@ import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { requestMessage, type RequestLine } from "../../../base/telemetry/request-line.ts";
 import type { RefusalAudit } from "../credentials/refusal-audit.ts";
 import { effectOf } from "../credentials/route-scopes.ts";
-import type { InFlight } from "../limits/let-in.ts";
+import type { InFlight } from "../limits/admission.ts";
 
 /** Tokens of a request's prompts and of its answers. */
 interface Generated {

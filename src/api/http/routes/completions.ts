@@ -3,7 +3,7 @@
 import type { RequestDeltas } from "../../../base/domain/chat.ts";
 import { beginTogether, type BeginOne } from "../../../inference/chat/complete-together.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { locate } from "../../wire/places.ts";
+import { locate } from "../../wire/field-paths.ts";
 import { completionChunks } from "../../wire/completions/completion-chunks.ts";
 import {
   completionAnswerSchema,

@@ -10,7 +10,7 @@ import type { BodyReader } from "../bodies/body-reader.ts";
 import { newBatchAnswer } from "../../wire/feedback/batch-answer.ts";
 import type { ReadFeedbackBatch } from "../../wire/feedback/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { readsPage } from "../reading/stored-reads.ts";
+import { readsPage } from "../memory-budget/stored-reads.ts";
 import { sendPieces } from "../patient-answer.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { feedbackPurgeAnswerSchema, feedbackPurgeForm, idsIn } from "../../wire/feedback/feedback-purge.ts";

@@ -12,7 +12,7 @@ import type { EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { errorAnswer } from "../errors.ts";
-import type { InFlight } from "../limits/let-in.ts";
+import type { InFlight } from "../limits/admission.ts";
 
 interface Health {
   readonly state: string;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions } from "fastify";
-import { ConfigReader } from "../../../inference/model/config/config-reader.ts";
-import { samplePins } from "../../../store/storage/contract/storage-under-test.ts";
+import { ConfigReader } from "../../../inference/architectures/config/config-reader.ts";
+import { samplePins } from "../../../store/database/contract/storage-under-test.ts";
 import type { ErrorBody } from "../errors.ts";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 

@@ -2,8 +2,8 @@
 // share a secret; keys of the API are not taken.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { transferPath } from "../../../inference/transfer/fetch-prompt.ts";
-import { namesScheme, transferScheme } from "../../../inference/transfer/signature.ts";
+import { transferPath } from "../../../inference/kv-transfer/fetch-prompt.ts";
+import { namesScheme, transferScheme } from "../../../inference/kv-transfer/signature.ts";
 import { transferRequestSchema } from "../../wire/transfer/transfer-request.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";

@@ -5,7 +5,7 @@ import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../../wire/places.ts";
+import { locate } from "../../wire/field-paths.ts";
 
 /**
  * @param location where the id stood

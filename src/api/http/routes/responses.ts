@@ -1,5 +1,5 @@
 // POST /v1/responses: OpenAI's Responses API over the same chat, without anything kept between requests.
-import { locate } from "../../wire/places.ts";
+import { locate } from "../../wire/field-paths.ts";
 import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";
 import { responseError, responseEvents, wholeResponse } from "../../wire/responses/response-events.ts";

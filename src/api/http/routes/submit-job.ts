@@ -15,7 +15,7 @@ import type { TrainedModel } from "../../../base/domain/model.ts";
 import { newJob } from "../../../train/jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../../base/validation/findings.ts";
 import { linesIn, type PackedLines, outlinesIn } from "../../wire/packed-lines.ts";
-import { locate } from "../../wire/places.ts";
+import { locate } from "../../wire/field-paths.ts";
 import { type GreatestTokenId, refuseStrangeTokenId } from "../../wire/training/recorded-tokens.ts";
 import { modelIdAtHead } from "../../wire/training-job.ts";
 import type { HeadCheck } from "../bodies/gather-body.ts";

@@ -1,9 +1,9 @@
 // Training jobs over HTTP: their configuration, idempotency, lists, events and ends.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { samplePins } from "../../../store/storage/contract/storage-under-test.ts";
+import { samplePins } from "../../../store/database/contract/storage-under-test.ts";
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
-import { embeddedProfile } from "../../../train/training/embedded/profile.ts";
+import { embeddedProfile } from "../../../train/trainer/embedded/profile.ts";
 import { bearer, keys, playJob } from "../testing/fake-server.ts";
 import {
   type Refusal,

@@ -8,8 +8,8 @@ import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { pageOrEvents, type WatchedList } from "../event-reply.ts";
-import { readsPage } from "../reading/stored-reads.ts";
-import { locate } from "../../wire/places.ts";
+import { readsPage } from "../memory-budget/stored-reads.ts";
+import { locate } from "../../wire/field-paths.ts";
 import { pageBody, pageQuerySchema, pageRequest, pageSchema } from "../../wire/page.ts";
 import {
   createdJobSchema,

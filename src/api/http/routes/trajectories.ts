@@ -10,7 +10,7 @@ import { loggedSchema, logQuerySchema, logSchema } from "../../wire/read-log.ts"
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { sendPieces } from "../patient-answer.ts";
-import { readsPage } from "../reading/stored-reads.ts";
+import { readsPage } from "../memory-budget/stored-reads.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../wire/page.ts";
 import { loggedMetricsAnswer, trajectoryPageSchema } from "../../wire/trajectory.ts";
 import { trajectoryPageText, withinContentBound } from "../../wire/trajectory-pages.ts";

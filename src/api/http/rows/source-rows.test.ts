@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { everyRow, type RowBounds } from "../../wire/trajectories/row-tasks.ts";
 import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
-import { readerBytes } from "../reading/read-budget.ts";
+import { readerBytes } from "../memory-budget/read-budget.ts";
 import { RowReader } from "./row-reader.ts";
 import { sourceRows, type RowPortion } from "./source-rows.ts";
 

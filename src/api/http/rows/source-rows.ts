@@ -11,7 +11,7 @@ import {
   type WrittenRows,
 } from "../../wire/trajectories/row-tasks.ts";
 import type { GroupHead, RowPlace } from "../../wire/trajectories/rows.ts";
-import { readerBytes, type ReadShare } from "../reading/read-budget.ts";
+import { readerBytes, type ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 
 /** Some rows, or none, and how far they go. */

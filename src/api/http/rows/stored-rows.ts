@@ -3,12 +3,12 @@ import type { JobStore, TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { type PageRequest, allItems } from "../../../base/domain/page.ts";
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
-import type { ListedOutline } from "../../../base/domain/outlines/trajectory-outline.ts";
+import type { ListedOutline } from "../../../base/domain/summaries/trajectory-outline.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../../base/domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
 import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";
 import { type RowPlace, type RowSource, groupLineStart } from "../../wire/trajectories/rows.ts";
-import type { ReadShare } from "../reading/read-budget.ts";
+import type { ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 import { GroupPieces, type RowPortion, type StoredSource, sourceRows } from "./source-rows.ts";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
-import { sampleCompletion, sampleContent } from "../../../store/storage/contract/completion-store.ts";
-import type { Stores } from "../../../store/storage/stores.ts";
+import { sampleCompletion, sampleContent } from "../../../store/database/contract/completion-store.ts";
+import type { Stores } from "../../../store/database/stores.ts";
 import { bearer, fakeServer, keys, registeredModel } from "./fake-server.ts";
 
 const projectId = "acme/p";

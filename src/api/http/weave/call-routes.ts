@@ -4,7 +4,7 @@ import type { Caller } from "../../../base/domain/access.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import type { TracedCall } from "../../../base/domain/traces/traced-call.ts";
-import type { CallInput, StartedCall } from "../../../judge/traces/call-service.ts";
+import type { CallInput, StartedCall } from "../../../judge/weave/call-service.ts";
 import {
   callFilterOf,
   callReadAnswerSchema,
@@ -29,7 +29,7 @@ import { countAnswerSchema } from "../../wire/weave/tables.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { sendPieces } from "../patient-answer.ts";
-import { readsPage } from "../reading/stored-reads.ts";
+import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 

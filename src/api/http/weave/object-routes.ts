@@ -15,7 +15,7 @@ import {
 } from "../../wire/weave/objects.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { readsPage } from "../reading/stored-reads.ts";
+import { readsPage } from "../memory-budget/stored-reads.ts";
 import { weaveEndpoints } from "./weave-endpoints.ts";
 
 export function objectRoutes(

@@ -1,9 +1,9 @@
 // Publishing tables and reading them, and what references lead to.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { digestLength, digestsIn } from "../../../judge/traces/packed-rows.ts";
-import type { TableInput } from "../../../judge/traces/table-service.ts";
-import { locate } from "../../wire/places.ts";
+import { digestLength, digestsIn } from "../../../judge/weave/packed-rows.ts";
+import type { TableInput } from "../../../judge/weave/table-service.ts";
+import { locate } from "../../wire/field-paths.ts";
 import { digestAnswerSchema, refsReadAnswerSchema, refsReadForm } from "../../wire/weave/objects.ts";
 import {
   countAnswerSchema,
@@ -18,7 +18,7 @@ import {
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { sendPieces } from "../patient-answer.ts";
-import { readsPage } from "../reading/stored-reads.ts";
+import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { weaveEndpoints } from "./weave-endpoints.ts";
 

@@ -1,7 +1,7 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
 import { type BodyForm, readWithUnserved } from "../body.ts";
 import type { Fields, Field, ValuesOf } from "../fields/field.ts";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint, readConstraint } from "./chat-constraint.ts";
 import { chatFields, chatRequestSchema, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";

@@ -3,7 +3,7 @@ import type { ChatPrompt, ChatRequest } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { readWithUnserved } from "../body.ts";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 import { readTokenLimit, refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { readConstraint } from "../chat/chat-constraint.ts";
 import {

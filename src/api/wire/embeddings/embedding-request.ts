@@ -6,7 +6,7 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { readForm, type BodyForm } from "../body.ts";
 import { requestFields } from "../chat/fields/request-fields.ts";
 import { nullable } from "../nullable.ts";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 
 /** As OpenAI has it. */
 const inputsMax = 2048;

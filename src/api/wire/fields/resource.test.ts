@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
 import { flag, integer, orNull, setOf, text, texts, time } from "../../../base/domain/resources/fields.ts";
-import { columnsOf } from "../../../store/storage/columns/resource-columns.ts";
+import { columnsOf } from "../../../store/database/columns/resource-columns.ts";
 import { readForm } from "../body.ts";
 import { alteration, answerOf, asked, changed, creation, shown } from "./resource.ts";
 

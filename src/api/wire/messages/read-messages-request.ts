@@ -7,7 +7,7 @@ import { isObject } from "../../../base/validation/findings.ts";
 import { readForm } from "../body.ts";
 import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId, type RequestId, readChatRequest } from "../chat/read-chat-request.ts";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 import { chatBody, type MessageBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";

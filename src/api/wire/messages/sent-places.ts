@@ -1,5 +1,5 @@
 // From the places of a chat request to those of the request for a message that it was made of.
-import { relocate } from "../places.ts";
+import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 
 type Place = readonly string[];

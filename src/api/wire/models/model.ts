@@ -1,6 +1,6 @@
 // Models and checkpoints as the training interface spells them.
 import { Type } from "typebox";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 import { answerOf, asked, creation, readBy } from "../fields/resource.ts";
 import {
   type AdapterWish,

@@ -6,7 +6,7 @@ import { isObject } from "../../../base/validation/findings.ts";
 import { readForm } from "../body.ts";
 import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId, readChatRequest } from "../chat/read-chat-request.ts";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 import { chatBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { responsesForm } from "./responses-fields.ts";

@@ -1,6 +1,6 @@
 // From the places of a chat request to those of the request for a response that it was made of.
 import type { Fault } from "../../../base/domain/service-error.ts";
-import { relocate } from "../places.ts";
+import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 import { isShownType } from "./responses-request.ts";
 

@@ -8,7 +8,7 @@ import { answerOf, asked, creation, readBy, type ReadValues } from "../fields/re
 import { nullable, orNull } from "../nullable.ts";
 import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
-import { experimentalConfigField, feedbackSelectionFields } from "./standing-order.ts";
+import { experimentalConfigField, feedbackSelectionFields } from "./automatic-rule.ts";
 
 /** What every request for a job from feedback has. */
 export const askedFeedback = {

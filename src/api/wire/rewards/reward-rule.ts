@@ -15,7 +15,7 @@ import {
   standingSchema,
   standingStateAnswer,
   toStandingOrder,
-} from "./standing-order.ts";
+} from "./automatic-rule.ts";
 
 const rows = {
   name: Type.String({

@@ -6,7 +6,7 @@ import { checkConversation } from "../chat/chat-combinations.ts";
 import { placesOf, readConversation } from "../chat/read-chat-request.ts";
 import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";
-import type { WirePlaces } from "../places.ts";
+import type { WirePlaces } from "../field-paths.ts";
 import { detokenizeSchema, renderingFields, tokenizeSchema } from "./tokenize-schemas.ts";
 
 export interface ReadTokenization {

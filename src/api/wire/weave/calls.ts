@@ -8,7 +8,7 @@ import {
 } from "../../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../../base/domain/text/storable.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { CallInput } from "../../../judge/traces/call-service.ts";
+import type { CallInput } from "../../../judge/weave/call-service.ts";
 import { parseExactBody } from "../../../base/validation/json-body.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type BodyForm, type Checked } from "../body.ts";

@@ -3,9 +3,9 @@ import { isExactObject, plainJson, type ExactJson } from "../../../base/domain/t
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { fieldSchemaOf, specClass, specLengthMax } from "../../../judge/feedback/specs/annotation-specs.ts";
 import { readFieldSchema } from "../../../judge/feedback/specs/field-schema.ts";
-import { canonicalText, textDigest } from "../../../judge/traces/digests.ts";
-import { asClass, classesOf, kindOf } from "../../../judge/traces/object-classes.ts";
-import type { ObjectInput } from "../../../judge/traces/object-service.ts";
+import { canonicalText, textDigest } from "../../../judge/weave/digests.ts";
+import { asClass, classesOf, kindOf } from "../../../judge/weave/object-classes.ts";
+import type { ObjectInput } from "../../../judge/weave/object-service.ts";
 import { parseExactBody } from "../../../base/validation/json-body.ts";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type Checked } from "../body.ts";

@@ -2,9 +2,9 @@
 import { Type } from "typebox";
 import type { IndexedRow, TableRow } from "../../../base/domain/traces/traced-table.ts";
 import { isExactList, isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
-import { canonicalText, tableDigest, textDigest } from "../../../judge/traces/digests.ts";
-import { digestLength, packRows } from "../../../judge/traces/packed-rows.ts";
-import type { TableInput } from "../../../judge/traces/table-service.ts";
+import { canonicalText, tableDigest, textDigest } from "../../../judge/weave/digests.ts";
+import { digestLength, packRows } from "../../../judge/weave/packed-rows.ts";
+import type { TableInput } from "../../../judge/weave/table-service.ts";
 import { report } from "../../../base/validation/findings.ts";
 import { parseExactBody, parseJsonBody } from "../../../base/validation/json-body.ts";
 import { readForm, type BodyForm, type Checked } from "../body.ts";

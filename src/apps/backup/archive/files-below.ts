@@ -1,7 +1,7 @@
 // The files in a folder and the folders below it, in the order of their paths. Follows no symbolic links.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { otherThanFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.ts";
 
 export interface FoundFile {
   /** Relative, with forward slashes; empty where the path is a file itself. */

@@ -4,7 +4,7 @@ import { constants, type Stats } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "../../../store/artifacts/folder-names.ts";
-import { otherThanFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /**

@@ -4,10 +4,10 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
-import { openStores } from "../../../store/storage/stores.ts";
-import { sampleKey } from "../../../store/storage/contract/storage-under-test.ts";
-import { newestDatabaseVersion } from "../../../store/storage/migrations/migrations.ts";
+import { openSqlite } from "../../../store/database/sqlite/sqlite-dialect.ts";
+import { openStores } from "../../../store/database/stores.ts";
+import { sampleKey } from "../../../store/database/contract/storage-under-test.ts";
+import { newestDatabaseVersion } from "../../../store/database/migrations/migrations.ts";
 import { commandProcess } from "../testing/command-process.ts";
 
 const run = commandProcess();

@@ -14,8 +14,8 @@ import { duration } from "../duration.ts";
 import { findJob, findJobId, modelNames } from "../named-job.ts";
 import { findNamed } from "../named-version.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
-import { addPreferenceCommand } from "../taught/preference-job.ts";
-import { addTeachCommand } from "../taught/teach-job.ts";
+import { addPreferenceCommand } from "../finetune/preference-job.ts";
+import { addTeachCommand } from "../finetune/teach-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {

@@ -13,7 +13,7 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
-import { addMoveCommand } from "../moving/move-command.ts";
+import { addMoveCommand } from "../migrate/move-command.ts";
 import { addAddedModelCommands } from "./added-models.ts";
 import { addCheckCommand } from "./check-model.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";

@@ -1,7 +1,7 @@
 // `hone serve`: runs the server until a signal stops it.
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import {
   allSettings,

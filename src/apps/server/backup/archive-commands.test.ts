@@ -24,19 +24,19 @@ import type { Fault } from "../../backup/fault.ts";
 import type { Cell, DatabaseTables } from "../../../base/domain/backup/tables.ts";
 import { noUsage } from "../../../base/domain/keys/usage.ts";
 import { adapterFolderOf, adaptersOf } from "../../../base/domain/model.ts";
-import { adapterFiles } from "../../../inference/model/hashes/adapter-hash.ts";
+import { adapterFiles } from "../../../inference/architectures/hashes/adapter-hash.ts";
 import {
   firstPage,
   moment,
   sampleKey,
   sampleModel,
   sampleVersion,
-} from "../../../store/storage/contract/storage-under-test.ts";
-import { baselineVersion } from "../../../store/storage/migrations/baseline.ts";
-import { migrate, newestDatabaseVersion } from "../../../store/storage/migrations/migrations.ts";
-import { openSqlite } from "../../../store/storage/sqlite/sqlite-dialect.ts";
-import type { Stores } from "../../../store/storage/stores.ts";
-import { createPostgres, withoutPostgres } from "../../../store/storage/testing/postgres-databases.ts";
+} from "../../../store/database/contract/storage-under-test.ts";
+import { baselineVersion } from "../../../store/database/migrations/baseline.ts";
+import { migrate, newestDatabaseVersion } from "../../../store/database/migrations/migrations.ts";
+import { openSqlite } from "../../../store/database/sqlite/sqlite-dialect.ts";
+import type { Stores } from "../../../store/database/stores.ts";
+import { createPostgres, withoutPostgres } from "../../../store/database/testing/postgres-databases.ts";
 import { inProof, searchCount } from "../../../base/domain/testing/search.ts";
 import { readConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";

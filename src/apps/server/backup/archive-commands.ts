@@ -21,7 +21,7 @@ import type { DatabaseTables } from "../../../base/domain/backup/tables.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { newUuid } from "../../../base/domain/random.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
-import { requireTablesOf } from "../../../store/storage/copies/tables-of-version.ts";
+import { requireTablesOf } from "../../../store/database/dump/tables-of-version.ts";
 import { artifactPlaceOf, bucketPlaceOf } from "../artifact-place.ts";
 import { addToChildEnvironment, readConfig, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";

@@ -7,8 +7,8 @@ import { openingOf, type ModelOpening } from "../../../inference/engine/opening/
 import { engineSettings, type EngineSettings } from "../../../inference/engine/settings.ts";
 import { keptGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
-import { computeEnvironment } from "../../../inference/runtime/environment.ts";
-import { requireServed } from "../../../inference/runtime/served-platform.ts";
+import { computeEnvironment } from "../../../inference/onnx/environment.ts";
+import { requireServed } from "../../../inference/onnx/served-platform.ts";
 import { addedBases } from "../library/added-models.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
 import { builtInModel } from "../package.ts";

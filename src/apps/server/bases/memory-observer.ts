@@ -1,5 +1,5 @@
 // What is logged and counted when base models come into memory and go.
-import type { MemoryObserver } from "../../../inference/engine/on-demand/model-memory.ts";
+import type { MemoryObserver } from "../../../inference/engine/model-swapping/model-memory.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 

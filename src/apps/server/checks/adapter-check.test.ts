@@ -7,8 +7,8 @@ import { test } from "node:test";
 import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { adapterFolderOf } from "../../../base/domain/model.ts";
-import { sampleModel, sampleVersion } from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+import { sampleModel, sampleVersion } from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createAdapterCheck } from "./adapter-check.ts";
 

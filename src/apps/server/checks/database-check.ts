@@ -1,6 +1,6 @@
 // The system check of the database: it answers, and no statement has met damage since the start.
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import type { Stores } from "../../../store/storage/stores.ts";
+import type { Stores } from "../../../store/database/stores.ts";
 
 /** @throws what reading throws; ServiceError `internal` for damage, without the file's place, since anyone may ask */
 export async function checkDatabase(database: Pick<Stores, "keys" | "damage">): Promise<void> {

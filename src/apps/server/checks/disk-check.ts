@@ -3,7 +3,7 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid } from "../../../base/domain/random.ts";
-import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { holdResult } from "./hold-result.ts";
 
 /** Bytes written to see that there is room: as much as a small job needs. */

@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
-import { type DatabaseVersion, newestDatabaseVersion } from "../../../store/storage/migrations/migrations.ts";
+import {
+  type DatabaseVersion,
+  newestDatabaseVersion,
+} from "../../../store/database/migrations/migrations.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createVersionWatch } from "./version-watch.ts";
 

@@ -4,7 +4,10 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { type DatabaseVersion, newestDatabaseVersion } from "../../../store/storage/migrations/migrations.ts";
+import {
+  type DatabaseVersion,
+  newestDatabaseVersion,
+} from "../../../store/database/migrations/migrations.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
 /** Between two looks, in milliseconds: one row of one table. */

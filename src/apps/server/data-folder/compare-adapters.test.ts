@@ -11,8 +11,8 @@ import {
   samplePins,
   storeModel,
   storeServer,
-} from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+} from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { compareAdapters, comparisonFault } from "./compare-adapters.ts";
 
 test("versions without their adapters, and adapters that the database never knew, are named until they are mended", async (t) => {

@@ -15,8 +15,8 @@ import {
   sampleVersion,
   storeModel,
   storeServer,
-} from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+} from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { sweepDataFolder, sweepOfDeadServers } from "./sweep.ts";
 

@@ -2,7 +2,7 @@
 // of the files as they are now, and the log says so.
 import type { BaseHashes, BaseModel, ModelStore } from "../../../base/domain/model.ts";
 import { hasWeights } from "../../../lib/model-files/weight-files.ts";
-import { baseHashes } from "../../../inference/model/hashes/base-hashes.ts";
+import { baseHashes } from "../../../inference/architectures/hashes/base-hashes.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
 export interface VersionRecordsDependencies {

@@ -2,7 +2,7 @@
 // have any machine.
 import { availableParallelism, cpus } from "node:os";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
-import { featuresOfLinux } from "../../../inference/runtime/processor-kind.ts";
+import { featuresOfLinux } from "../../../inference/onnx/processor-kind.ts";
 import { connectionsThatFit } from "../open-files.ts";
 import { fault, ok, warning, type Finding } from "./finding.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { BaseModel, Quantization } from "../../../base/domain/model.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
-import { engineMemory, type EngineMemory } from "../../../inference/engine/on-demand/memory-need.ts";
+import { engineMemory, type EngineMemory } from "../../../inference/engine/model-swapping/memory-need.ts";
 import { engineSettings } from "../../../inference/engine/settings.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";

@@ -17,9 +17,9 @@ import {
 } from "../../../inference/models/library/added-model.ts";
 import { isModelPath } from "../../../inference/models/library/model-path.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
-import { mayBeRounded } from "../../../inference/model/weights.ts";
+import { mayBeRounded } from "../../../inference/architectures/weights.ts";
 import { fullName } from "../../../inference/models/registry/model-name.ts";
-import type { Stores } from "../../../store/storage/stores.ts";
+import type { Stores } from "../../../store/database/stores.ts";
 import { readConfig, readHubSettings, type HoneConfig } from "../config.ts";
 import { databasePlace, takeFileLock } from "../database-place.ts";
 import { makeFolder } from "../make-folder.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { checkModel } from "./check-model.ts";
-import { integerKernels } from "../../../inference/runtime/integer-kernels.ts";
+import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
 
 const data = mkdtempSync(join(tmpdir(), "hone-check-"));
 after(() => rmSync(data, { recursive: true }));

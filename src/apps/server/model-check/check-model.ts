@@ -15,17 +15,17 @@ import { licenseOfFolder, licenseOfGguf } from "../../../inference/models/librar
 import { isModelPath } from "../../../inference/models/library/model-path.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
-import type { ModelConfig } from "../../../inference/model/config.ts";
-import { readModelConfig } from "../../../inference/model/config/read-config.ts";
-import { modelParameters } from "../../../inference/model/parameters.ts";
-import { precisionLabel } from "../../../inference/model/quantized/choose-forms.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
+import { modelParameters } from "../../../inference/architectures/parameters.ts";
+import { precisionLabel } from "../../../inference/architectures/quantized/choose-forms.ts";
 import {
   keptBytes,
   type WeightForm,
   type WeightForms,
-} from "../../../inference/model/quantized/weight-forms.ts";
-import { readForms, readQuantizedWeights } from "../../../inference/model/weights.ts";
-import { integerKernels } from "../../../inference/runtime/integer-kernels.ts";
+} from "../../../inference/architectures/quantized/weight-forms.ts";
+import { readForms, readQuantizedWeights } from "../../../inference/architectures/weights.ts";
+import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readClientSettings } from "../config.ts";

@@ -12,7 +12,7 @@ import { createMetrics } from "../../../base/telemetry/metrics.ts";
 import { startOpenTelemetry } from "../../../base/telemetry/open-telemetry/open-telemetry.ts";
 import { RecentLog } from "../../../base/telemetry/recent-log.ts";
 import { standardStream } from "../../../base/telemetry/standard-streams.ts";
-import { requireServed } from "../../../inference/runtime/served-platform.ts";
+import { requireServed } from "../../../inference/onnx/served-platform.ts";
 import { artifactPlaceOf } from "../artifact-place.ts";
 import { auditedKeys, auditFile } from "../audit-keys.ts";
 import { settleChildEnvironment } from "../bases/engines-ahead.ts";

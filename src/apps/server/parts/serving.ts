@@ -7,12 +7,12 @@ import { createTokenizationService } from "../../../inference/chat/tokenization.
 import { WaitingPlaces } from "../../../inference/chat/waiting-places.ts";
 import { createConstraintChecker } from "../../../inference/engine/constraint-check/constraint-checker.ts";
 import { endEnginesAhead } from "../../../inference/engine/embedded-engine.ts";
-import { createPromptExchange } from "../../../inference/transfer/prompt-exchange.ts";
+import { createPromptExchange } from "../../../inference/kv-transfer/prompt-exchange.ts";
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { requireOne } from "../bases/failed-bases.ts";
 import { findBase } from "../bases/served-bases.ts";
 import { unofferedConstraint } from "../constraints/unoffered.ts";
-import { answerFirstChats } from "../first-chats.ts";
+import { answerFirstChats } from "../warm-up.ts";
 import type { Access } from "./access.ts";
 import type { Ground, Start } from "./ground.ts";
 import type { Models } from "./models.ts";

@@ -9,7 +9,7 @@ import { createAttemptMetrics } from "../../../train/jobs/attempt-report.ts";
 import { JobQueue } from "../../../train/jobs/job-queue.ts";
 import { goneMs } from "../../../train/jobs/settings.ts";
 import { trainingKindOf } from "../../../train/jobs/new-job.ts";
-import { createChildJobRunner } from "../../../train/training/child-runner.ts";
+import { createChildJobRunner } from "../../../train/trainer/child-runner.ts";
 import { createAdapterCheck } from "../checks/adapter-check.ts";
 import { compareAdapters, comparisonFault } from "../data-folder/compare-adapters.ts";
 import { sweepDataFolder, sweepOfDeadServers } from "../data-folder/sweep.ts";

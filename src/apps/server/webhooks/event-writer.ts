@@ -1,6 +1,6 @@
 // Writes the events of webhooks: what each is about is read when it is sent, so that nothing is sent of what was purged.
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
-import type { Stores } from "../../../store/storage/stores.ts";
+import type { Stores } from "../../../store/database/stores.ts";
 import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
 
 /** See `bodyOf` of the deliverer. */

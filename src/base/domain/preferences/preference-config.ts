@@ -1,4 +1,4 @@
-// The options of preference training, with their defaults. Formulas are in train/training/losses.
+// The options of preference training, with their defaults. Formulas are in train/trainer/losses.
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
 export const preferenceLosses = ["dpo", "ipo", "simpo", "kto"] as const;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { samplePins } from "../../../store/storage/contract/storage-under-test.ts";
+import { samplePins } from "../../../store/database/contract/storage-under-test.ts";
 import { rewardedVersions, rewardsOf } from "./job-rewards.ts";
 
 const versions: Readonly<Record<number, Readonly<Record<string, number>>>> = {

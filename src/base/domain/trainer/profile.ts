@@ -1,5 +1,5 @@
 // What the server knows of a trainer: its name and what it can, before it gets a job, and how its saved states are named.
-// Jobs that ask for more are refused as they come. The contract of trainers is train/training/trainer.ts.
+// Jobs that ask for more are refused as they come. The contract of trainers is train/trainer/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 import type { PreferenceReference } from "../preferences/preference-config.ts";

@@ -1,7 +1,7 @@
 // The variables of OpenTelemetry's specification that its exporters do not read themselves: which signals are sent, and the
 // limits of the SDK. Addresses, headers, certificates and the like are read by the exporters.
 import { statSync } from "node:fs";
-import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../domain/transient-errors/plain-file.ts";
 import { invalid, type ServiceError } from "../../domain/service-error.ts";
 
 const protocols = ["http/protobuf", "http/json"] as const;

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { createLoraAdapter } from "../../model/lora.ts";
-import { writeLoraAdapter } from "../../model/peft-folder.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { createLoraAdapter } from "../../architectures/lora.ts";
+import { writeLoraAdapter } from "../../architectures/peft-folder.ts";
 import { modelFolder } from "../contract/engine-under-test.ts";
 import { AdapterCache, AdapterThread } from "./adapter-cache.ts";
 

@@ -1,8 +1,8 @@
 // Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
 // Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
-import { overOtherWeights } from "../../../base/domain/obstacles/missing-base.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import { overOtherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 import { readAdapter, type AdapterFeeds } from "./read-adapter.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";

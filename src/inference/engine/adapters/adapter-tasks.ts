@@ -1,6 +1,6 @@
 // Reads adapters of one model, in a thread of their own.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { readAdapter, type AdapterFeeds } from "./read-adapter.ts";
 

@@ -1,10 +1,10 @@
 // An adapter's folder as what serving graphs are fed. Reads all of it at once: a large one takes a few tenths of a second.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Tensor } from "../../../lib/graph/tensor.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import { requireAdapter, unreadableAdapter } from "../../model/hashes/adapter-hash.ts";
-import { servingLoraInputs, type LoraAdapter } from "../../model/lora.ts";
-import { readLoraAdapter } from "../../model/peft-folder.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
+import { requireAdapter, unreadableAdapter } from "../../architectures/hashes/adapter-hash.ts";
+import { servingLoraInputs, type LoraAdapter } from "../../architectures/lora.ts";
+import { readLoraAdapter } from "../../architectures/peft-folder.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
 /** What of an adapter is the same whoever reads it. */

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readQuantizedWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readQuantizedWeights } from "../../architectures/weights.ts";
 import { compareModels } from "./compare-models.ts";
 import { distance } from "./compare-models.ts";
-import { integerKernels } from "../../runtime/integer-kernels.ts";
+import { integerKernels } from "../../onnx/integer-kernels.ts";
 
 test("the distance of two rows is that of their distributions", () => {
   const [p, q] = [

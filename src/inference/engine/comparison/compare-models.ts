@@ -1,7 +1,7 @@
 // How far one form of a model's weights is from another, on given tokens: both compute the same windows side by side, and what
 // each finds probable is compared. Knows token ids, not texts.
-import type { ModelConfig } from "../../model/config.ts";
-import type { ModelWeights } from "../../model/weights.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
+import type { ModelWeights } from "../../architectures/weights.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
-import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
+import { adapterFiles, adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { withAdapter } from "../testing/run-loop.ts";
 import {
   adapter,

@@ -7,8 +7,8 @@ import { after } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import type { LocalEngine } from "../testing/local-engine.ts";
-import { ModelMemory } from "../on-demand/model-memory.ts";
-import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
+import { ModelMemory } from "../model-swapping/model-memory.ts";
+import { OnDemandEngine } from "../model-swapping/on-demand-engine.ts";
 import { modelSettings } from "../../models/registry/settings.ts";
 import {
   embeddedEngine,

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { embeddingOf } from "../../../base/domain/testing/feature-requests.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readModelWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
 import { plainLogprobs } from "../testing/plain-sampler.ts";
 import { requestOf, type ShortRequest } from "../testing/run-loop.ts";
 import {

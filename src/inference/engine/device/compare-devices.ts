@@ -1,9 +1,9 @@
 // Whether a device computes what the processor does: the scores of prompts and of tokens behind them, with a small model.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Device } from "../../../base/domain/model.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readModelWeights } from "../../model/weights.ts";
-import { canComputeOn } from "../../runtime/devices.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
+import { canComputeOn } from "../../onnx/devices.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 

@@ -3,7 +3,7 @@
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
-import { integerKernels } from "../../runtime/integer-kernels.ts";
+import { integerKernels } from "../../onnx/integer-kernels.ts";
 import { deviceFault } from "./compare-devices.ts";
 
 export interface DeviceTasks {

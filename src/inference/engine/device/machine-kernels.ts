@@ -1,6 +1,6 @@
 // The kernels that this machine may use, for processes that load no native code.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
-import { readKeptKernels } from "../../runtime/kept-kernels.ts";
+import { readKeptKernels } from "../../onnx/kept-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
 /** A measurement takes less than a second; loading native code from a slow disk takes longer. */

@@ -7,16 +7,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import { parseModelConfig, readModelConfig } from "../../model/config/read-config.ts";
-import { createRandomAdapter } from "../../model/testing/random-adapter.ts";
-import { createRandomWeights, writeModelWeights } from "../../model/testing/random-weights.ts";
-import { readQuantizedWeights } from "../../model/weights.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
+import { parseModelConfig, readModelConfig } from "../../architectures/config/read-config.ts";
+import { createRandomAdapter } from "../../architectures/testing/random-adapter.ts";
+import { createRandomWeights, writeModelWeights } from "../../architectures/testing/random-weights.ts";
+import { readQuantizedWeights } from "../../architectures/weights.ts";
 import { feedsOf } from "../adapters/read-adapter.ts";
 import { KvLane } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
-import { integerKernels } from "../../runtime/integer-kernels.ts";
+import { integerKernels } from "../../onnx/integer-kernels.ts";
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });

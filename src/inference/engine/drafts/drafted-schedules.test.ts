@@ -8,8 +8,8 @@ import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { choice, regex } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readQuantizedWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readQuantizedWeights } from "../../architectures/weights.ts";
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import { adapter, bytesOf } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
@@ -19,7 +19,7 @@ import { FakeRunner, fakeShape } from "../testing/fake-runner.ts";
 import { KnownDrafter } from "../testing/known-drafter.ts";
 import { LateConstraints } from "../testing/late-constraints.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
-import { integerKernels } from "../../runtime/integer-kernels.ts";
+import { integerKernels } from "../../onnx/integer-kernels.ts";
 
 const constraints = [regex("[a-f]{3,12}"), regex("(ab|c)*z"), choice("abc", "abd", "xyz")];
 

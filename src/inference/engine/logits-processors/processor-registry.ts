@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
 import type { LogitsProcessorCall, SamplingParameters } from "../../../base/domain/sampling.ts";
-import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { ScoreProcessor, TokenHistory } from "../logits/draw-input.ts";

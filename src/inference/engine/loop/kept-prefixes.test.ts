@@ -6,8 +6,8 @@ import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readQuantizedWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readQuantizedWeights } from "../../architectures/weights.ts";
 import { positionBytes } from "../cache/slab.ts";
 import { adapter } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
@@ -22,7 +22,7 @@ import {
   type Transcript,
 } from "../testing/run-loop.ts";
 import type { LoopOptions } from "./engine-loop.ts";
-import { integerKernels } from "../../runtime/integer-kernels.ts";
+import { integerKernels } from "../../onnx/integer-kernels.ts";
 
 const sharing: LoopOptions = {
   ...smallLimits,

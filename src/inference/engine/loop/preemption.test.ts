@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readModelWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
 import { adapter, modelFolder } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";

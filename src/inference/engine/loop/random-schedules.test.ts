@@ -11,8 +11,8 @@ import {
   type GenerationRequest,
 } from "../../../base/domain/generation.ts";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readModelWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
 import { positionBytes } from "../cache/slab.ts";
 import { adapter, answerOf, modelFolder } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";

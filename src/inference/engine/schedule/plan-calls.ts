@@ -2,7 +2,7 @@
 // long calls take. Rows always go on. Prompts get so much of each step as the time allows, in turns: any cut of a prompt
 // gives the same numbers to the last bit, so that parts can be as large as there is time for. Of prompts that need the same
 // tokens next, the first computes them for all.
-import { laterPartCount } from "../../model/serving-graphs.ts";
+import { laterPartCount } from "../../architectures/serving-graphs.ts";
 import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
 import { inTurn, turnsAfter, type Turns, type TurnTaker } from "./prompt-turns.ts";

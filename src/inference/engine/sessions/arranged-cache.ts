@@ -7,9 +7,9 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
 import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
-import { largeWeightBytes } from "../../model/large-weights.ts";
-import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../runtime/arranged-weights.ts";
-import { processorKind } from "../../runtime/processor-kind.ts";
+import { largeWeightBytes } from "../../architectures/large-weights.ts";
+import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../onnx/arranged-weights.ts";
+import { processorKind } from "../../onnx/processor-kind.ts";
 import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;

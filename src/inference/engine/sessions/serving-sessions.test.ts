@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { readModelWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
 import { type GraphKind, graphsOfEveryRequest, ServingSessions } from "./serving-sessions.ts";
 
 test("the sessions that every request needs are there before the first, and the others are made when asked for", async () => {

@@ -4,19 +4,19 @@
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import type { LoraForm } from "../../model/lora.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
+import type { LoraForm } from "../../architectures/lora.ts";
 import {
   buildContinuationGraph,
   buildDecodeGraph,
   buildDraftGraph,
   buildPrefillGraph,
   type ServingOptions,
-} from "../../model/serving-graphs.ts";
-import { buildPairedGraph } from "../../model/serving/paired-graph.ts";
-import type { WeightForms } from "../../model/quantized/weight-forms.ts";
+} from "../../architectures/serving-graphs.ts";
+import { buildPairedGraph } from "../../architectures/serving/paired-graph.ts";
+import type { WeightForms } from "../../architectures/quantized/weight-forms.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
-import { createSession, type Session } from "../../runtime/session.ts";
+import { createSession, type Session } from "../../onnx/session.ts";
 
 /**
  * First parts of prompts, later parts of several, that of one alone, one token a row, several a row that were drafted, and

@@ -1,7 +1,7 @@
 // For tests: an engine whose tokens cost nothing, and which breaks down at one of them.
 import { packVocabulary } from "../../../base/domain/vocabulary.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
-import type { EngineProgress } from "../carrier/serve-engine.ts";
+import type { EngineProgress } from "../ipc/serve-engine.ts";
 import { constraintSettings } from "../token-masks/settings.ts";
 import type { LoopEngineOptions } from "../loop-engine.ts";
 import type { PromptPart } from "../model-runner.ts";

@@ -1,5 +1,5 @@
 // For tests of the carrier: the process of an engine whose tokens cost nothing.
-import { serveEngine } from "../carrier/serve-engine.ts";
+import { serveEngine } from "../ipc/serve-engine.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { fakeEngineOptions } from "./fake-engine.ts";
 

@@ -2,12 +2,12 @@
 // weights and adapters, and nothing of what it computed. Only for tests.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Data, int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { loraFormOf, type LoraForm } from "../../model/lora.ts";
-import { buildPrefillGraph } from "../../model/serving-graphs.ts";
-import { readModelWeights } from "../../model/weights.ts";
-import { createSession, type Session } from "../../runtime/session.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { loraFormOf, type LoraForm } from "../../architectures/lora.ts";
+import { buildPrefillGraph } from "../../architectures/serving-graphs.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
+import { createSession, type Session } from "../../onnx/session.ts";
 import { AdapterCache } from "../adapters/adapter-cache.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 

@@ -14,7 +14,7 @@ import { ConstraintRefusal } from "../../../lib/constraints/regex/limits.ts";
 import { ConstraintCache, type CachedConstraint } from "./constraint-cache.ts";
 import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
-import { ThreadSignals } from "./thread-signals.ts";
+import { ThreadSignals } from "./shared-signals.ts";
 
 /** A choice that is held to a constraint. */
 interface Place {

@@ -8,7 +8,7 @@ import type { CacheCounts } from "./constraint-cache.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } from "./mask-protocol.ts";
-import { ThreadSignals } from "./thread-signals.ts";
+import { ThreadSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
   /** What people call it. */

@@ -6,7 +6,7 @@ import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import type { CacheCounts } from "./constraint-cache.ts";
 import type { ConstraintBackend, PreparedConstraint } from "./constraint-backend.ts";
-import { HeldConstraint, refused, type Compiled } from "./held-constraint.ts";
+import { HeldConstraint, refused, type Compiled } from "./migrating-constraint.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import { MaskWorker } from "./mask-worker.ts";
 import type { ConstraintSettings } from "./settings.ts";

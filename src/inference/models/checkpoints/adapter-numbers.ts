@@ -2,8 +2,8 @@
 // which engines and trainers compute. Bounds the adapter itself; what a model makes of its outputs is not looked at.
 import { present } from "../../../base/domain/assert.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
-import { loraNames } from "../../model/parameters.ts";
-import type { StoredLoraAdapter } from "../../model/peft-folder.ts";
+import { loraNames } from "../../architectures/parameters.ts";
+import type { StoredLoraAdapter } from "../../architectures/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
 /** Values that are read together. */

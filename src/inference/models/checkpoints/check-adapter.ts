@@ -3,19 +3,19 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
-import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
-import { loraNames } from "../../model/parameters.ts";
+import type { ModelConfig } from "../../architectures/config.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { adapterFiles, adapterHash } from "../../architectures/hashes/adapter-hash.ts";
+import { loraNames } from "../../architectures/parameters.ts";
 import {
   baseWeightsOf,
   openLoraAdapter,
   readBlock,
   type StoredLoraAdapter,
-} from "../../model/peft-folder.ts";
-import { blockStarts } from "../../model/stacked-adapter.ts";
+} from "../../architectures/peft-folder.ts";
+import { blockStarts } from "../../architectures/stacked-adapter.ts";
 import { refuseUnusableNumbers, rowsInTurn } from "./adapter-numbers.ts";
 
 /** An adapter that can be served. */

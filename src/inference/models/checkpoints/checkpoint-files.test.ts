@@ -16,10 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
-import { adapterHash } from "../../model/hashes/adapter-hash.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { loraNames, loraProjections } from "../../model/parameters.ts";
-import { readLoraAdapter } from "../../model/peft-folder.ts";
+import { adapterHash } from "../../architectures/hashes/adapter-hash.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { loraNames, loraProjections } from "../../architectures/parameters.ts";
+import { readLoraAdapter } from "../../architectures/peft-folder.ts";
 import { readSafetensorsFolder, readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readGguf } from "../../../lib/model-files/gguf/gguf-file.ts";
@@ -31,8 +31,8 @@ import {
   sampleModel,
   sampleVersion,
   storeModel,
-} from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+} from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
 import { AdaptersInUse } from "../registry/version-uses.ts";
 import { modelSettings, type ModelSettings } from "../registry/settings.ts";

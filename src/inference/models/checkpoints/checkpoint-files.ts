@@ -14,10 +14,10 @@ import {
   type VersionKey,
 } from "../../../base/domain/model.ts";
 import { present } from "../../../base/domain/assert.ts";
-import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
-import { otherWeights } from "../../../base/domain/obstacles/missing-base.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
+import { otherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
-import { baseHashes } from "../../model/hashes/base-hashes.ts";
+import { baseHashes } from "../../architectures/hashes/base-hashes.ts";
 import type { AdaptersInUse } from "../registry/version-uses.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
 import type { ModelSettings } from "../registry/settings.ts";

@@ -1,6 +1,6 @@
 // What a worker does with the files of versions, by kind: each a function of files.
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
-import { adapterHash } from "../../model/hashes/adapter-hash.ts";
+import { adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { adapterFolderOf, adaptersOf, type ModelVersion } from "../../../base/domain/model.ts";
 import { stateOf, storedState } from "../../../base/domain/trainer/profile.ts";
-import { adapterFiles, unreadableAdapter } from "../../model/hashes/adapter-hash.ts";
+import { adapterFiles, unreadableAdapter } from "../../architectures/hashes/adapter-hash.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
 
 export interface CopyDependencies {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
-import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { newUuid } from "../../../base/domain/random.ts";
 import {
   adapterFolderOf,
@@ -14,7 +14,7 @@ import {
   type ModelVersion,
   type TrainedModel,
 } from "../../../base/domain/model.ts";
-import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
+import { adapterFiles } from "../../architectures/hashes/adapter-hash.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { UnpackRequest } from "./unpack-adapter.ts";
 

@@ -3,12 +3,12 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
-import { requireAdapter } from "../../model/hashes/adapter-hash.ts";
-import type { AdaptedModule } from "../../model/config/adapted-modules.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { loraNames, loraProjections } from "../../model/parameters.ts";
-import { openLoraAdapter, type StoredLoraAdapter } from "../../model/peft-folder.ts";
-import { parameterTensors } from "../../model/stored-projections.ts";
+import { requireAdapter } from "../../architectures/hashes/adapter-hash.ts";
+import type { AdaptedModule } from "../../architectures/config/adapted-modules.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { loraNames, loraProjections } from "../../architectures/parameters.ts";
+import { openLoraAdapter, type StoredLoraAdapter } from "../../architectures/peft-folder.ts";
+import { parameterTensors } from "../../architectures/stored-projections.ts";
 import { isDerivedFromGguf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { rowsOf, rowsReadTogether, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { readStoredTensors, weightFilesOf } from "../../../lib/model-files/weight-files.ts";

@@ -2,7 +2,7 @@
 // it is: this runs in a worker, which is ended when it takes too long.
 import { createReadStream } from "node:fs";
 import { unpackInto, type UnpackedFiles } from "../../../lib/archives/unpack.ts";
-import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
+import { adapterFiles } from "../../architectures/hashes/adapter-hash.ts";
 import { configBytesMax } from "./check-adapter.ts";
 
 export interface UnpackRequest {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { addFromHub, type AddProgress } from "./add-from-hub.ts";
 import type { HubLimits } from "./hub/access.ts";
 import { ModelLibrary } from "./model-library.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { writeGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
-import { readModelConfig } from "../../model/config/read-config.ts";
-import { checkWeights } from "../../model/weights.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { checkWeights } from "../../architectures/weights.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 

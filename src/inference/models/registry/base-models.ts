@@ -6,7 +6,7 @@ import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import type { BaseModel, Quantization } from "../../../base/domain/model.ts";
 import { invalid, type ServiceError } from "../../../base/domain/service-error.ts";
 import { inFolder, type NamedBase } from "./named-base.ts";
-import { isServedElsewhere, joinedServers, readServedElsewhere } from "./served-elsewhere.ts";
+import { isServedElsewhere, joinedServers, readServedElsewhere } from "./vllm-spec.ts";
 
 /** A base model that was added to the data folder. */
 export interface AddedBase {

@@ -14,7 +14,7 @@ import {
   type TrainedModel,
   type VersionKey,
 } from "../../../base/domain/model.ts";
-import { otherWeights } from "../../../base/domain/obstacles/missing-base.ts";
+import { otherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { closestName } from "../../../base/domain/text/closest-name.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";

@@ -34,9 +34,9 @@ import {
   samplePins,
   sampleVersion,
   storeServer,
-} from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
-import { adapterFiles, adapterHash } from "../../model/hashes/adapter-hash.ts";
+} from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
+import { adapterFiles, adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import {
   createOlderVersions,

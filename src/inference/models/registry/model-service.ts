@@ -17,7 +17,7 @@ import {
   adapterId,
   stepsAmong,
 } from "../../../base/domain/model.ts";
-import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { allItems, allPages, type Page, type PageRequest } from "../../../base/domain/page.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";

@@ -1,6 +1,6 @@
 // A base model as the operator named it, which may turn out to be one that cannot be loaded.
 import type { BaseModel } from "../../../base/domain/model.ts";
-import { fullDiskError } from "../../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /** One with a fault cannot be loaded, and its folder may not exist. */

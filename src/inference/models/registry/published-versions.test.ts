@@ -1,8 +1,8 @@
 // What another server publishes is loaded where its model is in use, and nothing else is.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { sampleModel, sampleVersion } from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+import { sampleModel, sampleVersion } from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { PublishedVersions } from "./published-versions.ts";
 
 /** Models `m`, of which there is a request, and `n`; both with version 0. */

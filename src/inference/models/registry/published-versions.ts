@@ -2,7 +2,7 @@
 // finds it loaded, as on the server that made it. Nothing rests on it: a version is served by whoever is asked for it.
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
-import type { Announcements } from "../../../base/domain/servers/announcements.ts";
+import type { Announcements } from "../../../base/domain/servers/pubsub.ts";
 
 export interface PublishedVersionsDependencies {
   readonly announcements: Announcements;

@@ -7,8 +7,8 @@ import {
   sampleModel,
   sampleVersion,
   storeServer,
-} from "../../../store/storage/contract/storage-under-test.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+} from "../../../store/database/contract/storage-under-test.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { VersionUses, type VersionUsesDependencies } from "./version-uses.ts";
 
 /** A model with versions 1 to 3, a server that uses versions, and another one that deletes all but the newest. */

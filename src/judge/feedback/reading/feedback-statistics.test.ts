@@ -6,7 +6,7 @@ import { always } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { feedbackStatistics, type FeedbackStatistics, type SampleBounds } from "./feedback-statistics.ts";
 
 const projectId = "team/games";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import { storesInMemory } from "../../../store/storage/testing/stores-in-memory.ts";
+import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { recordPages } from "./record-pages.ts";
 
 const projectId = "team/games";

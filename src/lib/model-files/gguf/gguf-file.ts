@@ -3,7 +3,7 @@
 // Source: the format's description in ggml (docs/gguf.md), versions 2 and 3.
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { byteLengthOf, corrupt, type StoredTensor, type StoredType } from "../stored-tensor.ts";
 

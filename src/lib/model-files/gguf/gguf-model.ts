@@ -14,7 +14,7 @@ import {
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
-import { requirePlainFile } from "../../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { corrupt, type StoredTensor } from "../stored-tensor.ts";
 import { architectureOf, ggufConfig, ggufKeyOf, ggufTensorName, ggufTensors } from "./gguf-architecture.ts";

@@ -1,7 +1,7 @@
 // Planned groups as what a job trains on: cut to what one job takes, each a line of JSON with the recorded tokens.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
-import { outlinesOf } from "../../../base/domain/outlines/outline-group.ts";
-import type { TrajectoryOutline } from "../../../base/domain/outlines/trajectory-outline.ts";
+import { outlinesOf } from "../../../base/domain/summaries/outline-group.ts";
+import type { TrajectoryOutline } from "../../../base/domain/summaries/trajectory-outline.ts";
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import { feedbackMark, type TrainingSource } from "../../../base/domain/rewards/training-source.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";

@@ -4,11 +4,11 @@ import { present } from "../../../../src/base/domain/assert.ts";
 import { GraphBuilder } from "../../../../src/lib/graph/builder.ts";
 import { gradient } from "../../../../src/lib/graph/gradient.ts";
 import { float32Data, type Tensor } from "../../../../src/lib/graph/tensor.ts";
-import type { ModelConfig } from "../../../../src/inference/model/config.ts";
-import { modelParameters } from "../../../../src/inference/model/parameters.ts";
-import { addTrainingForward } from "../../../../src/inference/model/training-forward.ts";
-import { rotarySources } from "../../../../src/inference/model/weights.ts";
-import { createSession } from "../../../../src/inference/runtime/session.ts";
+import type { ModelConfig } from "../../../../src/inference/architectures/config.ts";
+import { modelParameters } from "../../../../src/inference/architectures/parameters.ts";
+import { addTrainingForward } from "../../../../src/inference/architectures/training-forward.ts";
+import { rotarySources } from "../../../../src/inference/architectures/weights.ts";
+import { createSession } from "../../../../src/inference/onnx/session.ts";
 import type { Batch } from "./rows.ts";
 
 export interface Learner {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandomWeights } from "../../../../src/inference/model/testing/random-weights.ts";
+import { createRandomWeights } from "../../../../src/inference/architectures/testing/random-weights.ts";
 import { type Learner, createLearner } from "./learner.ts";
 import { createParallelLearner, splitBatch } from "./parallel-learner.ts";
 import type { Batch } from "./rows.ts";

@@ -3,9 +3,9 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { present } from "../../../../src/base/domain/assert.ts";
-import type { ModelConfig } from "../../../../src/inference/model/config.ts";
-import { modelParameters } from "../../../../src/inference/model/parameters.ts";
-import { silenceRuntime } from "../../../../src/inference/runtime/environment.ts";
+import type { ModelConfig } from "../../../../src/inference/architectures/config.ts";
+import { modelParameters } from "../../../../src/inference/architectures/parameters.ts";
+import { silenceRuntime } from "../../../../src/inference/onnx/environment.ts";
 import type { Learner } from "./learner.ts";
 import type { Batch } from "./rows.ts";
 

@@ -1,6 +1,6 @@
 // The evaluation of a model folder, and its tables as the model card has them. Writes nothing.
-import { readModelConfig } from "../../../../src/inference/model/config/read-config.ts";
-import { readModelWeights } from "../../../../src/inference/model/weights.ts";
+import { readModelConfig } from "../../../../src/inference/architectures/config/read-config.ts";
+import { readModelWeights } from "../../../../src/inference/architectures/weights.ts";
 import { loadTokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
 import {
   type DemoStart,

@@ -5,7 +5,7 @@ import { plainSampling } from "../../../../src/base/domain/sampling.ts";
 import { createGraphRunner } from "../../../../src/inference/engine/graph-runner.ts";
 import { EngineLoop } from "../../../../src/inference/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../../../../src/inference/engine/model-runner.ts";
-import type { ModelConfig } from "../../../../src/inference/model/config.ts";
+import type { ModelConfig } from "../../../../src/inference/architectures/config.ts";
 import type { WeightSource } from "../../../../src/lib/graph/weight-source.ts";
 
 export interface GenerateOptions {

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readModelConfig } from "../../../../src/inference/model/config/read-config.ts";
-import { readModelWeights } from "../../../../src/inference/model/weights.ts";
+import { readModelConfig } from "../../../../src/inference/architectures/config/read-config.ts";
+import { readModelWeights } from "../../../../src/inference/architectures/weights.ts";
 import { inProof, searchCount } from "../../../../src/base/domain/testing/search.ts";
 import { loadTokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
 import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "../measuring/accuracy.ts";

@@ -4,8 +4,8 @@ import {
   sampleCompletion,
   sampleContent,
   samplePrompt,
-} from "../../../../store/storage/contract/completion-store.ts";
-import { storeModel } from "../../../../store/storage/contract/storage-under-test.ts";
+} from "../../../../store/database/contract/completion-store.ts";
+import { storeModel } from "../../../../store/database/contract/storage-under-test.ts";
 import { project, queueServer, toneQuestion } from "../../testing/queue-server.ts";
 
 type Server = Awaited<ReturnType<typeof queueServer>>;

@@ -21,7 +21,7 @@ import { contentBody } from "../../../wire/feedback/feedback.ts";
 import { readFilter } from "../../../wire/rewards/feedback-filter.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { readsPage } from "../../reading/stored-reads.ts";
+import { readsPage } from "../../memory-budget/stored-reads.ts";
 
 export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpDependencies): void {
   const on = endpoints(app, { tag: "annotation", scheme: "basic" });

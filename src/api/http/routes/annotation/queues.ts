@@ -18,7 +18,7 @@ import {
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { readBody, readQuery } from "../../input/read-input.ts";
-import { readsPage } from "../../reading/stored-reads.ts";
+import { readsPage } from "../../memory-budget/stored-reads.ts";
 
 export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependencies): void {
   const on = endpoints(app, { tag: "annotation", scheme: "basic" });

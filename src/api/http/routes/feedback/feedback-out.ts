@@ -16,8 +16,8 @@ import {
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
-import { type ReadBudget, readerBytes } from "../../reading/read-budget.ts";
-import { beginReading } from "../../reading/stored-reads.ts";
+import { type ReadBudget, readerBytes } from "../../memory-budget/read-budget.ts";
+import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 
 /** Characters after which a piece of a file is sent; a record has up to a megabyte. */

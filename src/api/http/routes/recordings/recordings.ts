@@ -35,7 +35,7 @@ import {
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
-import { readsPage } from "../../reading/stored-reads.ts";
+import { readsPage } from "../../memory-budget/stored-reads.ts";
 
 /** Records that are named with a completion. */
 const feedbackMax = 1000;

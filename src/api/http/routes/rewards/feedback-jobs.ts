@@ -14,7 +14,7 @@ import { keysNotApplied, toTrainingConfig } from "../../../wire/training/trainin
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { nameIgnored } from "../../input/read-input.ts";
-import { readsPage } from "../../reading/stored-reads.ts";
+import { readsPage } from "../../memory-budget/stored-reads.ts";
 import { reachStep } from "../reach.ts";
 import { makeJob, readAsked } from "./asked-feedback.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../../base/domain/preferences/preference-config.ts";
 import { said, thumb } from "../../../../train/rewards/testing/samples.ts";
-import { sampleContent, samplePrompt } from "../../../../store/storage/contract/completion-store.ts";
+import { sampleContent, samplePrompt } from "../../../../store/database/contract/completion-store.ts";
 import { playJob } from "../../testing/fake-server.ts";
 import { type Json, recordingServer, refTo } from "../../testing/recording-server.ts";
 

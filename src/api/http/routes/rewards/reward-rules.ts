@@ -12,7 +12,7 @@ import {
 } from "../../../wire/rewards/reward-rule.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { readsPage } from "../../reading/stored-reads.ts";
+import { readsPage } from "../../memory-budget/stored-reads.ts";
 
 export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: HttpDependencies): void {
   const on = endpoints(app, {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { said, thumb } from "../../../../train/rewards/testing/samples.ts";
-import { sampleCompletion } from "../../../../store/storage/contract/completion-store.ts";
+import { sampleCompletion } from "../../../../store/database/contract/completion-store.ts";
 import { keys, playJob } from "../../testing/fake-server.ts";
 import { recordingServer, refTo, type Json } from "../../testing/recording-server.ts";
 

@@ -3,7 +3,7 @@ import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
-import type { ReceivedFile } from "../../../../train/files/file-service.ts";
+import type { ReceivedFile } from "../../../../train/uploads/file-service.ts";
 import { fileAnswer, fileDeletionSchema, fileQuerySchema, uploadSchema } from "../../../wire/files/file.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
 import type { BodyReader } from "../../bodies/body-reader.ts";

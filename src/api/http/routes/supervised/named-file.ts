@@ -4,7 +4,7 @@ import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
 import type { BodyKind, BodyTasks } from "../../../wire/body-tasks.ts";
 import { fileIdIn } from "../../../wire/files/file-url.ts";
-import { locate } from "../../../wire/places.ts";
+import { locate } from "../../../wire/field-paths.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import type { FileReaders } from "./files.ts";
 

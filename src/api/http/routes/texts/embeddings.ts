@@ -2,11 +2,11 @@
 import type { FastifyInstance } from "fastify";
 import { embeddingForm, embeddingPlaces } from "../../../wire/embeddings/embedding-request.ts";
 import { embeddingsBody, embeddingsSchema } from "../../../wire/embeddings/embedding-response.ts";
-import { locate } from "../../../wire/places.ts";
+import { locate } from "../../../wire/field-paths.ts";
 import { answerBytes, sendAnswer } from "../../bodies/write-answer.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { writeStandings } from "../../limits/let-in.ts";
+import { writeStandings } from "../../limits/admission.ts";
 import { endedFor, mapErrors } from "../../request-life.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 import type { Answering } from "../answer-chat.ts";

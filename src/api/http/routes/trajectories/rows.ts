@@ -15,14 +15,14 @@ import { rowPageSchema, rowPlace, type RowPlace } from "../../../wire/trajectori
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../patient-answer.ts";
-import type { ReadBudget } from "../../reading/read-budget.ts";
-import { beginReading } from "../../reading/stored-reads.ts";
+import type { ReadBudget } from "../../memory-budget/read-budget.ts";
+import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { jsonLines, parquetFile } from "../../rows/row-export.ts";
 import { rowPage } from "../../rows/row-page.ts";
 import { RowReader } from "../../rows/row-reader.ts";
 import { storedGroups, storedRows, type RowRequest } from "../../rows/stored-rows.ts";
 import { reachModel } from "../reach.ts";
-import { outlineRoutes } from "./outlines.ts";
+import { outlineRoutes } from "./summaries.ts";
 
 export function trajectoryRowRoutes(
   app: FastifyInstance,

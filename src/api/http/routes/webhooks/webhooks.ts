@@ -17,7 +17,7 @@ import {
 } from "../../../wire/webhooks/webhook.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { readsPage } from "../../reading/stored-reads.ts";
+import { readsPage } from "../../memory-budget/stored-reads.ts";
 
 export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependencies): void {
   const on = endpoints(app, { tag: "webhooks", scheme: "bearer" });

@@ -1,7 +1,7 @@
 // Reads a format of calls that an operator describes, from a JSON file: the same description that the formats have that are
 // known by themselves. Every fault is named with its member.
 import { readFile, stat } from "node:fs/promises";
-import { requirePlainFile } from "../../../../base/domain/obstacles/plain-file.ts";
+import { requirePlainFile } from "../../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import {
   markOf,

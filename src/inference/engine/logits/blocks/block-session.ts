@@ -3,7 +3,7 @@
 import { float32Data, float32Tensor } from "../../../../lib/graph/tensor.ts";
 import { GraphBuilder } from "../../../../lib/graph/builder.ts";
 import type { Graph } from "../../../../lib/graph/graph.ts";
-import { createSession, type Session } from "../../../runtime/session.ts";
+import { createSession, type Session } from "../../../onnx/session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
 /** A row of scores, and what they are divided by. */

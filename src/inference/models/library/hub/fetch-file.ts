@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fullDiskError } from "../../../../base/domain/obstacles/full-disk.ts";
+import { fullDiskError } from "../../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { RepositoryFile } from "../choose-files.ts";
 import type { Hub, Repository } from "./hub.ts";

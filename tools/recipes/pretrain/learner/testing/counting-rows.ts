@@ -1,7 +1,7 @@
 // For tests: a model of a few weights, and batches from which it can learn to count.
 import { seededRandom } from "../../../../../src/base/domain/random.ts";
-import type { ModelConfig } from "../../../../../src/inference/model/config.ts";
-import { readModelConfig } from "../../../../../src/inference/model/config/read-config.ts";
+import type { ModelConfig } from "../../../../../src/inference/architectures/config.ts";
+import { readModelConfig } from "../../../../../src/inference/architectures/config/read-config.ts";
 import type { Batch } from "../rows.ts";
 
 const full = readModelConfig("models/hone-tiny");

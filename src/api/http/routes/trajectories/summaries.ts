@@ -1,0 +1,96 @@
+// What lists say of a model's stored trajectories, how many there are, and each of them whole, by its number.
+import { Readable } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import {
+  outlineCountQuerySchema,
+  outlineAnswer,
+  outlineCountsAnswer,
+  outlineFilter,
+  outlineQuerySchema,
+} from "../../../wire/trajectories/summaries.ts";
+import { rowSchema } from "../../../wire/trajectories/rows.ts";
+import { numberedPageBody, numberIn, pageSchema } from "../../../wire/page.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { endpoints } from "../../endpoints/endpoint.ts";
+import { sendPieces } from "../../patient-answer.ts";
+import type { ReadBudget } from "../../memory-budget/read-budget.ts";
+import { beginReading, readsPage } from "../../memory-budget/stored-reads.ts";
+import type { RowReader } from "../../rows/row-reader.ts";
+import { storedRow } from "../../rows/stored-rows.ts";
+import { reachModel } from "../reach.ts";
+
+/** Of a trajectory that is read whole. */
+const rowBytesMax = 16 * 1024 * 1024;
+
+export function outlineRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  { reads, reader }: { readonly reads: ReadBudget; readonly reader: RowReader },
+): void {
+  const { trajectories, jobs, settings } = dependencies;
+  const on = endpoints(app, { tag: "trajectories", scheme: "bearer" });
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/outlines",
+    {
+      summary: "List outlines of stored trajectories",
+      query: outlineQuerySchema,
+      answer:
+        "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
+      json: pageSchema(outlineAnswer.schema),
+      options: readsPage,
+    },
+    async ({ params, query, caller }) => {
+      const filter = outlineFilter(query);
+      const { limit = 20, order = "desc" } = query;
+      const page = { after: numberAfter(query.after), limit, order };
+      const model = await reachModel(dependencies, caller, params.model_id);
+      return numberedPageBody(await trajectories.listOutlines(model.id, filter, page), outlineAnswer.body);
+    },
+  );
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/counts",
+    {
+      summary: "Count stored trajectories",
+      query: outlineCountQuerySchema,
+      answer: "How many there are from where, under which split, and their mean reward.",
+      json: outlineCountsAnswer.schema,
+    },
+    async ({ params, query: { step = null }, caller }) => {
+      const model = await reachModel(dependencies, caller, params.model_id);
+      return outlineCountsAnswer.body({ counts: await trajectories.countOutlines(model.id, step) });
+    },
+  );
+  on(
+    "GET /v1/preview/models/:model_id/trajectories/:number",
+    {
+      summary: "Show a stored trajectory",
+      answer: "All that was sent of it. One of more than 16 MiB comes without what is long.",
+      json: rowSchema,
+    },
+    async ({ params: { model_id: modelId, number }, caller, reply }) => {
+      const model = await reachModel(dependencies, caller, modelId);
+      const named = numberIn(number);
+      const outline = named === null ? null : await trajectories.findOutline(model.id, named);
+      const missing = () => notFound("trajectory", number.slice(0, 200));
+      if (outline === null) throw missing();
+      const share = await beginReading(reply, reads);
+      const bounds = { count: 1, bytes: rowBytesMax };
+      const asked = { model, outline, bounds, share, client: caller.entity };
+      const row = await storedRow({ trajectories, jobs, reader }, asked);
+      if (row === null) throw missing();
+      reply.type("application/json; charset=utf-8");
+      return sendPieces(reply, Readable.from([row]), settings);
+    },
+  );
+}
+
+function numberAfter(after: string | undefined): number | null {
+  // An empty cursor is what clients send back from an empty page.
+  if (after === undefined || after === "") return null;
+  const number = numberIn(after);
+  if (number !== null) return number;
+  const message = `after is ${quoted(after)}, which is no number of a trajectory. Use last_id of the page before`;
+  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
+}

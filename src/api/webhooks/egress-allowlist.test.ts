@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readAllowedPlaces } from "./egress-allowlist.ts";
+
+/** Whether a request for a host may go to an address, as it would be asked. */
+function check(entries: readonly string[], host: string, address: string): boolean {
+  const places = readAllowedPlaces(entries);
+  return places.mayResolve(host) && places.mayConnect(host, address);
+}
+
+test("nothing is allowed unless the operator lists it", () => {
+  assert.equal(readAllowedPlaces([]).isEmpty, true);
+  assert.equal(check([], "hooks.example.com", "203.0.113.7"), false);
+  assert.equal(check(["other.example.com"], "hooks.example.com", "203.0.113.7"), false);
+  assert.equal(check(["hooks.example.com"], "203.0.113.7", "203.0.113.7"), false);
+  assert.equal(check(["10.0.0.0/8"], "203.0.113.7", "203.0.113.7"), false);
+});
+
+test("a name opens where it leads, but this machine, link-local addresses and groups", () => {
+  const names = ["hooks.example.com", "*.trusted.example"];
+  for (const host of ["hooks.example.com", "HOOKS.example.com.", "a.b.trusted.example"]) {
+    for (const address of ["203.0.113.7", "10.1.2.3", "2001:db8::1", "fd00::1", "::ffff:203.0.113.7"])
+      assert.equal(check(names, host, address), true, `${host} ${address}`);
+    for (const address of [
+      "127.0.0.1",
+      "127.9.9.9",
+      "0.0.0.0",
+      "169.254.169.254",
+      "224.0.0.1",
+      "255.255.255.255",
+      "::",
+      "::1",
+      "fe80::1",
+      "fe80::1%eth0",
+      "ff02::1",
+      "::ffff:127.0.0.1",
+      "::ffff:169.254.169.254",
+      "::ffff:7f00:1",
+      "::ffff:a9fe:a9fe",
+      "0:0:0:0:0:ffff:7f00:1",
+      "::127.0.0.1",
+      "::a9fe:a9fe",
+      "::ffff:0:127.0.0.1",
+      "64:ff9b::169.254.169.254",
+      "64:ff9b::a9fe:a9fe",
+      "64:ff9b:1::7f00:1",
+      "2002:7f00:1::",
+      "2001:0:a9fe:a9fe::1",
+      "fec0::1",
+      "fd00:ec2::254",
+      "fd20:ce::254",
+      "100.100.100.200",
+      "::ffff:100.100.100.200",
+      "168.63.129.16",
+      "192.0.0.192",
+    ])
+      assert.equal(check(names, host, address), false, `${host} ${address}`);
+  }
+  for (const host of ["trusted.example", "nottrusted.example", "hooks.example.com.evil.example"])
+    assert.equal(check(names, host, "203.0.113.7"), false, host);
+});
+
+test("a network opens its addresses, for themselves and for listed names, and no other names", () => {
+  const networks = ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "64:ff9b::/96", "::1"];
+  const withName = [...networks, "any.example"];
+  for (const address of [
+    "10.255.0.1",
+    "192.0.2.1",
+    "2001:db8:1::1",
+    "64:ff9b::8.8.8.8",
+    "::1",
+    "::ffff:10.0.0.1",
+    "::ffff:a00:1",
+  ]) {
+    assert.equal(check(withName, "any.example", address), true, address);
+    assert.equal(check(networks, "any.example", address), false, address);
+    assert.equal(check(networks, address.includes(":") ? `[${address}]` : address, address), true, address);
+  }
+  for (const address of ["11.0.0.1", "192.0.2.2", "2001:db9::1", "127.0.0.1"])
+    assert.equal(check(networks, address.includes(":") ? `[${address}]` : address, address), false, address);
+  assert.equal(check(["hooks.example.com", "127.0.0.1"], "hooks.example.com", "127.0.0.1"), true);
+  assert.equal(check(["localhost"], "localhost", "127.0.0.1"), true);
+  assert.equal(check(["localhost"], "localhost", "::1"), true);
+  assert.equal(check(["127.0.0.0/8"], "localhost", "127.0.0.1"), true);
+  assert.equal(check(["127.0.0.0/8"], "localhost", "::1"), false);
+  assert.equal(check(["10.0.0.0/8"], "localhost", "127.0.0.1"), false);
+});
+
+test("what is neither a name nor a network is refused", () => {
+  for (const entry of [
+    "https://a.example",
+    "a.example:443",
+    "10.0.0.0/33",
+    "10.0.0",
+    "*",
+    "a b",
+    "",
+    "::1/129",
+    "10.0.0.0/8/8",
+  ])
+    assert.throws(() => readAllowedPlaces([entry]), { code: "invalid", message: /webhooks\.allowed/ }, entry);
+});

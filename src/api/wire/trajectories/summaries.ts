@@ -1,0 +1,97 @@
+// Outlines of stored trajectories as the API spells them: which are asked for, and how each is listed.
+import { Type, type Static } from "typebox";
+import { type Fault, ServiceError } from "../../../base/domain/service-error.ts";
+import type {
+  ListedOutline,
+  OutlineCount,
+  OutlineFilter,
+} from "../../../base/domain/summaries/trajectory-outline.ts";
+import { answerOf } from "../fields/resource.ts";
+import { orNull } from "../nullable.ts";
+import { pageQueryFields } from "../page.ts";
+import { readTime, stepField, timeFields } from "./row-query.ts";
+
+const sources = ["log", "job"] as const;
+
+export const outlineQuerySchema = Type.Object({
+  ...pageQueryFields,
+  source: Type.Optional(
+    Type.Enum([...sources], {
+      description: "Only those that were logged, or those that training jobs were sent.",
+    }),
+  ),
+  split: Type.Optional(Type.String({ description: "Only those under this split; jobs count as train." })),
+  step: Type.Optional(stepField),
+  ...timeFields,
+  reward_min: Type.Optional(Type.Number({ description: "Only rewards of at least this." })),
+  reward_max: Type.Optional(Type.Number({ description: "Only rewards of at most this." })),
+});
+
+export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
+
+/** @throws ServiceError `invalid` for times that are none */
+export function outlineFilter(query: Static<typeof outlineQuerySchema>): OutlineFilter {
+  const faults: Fault[] = [];
+  const filter: OutlineFilter = {
+    source: query.source ?? null,
+    split: query.split ?? null,
+    step: query.step ?? null,
+    rewardMin: query.reward_min ?? null,
+    rewardMax: query.reward_max ?? null,
+    recordedFrom: readTime(query, "recorded_from", faults),
+    recordedBefore: readTime(query, "recorded_before", faults),
+  };
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+  return filter;
+}
+
+export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
+  id: [
+    Type.String({
+      description:
+        "Its number among the trajectories of its model, from 1 on, in the order they were stored.",
+      examples: ["42"],
+    }),
+    ({ number }) => String(number),
+  ],
+  source: Type.Enum([...sources]),
+  source_id: Type.String({ format: "uuid", description: "Of the log, or of the training job." }),
+  split: Type.String(),
+  step: orNull(Type.Integer({ minimum: 0 }), {
+    description: "The model's newest version when it was logged; null for a job's.",
+  }),
+  recorded_at: Type.String({ format: "date-time" }),
+  group_index: Type.Integer({ minimum: 0 }),
+  index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
+  reward: Type.Number(),
+  metrics: Type.Object(
+    {},
+    {
+      additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]),
+      description: "Its first twelve.",
+    },
+  ),
+  reply_count: Type.Integer({ minimum: 0, description: "Answers of the model in it." }),
+  token_count: Type.Integer({
+    minimum: 0,
+    description: "Tokens of those answers, as far as they carry them.",
+  }),
+  has_logprobs: Type.Boolean(),
+  prompt: Type.String({ description: "How the first message of a user begins." }),
+  answer: Type.String({ description: "How the last answer begins." }),
+});
+
+const countAnswer = answerOf<OutlineCount>()("TrajectoryCount", {
+  source: Type.Enum([...sources]),
+  split: Type.String(),
+  count: Type.Integer({ minimum: 1 }),
+  mean_reward: Type.Number(),
+});
+
+export const outlineCountsAnswer = answerOf<{ readonly counts: readonly OutlineCount[] }>()(null, {
+  object: [Type.Enum(["list"]), () => "list" as const],
+  data: [
+    Type.Array(countAnswer.schema, { description: "The most first; at most a hundred." }),
+    ({ counts }) => counts.map(countAnswer.body),
+  ],
+});

@@ -1,0 +1,84 @@
+// Where vLLM finds an adapter: in the folder where it lies, which vLLM sees too, or in a copy that is made in one that it
+// sees. An adapter is looked at before vLLM is told of it: files that are gone or changed are refused here.
+import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { join, posix, resolve } from "node:path";
+import { hashOfHashes } from "../../../store/artifacts/seal.ts";
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import { adapterFiles, unreadableAdapter } from "../../architectures/hashes/adapter-hash.ts";
+import { hashFile } from "../../architectures/hashes/base-hashes.ts";
+
+export interface AdapterPlace {
+  /**
+   * The folder of an adapter as vLLM sees it.
+   *
+   * @param name the only one under which these contents are known
+   * @throws ServiceError `conflict` where its files are gone or others
+   */
+  folderFor(reference: AdapterReference, name: string): Promise<string>;
+  /** No server has it any more. */
+  remove(name: string): Promise<void>;
+}
+
+const names = Object.values(adapterFiles);
+
+/** What is copied for vLLM, and how it sees the folder of copies. */
+export interface CopiesPlace {
+  readonly folder: string;
+  readonly folderThere: string;
+}
+
+/** @param copies null where vLLM sees what this server sees, under the same paths */
+export function createAdapterPlace(copies: CopiesPlace | null): AdapterPlace {
+  const checked = new Map<string, Promise<void>>();
+  const check = async (reference: AdapterReference, name: string): Promise<void> => {
+    const checking = checked.get(name) ?? requireFiles(reference);
+    checked.set(name, checking);
+    await checking.catch((error: unknown) => {
+      checked.delete(name);
+      throw error;
+    });
+  };
+  return {
+    folderFor: async (reference, name) => {
+      await check(reference, name);
+      if (copies === null) return resolve(reference.folder);
+      await copy(reference.folder, join(copies.folder, name));
+      return posix.join(copies.folderThere, name);
+    },
+    remove: async (name) => {
+      checked.delete(name);
+      if (copies !== null) await rm(join(copies.folder, name), { recursive: true, force: true });
+    },
+  };
+}
+
+async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
+  try {
+    const hashes = await Promise.all(
+      names.map(async (name) => {
+        const file = join(folder, name);
+        // Without a hash to compare with it is enough that they are there.
+        return [name, hash === undefined ? (await stat(file), "") : await hashFile(file)] as const;
+      }),
+    );
+    if (hash === undefined || hashOfHashes(hashes) === hash) return;
+  } catch (cause) {
+    throw unreadableAdapter("its files cannot be read", cause);
+  }
+  throw unreadableAdapter("its files are others than those that were stored");
+}
+
+/** Whole or not at all: what has its name is never written again. */
+async function copy(from: string, to: string): Promise<void> {
+  if (await stat(to).catch(() => null)) return;
+  await mkdir(resolve(to, ".."), { recursive: true });
+  const unfinished = await mkdtemp(`${to}.`);
+  try {
+    for (const name of names) await copyFile(join(from, name), join(unfinished, name));
+    await rename(unfinished, to);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    // Another server that shares the folder was first.
+    if (!(await stat(to).catch(() => null))) throw error;
+  }
+}

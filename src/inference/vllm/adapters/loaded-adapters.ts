@@ -1,0 +1,163 @@
+// The adapters that one vLLM server has loaded: each under a name of its own, loaded at its first use or ahead of it, and
+// unloaded when it is dropped or, the one that was not used for longest first, when others need its place.
+import type { AdapterReference } from "../../../base/domain/generation.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";
+import type { VllmServer } from "../client/vllm-server.ts";
+import { adapterName, isAdapterName, isNameOf } from "./adapter-names.ts";
+import type { AdapterPlace } from "./adapter-place.ts";
+import { loadFailure } from "./load-failure.ts";
+
+export interface LoadedAdaptersOptions {
+  readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
+  readonly place: AdapterPlace;
+  /** So many are loaded at once, unless more are in use. */
+  readonly countMax: number;
+  /** What could not be unloaded stays loaded, which holds up nobody. */
+  readonly onFault: (error: unknown, name: string) => void;
+  /** One that was dropped is unloaded. */
+  readonly onDropped: (name: string) => void;
+}
+
+/** An adapter that a request runs on, or is about to. */
+export interface AdapterUse {
+  /** Under which the server knows it. */
+  readonly name: string;
+  /** Idempotent. */
+  release(): void;
+}
+
+interface Loaded {
+  /** Resolves once it is loaded. */
+  readonly loading: Promise<void>;
+  useCount: number;
+  isDropped: boolean;
+}
+
+export class LoadedAdapters {
+  readonly #options: LoadedAdaptersOptions;
+  /** By their names, the one that was not used for longest first. */
+  readonly #loaded = new Map<string, Loaded>();
+  /** What is being unloaded: a load of that name waits for it. */
+  readonly #unloading = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: LoadedAdaptersOptions) {
+    this.#options = options;
+  }
+
+  /** Ends what is being loaded. */
+  stop(): void {
+    this.#stopping.abort(new ServiceError({ code: "unavailable", message: "The engine is being stopped." }));
+  }
+
+  get count(): number {
+    return this.#loaded.size;
+  }
+
+  has(name: string): boolean {
+    return this.#loaded.has(name);
+  }
+
+  /** Takes over what a server says that it has; what it lacks is loaded at its next use. */
+  reconcile(listed: Iterable<string>): void {
+    const names = new Set([...listed].filter(isAdapterName));
+    for (const name of this.#loaded.keys()) if (!names.has(name)) this.#loaded.delete(name);
+    for (const name of names)
+      if (!this.#loaded.has(name))
+        this.#loaded.set(name, { loading: Promise.resolve(), useCount: 0, isDropped: false });
+  }
+
+  /**
+   * Loads an adapter where it is not loaded; it stays so until the release.
+   *
+   * @throws ServiceError `conflict` for files that are gone or others, `unsupported` for an adapter that vLLM does not take,
+   *   `unavailable`; the signal's reason
+   */
+  async use(reference: AdapterReference, options: { readonly signal: AbortSignal }): Promise<AdapterUse> {
+    const name = adapterName(reference);
+    const entry = this.#loaded.get(name) ?? this.#add(reference, name);
+    // It is the one that was used last.
+    this.#loaded.delete(name);
+    this.#loaded.set(name, entry);
+    entry.useCount += 1;
+    entry.isDropped = false;
+    let isUsed = true;
+    const release = (): void => {
+      if (!isUsed) return;
+      isUsed = false;
+      entry.useCount -= 1;
+      if (entry.isDropped && entry.useCount === 0) void this.#unload(name, entry);
+    };
+    try {
+      await unlessAborted(entry.loading, options.signal);
+      return { name, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The server says that it does not have it. */
+  forget(name: string): void {
+    this.#loaded.delete(name);
+  }
+
+  /** Unloads all of an id once nothing runs on them. */
+  drop(id: string): void {
+    for (const [name, entry] of this.#loaded) {
+      if (!isNameOf(name, id)) continue;
+      entry.isDropped = true;
+      if (entry.useCount === 0) void this.#unload(name, entry);
+    }
+  }
+
+  #add(reference: AdapterReference, name: string): Loaded {
+    this.#makeRoom();
+    const loading = this.#load(reference, name);
+    const entry = { loading, useCount: 0, isDropped: false };
+    this.#loaded.set(name, entry);
+    loading.catch(() => {
+      if (this.#loaded.get(name) === entry) this.#loaded.delete(name);
+    });
+    return entry;
+  }
+
+  async #load(reference: AdapterReference, name: string): Promise<void> {
+    const { place, server } = this.#options;
+    const folder = await place.folderFor(reference, name);
+    await this.#unloading.get(name);
+    try {
+      await server.loadAdapter(name, folder, { signal: this.#stopping.signal });
+    } catch (error) {
+      // Another server of this program was first: under this name there are no other weights.
+      if (error instanceof ServiceError && error.code === "conflict") return;
+      throw loadFailure(error);
+    }
+  }
+
+  /** The place of one more. */
+  #makeRoom(): void {
+    let surplus = this.#loaded.size + 1 - this.#options.countMax;
+    for (const [name, entry] of this.#loaded) {
+      if (surplus <= 0) return;
+      if (entry.useCount > 0) continue;
+      void this.#unload(name, entry);
+      surplus -= 1;
+    }
+  }
+
+  async #unload(name: string, entry: Loaded): Promise<void> {
+    if (this.#loaded.get(name) === entry) this.#loaded.delete(name);
+    const unloading = entry.loading
+      .then(() => this.#options.server.unloadAdapter(name, { signal: this.#stopping.signal }))
+      .catch((error: unknown) => {
+        const isGone = error instanceof ServiceError && error.code === "not_found";
+        if (!isGone && !this.#stopping.signal.aborted) this.#options.onFault(error, name);
+      });
+    this.#unloading.set(name, unloading);
+    await unloading;
+    if (entry.isDropped) this.#options.onDropped(name);
+    if (this.#unloading.get(name) === unloading) this.#unloading.delete(name);
+  }
+}

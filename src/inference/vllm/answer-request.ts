@@ -1,0 +1,159 @@
+// One request at one replica, from its adapter to its last token.
+import type {
+  AdapterReference,
+  GenerationEvent,
+  GenerationRequest,
+  PromptLogprob,
+} from "../../base/domain/generation.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Replica } from "./replicas/replica.ts";
+import { AnswerReader, failureOf } from "./client/answer-reader.ts";
+import { completionBody, promptBody } from "./client/completion-body.ts";
+import { masksLogprobs, ScoredAnswer } from "./client/scored-answer.ts";
+import type { ServerFacts } from "./client/server-facts.ts";
+import { strangeAnswer } from "./client/vllm-errors.ts";
+
+export interface AnswerPlace {
+  readonly replica: Pick<Replica, "server" | "adapters">;
+  readonly facts: ServerFacts;
+  readonly vocabularySize: number;
+  readonly signal: AbortSignal;
+}
+
+type Batches = AsyncGenerator<readonly GenerationEvent[]>;
+
+/**
+ * The events of an answer, in the order that the contract of engines says; whoever leaves them ends the request at the server.
+ *
+ * @throws ServiceError
+ */
+export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
+  const { adapter } = request.prompt;
+  return adapter === null ? answerAs(request, at.facts.model, at) : adaptedAnswer(request, adapter, at);
+}
+
+/** A server that lacks an adapter it had was started again, or another server of this program took the place of it. */
+async function* adaptedAnswer(
+  request: GenerationRequest,
+  adapter: AdapterReference,
+  at: AnswerPlace,
+): Batches {
+  const { adapters } = at.replica;
+  for (let isFirst = true, hasBegun = false; ; isFirst = false) {
+    const use = await adapters.use(adapter, at);
+    try {
+      for await (const events of answerAs(request, use.name, at)) {
+        hasBegun = true;
+        yield events;
+      }
+      return;
+    } catch (error) {
+      // What another server holds is let go where a request for it is refused.
+      const isOnce = request.prompt.passed !== undefined;
+      if (!isFirst || hasBegun || isOnce || !isUnknown(error)) throw error;
+      adapters.forget(use.name);
+    } finally {
+      use.release();
+    }
+  }
+}
+
+function answerAs(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const answer = masksLogprobs(request)
+    ? scoredAnswer(request, model, at)
+    : unscoredAnswer(request, model, at);
+  return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
+}
+
+/** With the log-probabilities of the prompt before it. */
+async function* judgedAnswer(
+  request: GenerationRequest,
+  answer: Batches,
+  { model, at }: { readonly model: string; readonly at: AnswerPlace },
+): Batches {
+  yield [{ kind: "prompt-logprobs", tokens: await scoresOf(request, model, at) }];
+  yield* answer;
+}
+
+function unscoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const isHeld = request.prompt.passed?.["do_remote_decode"] === true;
+  return isHeld ? heldAnswer(request, model, at) : plainAnswer(request, model, at);
+}
+
+/** With what another server needs to go on with the prompt, which no stream has. */
+async function* heldAnswer(
+  request: GenerationRequest,
+  model: string,
+  { replica: { server }, vocabularySize, signal }: AnswerPlace,
+): Batches {
+  const reader = new AnswerReader(request, { vocabularySize });
+  const body = completionBody(request, model, { vocabularySize });
+  const { chunks, passed } = await server.answer(body, { signal });
+  yield [
+    { kind: "prompt-computed", cachedTokenCount: 0, ...(passed !== null && { passed }) },
+    ...chunks.flatMap((chunk) => reader.read(chunk)),
+    ...reader.end(),
+  ];
+}
+
+async function* plainAnswer(
+  request: GenerationRequest,
+  model: string,
+  { replica: { server }, vocabularySize, signal }: AnswerPlace,
+): Batches {
+  const reader = new AnswerReader(request, { vocabularySize });
+  // How much of a prompt was there already vLLM says at the end of an answer alone, and unless told otherwise not at all.
+  let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
+  const body = completionBody(request, model, { vocabularySize });
+  try {
+    for await (const { chunks, isLast } of server.stream(body, { signal })) {
+      const events = [...opening, ...chunks.flatMap((chunk) => reader.read(chunk))];
+      opening = [];
+      const all = isLast ? [...events, ...reader.end()] : events;
+      if (all.length > 0) yield all;
+    }
+  } catch (error) {
+    if (!reader.isWhole || signal.aborted) throw failureOf(error, request);
+    // All that was asked for is there.
+    yield reader.end();
+  }
+}
+
+/** Choice by choice, once each has ended. */
+async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const scored = new ScoredAnswer(request, at.facts);
+  for await (const events of unscoredAnswer(scored.unscored, model, at)) {
+    const opening = events.filter(({ kind }) => kind === "prompt-computed" || kind === "prompt-cached");
+    if (opening.length > 0) yield opening;
+    for (const ended of scored.take(events))
+      yield scored.withScores(ended, await scoresOf(scored.asPrompt(ended), model, at));
+  }
+}
+
+/** The log-probabilities of a request's prompt, as many alternatives each as it wants. */
+async function scoresOf(
+  request: GenerationRequest,
+  model: string,
+  { replica: { server }, vocabularySize, signal }: AnswerPlace,
+): Promise<readonly (PromptLogprob | null)[]> {
+  const count = request.outputs.promptLogprobCount ?? 0;
+  const { promptTokenIds, promptLogprobs } = await server.complete(
+    promptBody(request, model, { vocabularySize }),
+    {
+      signal,
+    },
+  );
+  const { tokenIds } = request.prompt;
+  if (promptTokenIds.length !== tokenIds.length || promptTokenIds.some((id, index) => id !== tokenIds[index]))
+    throw strangeAnswer("the prompt that was asked about");
+  if (promptLogprobs.some((token) => token?.alternatives.some(({ id }) => id >= vocabularySize)))
+    throw strangeAnswer("alternatives of the model");
+  // vLLM adds the token itself where it is not among them.
+  return promptLogprobs.map(
+    (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },
+  );
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "not_found";
+}

@@ -1,0 +1,224 @@
+// The servers that compute one base: asked who they are at the start, looked after while they serve, and chosen from for each
+// request.
+import { present } from "../../../base/domain/assert.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { GenerationRequest } from "../../../base/domain/generation.ts";
+import { secureBytes } from "../../../base/domain/random.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { sequenceCountOf } from "../client/completion-body.ts";
+import type { ServerFacts } from "../client/server-facts.ts";
+import { chooseReplica, prefixOf } from "./choose-replica.ts";
+import { addedPauseMs } from "./look-pause.ts";
+import { RecentRequests } from "./recent-requests.ts";
+import type { Replica } from "./replica.ts";
+import { Turns, type PlaceCounts, type TurnsOptions } from "./turns.ts";
+
+export interface ReplicaSetOptions {
+  /** At least one. */
+  readonly replicas: readonly Replica[];
+  readonly turns: TurnsOptions;
+  /** How long a start waits for the first that answers. */
+  readonly startMs: number;
+  /** How often each is asked whether it is well. */
+  readonly lookMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface EnterOptions {
+  /** How many requests came before it. */
+  readonly arrival: number;
+  /** Replicas that have failed it. */
+  readonly tried: ReadonlySet<Replica>;
+  readonly signal: AbortSignal;
+}
+
+/** A replica at which a request has its turn. */
+export interface EnteredReplica extends ReadyReplica {
+  /** To be called when the request has ended there; idempotent. */
+  readonly leave: () => void;
+}
+
+/** A replica that answers, with what is known of it. */
+export interface ReadyReplica {
+  readonly replica: Replica;
+  readonly facts: ServerFacts;
+}
+
+/** Those are no matter of waiting. */
+const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
+
+/** Between two questions to a server that did not answer yet. */
+const retryMs = 500;
+
+export class ReplicaSet {
+  readonly replicas: readonly Replica[];
+  readonly #options: ReplicaSetOptions;
+  readonly #turns: Turns<Replica>;
+  readonly #stopping = new AbortController();
+  readonly #watches: Promise<void>[] = [];
+  readonly #recent: RecentRequests<Replica>;
+
+  constructor(options: ReplicaSetOptions) {
+    this.#options = options;
+    this.replicas = options.replicas;
+    this.#recent = new RecentRequests(options.replicas);
+    this.#turns = new Turns(options.turns);
+    for (const replica of this.replicas)
+      replica.onLeft = () => this.#turns.refuseBut(this.replicas, this.#noneLeft());
+  }
+
+  /** Those that answer. */
+  ready(): readonly ReadyReplica[] {
+    return this.replicas.flatMap((replica) =>
+      replica.facts === null ? [] : [{ replica, facts: replica.facts }],
+    );
+  }
+
+  /** Why none answers, for people. */
+  get fault(): string {
+    return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
+  }
+
+  /**
+   * Resolves once one answers, or none did for as long as a start waits: then it is looked for all the while.
+   *
+   * @throws ServiceError of a server that will never do, such as one of another version
+   */
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const waiting = AbortSignal.any([signal, this.#stopping.signal]);
+    await this.#firstAnswer(waiting);
+    for (const replica of this.replicas) this.#watches.push(this.#watch(replica));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new ServiceError({ code: "unavailable", message: "The engine is being stopped." }));
+    for (const replica of this.replicas) replica.stop();
+    await Promise.all(this.#watches);
+  }
+
+  /**
+   * For a request: see {@link chooseReplica}. Where it would begin at once comes before where it would wait.
+   *
+   * @param tried replicas that have failed it
+   * @throws ServiceError `unavailable` where none is left
+   */
+  choose(request: GenerationRequest, tried: ReadonlySet<Replica> = new Set()): ReadyReplica {
+    const ready = this.ready().filter(({ replica }) => !tried.has(replica));
+    const free = ready.filter(({ replica }) => this.#turns.roomAt(replica) > 0);
+    const candidates = (free.length > 0 ? free : ready).map(({ replica, facts }) => {
+      const { runningSequences, waitingSequences } = this.#turns.countsAt(replica);
+      const runningCount = runningSequences + waitingSequences;
+      const recentCount = this.#recent.countOf(replica);
+      return { hash: replica.hash, runningCount, recentCount, chosen: { replica, facts } };
+    });
+    if (candidates.length > 0) return chooseReplica(candidates, prefixOf(request)).chosen;
+    throw this.#noneLeft();
+  }
+
+  /**
+   * Waits for a request's turn: at the replica that is chosen for it, or at another one that has room first.
+   *
+   * @throws ServiceError as {@link choose}, `overloaded` where its turn did not come in time; the signal's reason
+   */
+  async enter(request: GenerationRequest, { arrival, tried, signal }: EnterOptions): Promise<EnteredReplica> {
+    const { priority, cacheOwner: owner } = request;
+    const slotCount = sequenceCountOf(request);
+    const mayUse = (one: Replica): boolean => one.facts !== null && !tried.has(one);
+    for (;;) {
+      const { replica: home } = this.choose(request, tried);
+      const turn = { owner, priority, arrival, slotCount, home, mayUse };
+      const admission = await this.#turns.take(turn, { signal });
+      const { place: replica } = admission;
+      const leave = (): void => {
+        admission.leave();
+        this.#turns.offer(replica);
+      };
+      const { facts } = replica;
+      if (facts !== null) {
+        this.#recent.add(replica);
+        return { replica, facts, leave };
+      }
+      // It went at that very moment.
+      leave();
+    }
+  }
+
+  /** What a replica does at this moment. */
+  countsAt(replica: Replica): PlaceCounts {
+    return this.#turns.countsAt(replica);
+  }
+
+  #noneLeft(): ServiceError {
+    return new ServiceError({
+      code: "unavailable",
+      message: "No server that computes this model answers; try again later.",
+      retryAfterSeconds: 2,
+      cause: new Error(this.fault),
+    });
+  }
+
+  async #firstAnswer(signal: AbortSignal): Promise<void> {
+    const { clock, startMs, logger } = this.#options;
+    const endMs = clock.monotonicMs() + startMs;
+    for (let isFirst = true; ; isFirst = false) {
+      const results = await Promise.allSettled(this.replicas.map((replica) => replica.join({ signal })));
+      signal.throwIfAborted();
+      if (this.ready().length > 0) return;
+      const errors = results.flatMap((result) =>
+        result.status === "rejected" ? [result.reason as unknown] : [],
+      );
+      const lasting = errors.findIndex(
+        (error) => error instanceof ServiceError && lastingFaults.has(error.code),
+      );
+      if (lasting >= 0) throw withName(errors[lasting], this.replicas[lasting]);
+      if (isFirst) logger.warn({ fault: this.fault }, "no vLLM server of this model answers yet");
+      if (clock.monotonicMs() >= endMs) return;
+      await clock.sleep(retryMs, { signal });
+    }
+  }
+
+  /** Asks one server whether it is well, as long as the set runs. */
+  async #watch(replica: Replica): Promise<void> {
+    const { clock, lookMs, logger } = this.#options;
+    const { signal } = this.#stopping;
+    const { name } = replica.server;
+    const pause = async (ms: number): Promise<void> =>
+      await clock.sleep(ms, { signal }).catch(() => undefined);
+    const tellLeft = (error: unknown): void =>
+      logger.error({ server: name, err: error }, "a vLLM server does not answer");
+    while (!signal.aborted) {
+      const wasReady = replica.facts !== null;
+      await pause(lookMs);
+      const isReady = replica.facts !== null;
+      // Requests found it out.
+      if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
+      if (!isReady) await pause(addedPauseMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
+      if (signal.aborted) return;
+      try {
+        if (isReady) await replica.server.health({ signal });
+        else {
+          const others = this.ready().map((ready) => ready.replica);
+          const { version } = await replica.join({ signal });
+          this.#recent.join(replica, others);
+          logger.info({ server: name, version }, "a vLLM server answers");
+          this.#turns.offer(replica);
+        }
+      } catch (error) {
+        if (signal.aborted || !isReady) continue;
+        replica.leave(error);
+        tellLeft(error);
+      }
+    }
+  }
+}
+
+function withName(error: unknown, replica: Replica | undefined): ServiceError {
+  const { server } = present(replica, "every fault is one replica's");
+  const { code, message } = present(
+    error instanceof ServiceError ? error : null,
+    "a lasting fault has a code",
+  );
+  return new ServiceError({ code, message: `The vLLM server ${server.name}: ${message}`, cause: error });
+}

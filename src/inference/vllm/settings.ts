@@ -1,0 +1,79 @@
+// What vLLM servers are asked by, and how long they may take.
+import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
+import type { CopiesPlace } from "./adapters/adapter-place.ts";
+import type { VllmWaits } from "./client/vllm-server.ts";
+
+const schema = {
+  apiKey: {
+    kind: "text",
+    default: null,
+    about: "The key that vLLM servers ask for (their `--api-key`).",
+    isSecret: true,
+  },
+  sequencesMax: {
+    kind: "integer",
+    default: 256,
+    min: 1,
+    max: 1_000_000,
+    about:
+      "Answers that each vLLM server is asked for at once, each choice of a request being one: its `--max-num-seqs`. Requests beyond wait here, and entities take turns.",
+  },
+  adaptersMax: {
+    kind: "integer",
+    default: 32,
+    min: 1,
+    max: 10_000,
+    about:
+      "Adapters that each vLLM server has loaded; those that were not used for longest are unloaded for others. More than its `--max-cpu-loras` are read from the disk again when they are used.",
+  },
+  adapterFolder: {
+    kind: "text",
+    default: null,
+    about:
+      "A folder that vLLM servers see too, where adapters are copied for them; `folder=path` where it has another path there. Default: they see the folder where adapters are, under the same path.",
+  },
+} as const satisfies SettingsSchema;
+
+const fixed = {
+  /** As the vLLM servers were started; the server has it from `engine.scheduling`. */
+  scheduling: "fcfs" as "fcfs" | "priority",
+  /** How long a start waits for the first vLLM server that answers; it then starts without, and goes on asking. */
+  startSeconds: 60,
+  /** How often each vLLM server is asked whether it is well. */
+  lookSeconds: 5,
+  /** How long connecting to a vLLM server may take. */
+  connectSeconds: 5,
+  /** How long a vLLM server may take to answer what computes nothing. */
+  answerSeconds: 30,
+  /** How long a vLLM server may take to load an adapter. */
+  adapterSeconds: 120,
+  /** How long a request may wait here until a vLLM server has room for it: as long as clients of OpenAI wait. */
+  turnSeconds: 600,
+  /** How long a request may wait at a vLLM server for its first token, its turn there and its prompt included. */
+  firstTokenSeconds: 600,
+  /** How long a vLLM server may take from one token to the next. */
+  nextTokenSeconds: 120,
+};
+
+export const remoteSettings = section(schema, fixed);
+
+export type RemoteSettings = SettingsIn<typeof remoteSettings>;
+
+/** How long servers may take by the settings, in milliseconds. */
+export function waitsOf(settings: RemoteSettings): VllmWaits {
+  return {
+    connectMs: settings.connectSeconds * 1000,
+    answerMs: settings.answerSeconds * 1000,
+    firstTokenMs: settings.firstTokenSeconds * 1000,
+    nextTokenMs: settings.nextTokenSeconds * 1000,
+    adapterMs: settings.adapterSeconds * 1000,
+  };
+}
+
+/** Where adapters are copied for servers; null where these see them. */
+export function copiesOf({ adapterFolder }: RemoteSettings): CopiesPlace | null {
+  if (adapterFolder === null) return null;
+  const split = adapterFolder.indexOf("=");
+  if (split < 0) return { folder: adapterFolder, folderThere: adapterFolder };
+  return { folder: adapterFolder.slice(0, split), folderThere: adapterFolder.slice(split + 1) };
+}

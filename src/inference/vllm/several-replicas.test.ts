@@ -1,0 +1,286 @@
+// Several servers behind one model: who answers, and what becomes of requests when some of them do not.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { systemClock } from "../../base/domain/clock.ts";
+import { read } from "../engine/contract/engine-under-test.ts";
+import { createFakeEngine, fatalTokenId } from "../engine/testing/fake-engine.ts";
+import { fakeShape } from "../engine/testing/fake-runner.ts";
+import { requestOf, type ShortRequest } from "../engine/testing/run-loop.ts";
+import { adapterHash } from "../architectures/hashes/adapter-hash.ts";
+import type { RemoteSettings } from "./settings.ts";
+import type { SentCompletion } from "./testing/stub-completions.ts";
+import { StubVllm, type StubFault } from "./testing/stub-vllm.ts";
+import { remoteEngine } from "./testing/stubbed-engine.ts";
+
+const { vocabularySize, contextLength } = fakeShape;
+const folder = "test/fixtures/goldens/training/adapter";
+const adapter = { id: "m:1", folder, hash: adapterHash(folder) };
+
+async function setUp(t: TestContext, count: number, settings: Partial<RemoteSettings> = {}) {
+  const stubs = Array.from(
+    { length: count },
+    () =>
+      new StubVllm({
+        behind: createFakeEngine(),
+        vocabularySize,
+        contextLength,
+        endTokenId: 2,
+        logprobCountMax: 20,
+      }),
+  );
+  const urls = await Promise.all(stubs.map((stub) => stub.start()));
+  t.after(() => Promise.all(stubs.map((stub) => stub.stop())));
+  const engine = remoteEngine({ urls, vocabularySize, waitingCountMax: 1000, settings });
+  t.after(() => engine.stop());
+  await engine.start();
+  for (const stub of stubs) stub.asked.length = 0;
+  const answer = async (prompt: readonly number[], more: ShortRequest = {}) =>
+    await read(engine.submit(requestOf(prompt, { maxTokens: 3, id: `${++lastId}`, ...more })));
+  return { stubs, engine, answer };
+}
+
+let lastId = 0;
+
+/** Prompts that begin otherwise. */
+const firsts = (count: number): readonly number[] =>
+  Array.from({ length: count + 1 }, (_, first) => first)
+    .filter((first) => first !== fatalTokenId)
+    .slice(0, count);
+
+const answeredBy = ({ asked }: StubVllm): number =>
+  asked.filter(({ path }) => path === "/v1/completions").length;
+
+async function until(isSo: () => boolean): Promise<void> {
+  const startMs = systemClock.monotonicMs();
+  while (!isSo()) {
+    assert.ok(systemClock.monotonicMs() - startMs < 30_000, "it comes within 30 s");
+    await systemClock.sleep(5);
+  }
+}
+
+const breaks: StubFault = (path, request) => {
+  if (path === "/v1/completions") request.socket.destroy();
+  return path === "/v1/completions";
+};
+const dies: StubFault = (_path, request) => {
+  request.socket.destroy();
+  return true;
+};
+
+test("prompts that begin alike are answered by one server, and others by others", async (t) => {
+  const { stubs, answer } = await setUp(t, 3);
+  for (let time = 0; time < 9; time++) await answer([5, 6, 7, 8]);
+  assert.deepEqual(
+    stubs.map(answeredBy).sort((one, other) => one - other),
+    [0, 0, 9],
+  );
+  for (const first of firsts(60)) await answer([first, 6, 7, 8]);
+  for (const stub of stubs) assert.ok(answeredBy(stub) >= 8, stubs.map(answeredBy).join(", "));
+});
+
+test("an adapter is prepared at every server", async (t) => {
+  const { stubs, engine } = await setUp(t, 3);
+  await engine.prepareAdapter(adapter);
+  for (const stub of stubs) assert.equal(stub.adapters.length, 1);
+});
+
+test("a request that a server fails before its first token is answered by another", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2);
+  const [one, other] = stubs;
+  one.fault = breaks;
+  for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
+  assert.ok(answeredBy(one) > 0);
+  assert.ok(answeredBy(one) < 20 && answeredBy(other) === 20);
+  // It says that it is well.
+  assert.equal(engine.status().state.kind, "ready");
+  assert.equal((await answer([5], { adapter })).failure, null);
+});
+
+test("what has begun is not begun again elsewhere", async (t) => {
+  const { stubs, answer } = await setUp(t, 2);
+  const chunk = { choices: [{ index: 0, text: "", logprobs: null, finish_reason: null, token_ids: [3] }] };
+  for (const stub of stubs)
+    stub.fault = (path, request, response) => {
+      if (path !== "/v1/completions") return false;
+      response.writeHead(200).write(`data: ${JSON.stringify(chunk)}\n\n`, () => request.socket.destroy());
+      return true;
+    };
+  const transcript = await answer([5, 6]);
+  assert.match(transcript.failure ?? "", /^unavailable: /);
+  assert.deepEqual(transcript.ids(), [3]);
+  assert.equal(
+    stubs.map(answeredBy).reduce((sum, one) => sum + one),
+    1,
+  );
+});
+
+test("what a server refuses for good is not asked of another", async (t) => {
+  const { stubs, answer } = await setUp(t, 2);
+  for (const stub of stubs)
+    stub.fault = (path, _request, response) => {
+      if (path !== "/v1/completions") return false;
+      response.writeHead(400).end(`{"error":{"message":"no","code":400}}`);
+      return true;
+    };
+  assert.match((await answer([5, 6])).failure ?? "", /^unsupported: /);
+  assert.equal(
+    stubs.map(answeredBy).reduce((sum, one) => sum + one),
+    1,
+  );
+});
+
+test("a server that is gone gets nothing until it is back, with its adapters", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2);
+  const [one, other] = stubs;
+  const readyCount = () =>
+    engine
+      .status()
+      .gauges()
+      .find(({ name }) => name === "replicas_ready")?.value;
+  await engine.prepareAdapter(adapter);
+  one.fault = dies;
+  await until(() => readyCount() === 1);
+  one.asked.length = 0;
+  other.asked.length = 0;
+  for (const first of firsts(10)) assert.equal((await answer([first, 1], { adapter })).failure, null);
+  assert.deepEqual([answeredBy(one), answeredBy(other)], [0, 10]);
+  one.forget();
+  one.fault = () => false;
+  await until(() => readyCount() === 2);
+  for (const first of firsts(30)) assert.equal((await answer([first, 1], { adapter })).failure, null);
+  assert.ok(answeredBy(one) > 0);
+  assert.equal(one.adapters.length, 1);
+});
+
+test("a server that says that it is well and failed requests gets none until it computes a token again", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2);
+  const [one] = stubs;
+  const bodies = () =>
+    one.asked.filter(({ path }) => path === "/v1/completions").map(({ body }) => body as SentCompletion);
+  const countOf = (isCounted: (id: string) => boolean) =>
+    bodies().filter(({ request_id: id }) => isCounted(id)).length;
+  const isProbe = (id: string) => id.startsWith("probe-");
+  const probeCount = () => countOf(isProbe);
+  // What it is asked of its limits is refused before anything is computed.
+  const requestCount = () => countOf((id) => !isProbe(id) && id !== "limits");
+  const isReady = () =>
+    engine
+      .status()
+      .gauges()
+      .some(({ name, value }) => name === "replicas_ready" && value === 2);
+  one.fault = (path, ...exchange) => bodies().at(-1)?.request_id !== "limits" && breaks(path, ...exchange);
+  for (const first of firsts(40)) assert.equal((await answer([first, 1])).failure, null);
+  await until(() => probeCount() >= 3);
+  const before = requestCount();
+  assert.ok(before >= 3 && before < 20, `${before} requests`);
+  for (const first of firsts(40)) assert.equal((await answer([first, 2])).failure, null);
+  assert.deepEqual([requestCount(), isReady()], [before, false]);
+  one.fault = () => false;
+  await until(isReady);
+  for (const first of firsts(40)) await answer([first, 3]);
+  assert.ok(requestCount() > before);
+});
+
+test("where all are gone a request is refused, and says so", async (t) => {
+  const { stubs, answer } = await setUp(t, 2);
+  for (const stub of stubs) stub.fault = breaks;
+  assert.match((await answer([5, 6])).failure ?? "", /^unavailable: /);
+});
+
+/** Holds requests until it is told to let the oldest go. */
+function gate(stubs: readonly StubVllm[]) {
+  const held: (() => void)[] = [];
+  const chunk = {
+    choices: [{ index: 0, text: "", logprobs: null, finish_reason: "length", token_ids: [3] }],
+  };
+  for (const stub of stubs)
+    stub.fault = (path, _request, response) => {
+      if (path !== "/v1/completions") return false;
+      held.push(() => response.writeHead(200).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`));
+      return true;
+    };
+  return { held, open: () => held.shift()?.() };
+}
+
+test("a server is asked for so much at once, others wait here, and entities take turns", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 2 });
+  const { held, open } = gate(stubs);
+  const ended: string[] = [];
+  const ask = async (entity: string, prompt: readonly number[]) => {
+    const { failure } = await answer(prompt, { cacheOwner: entity, maxTokens: 1 });
+    assert.equal(failure, null);
+    ended.push(entity);
+  };
+  const all = [1, 2, 3, 4, 5, 6].map((first) => ask("many", [first, 9]));
+  await until(() => held.length === 4);
+  all.push(ask("one", [7, 9]));
+  const gaugeSum = (name: string) =>
+    engine
+      .status()
+      .gauges()
+      .filter((gauge) => gauge.name === name)
+      .reduce((sum, { value }) => sum + value, 0);
+  await until(() => gaugeSum("replica_requests_waiting") === 3);
+  assert.deepEqual([gaugeSum("replica_requests_running"), gaugeSum("replica_sequences")], [4, 4]);
+  const { runningCount, waitingCount } = engine.status();
+  assert.deepEqual([runningCount, waitingCount], [4, 3]);
+  // Both servers may have to let one go: the one that waits has its turn at one of them.
+  for (let time = 0; time < 3; time++) {
+    open();
+    await until(() => ended.length === time + 1);
+  }
+  await until(() => held.length === 4);
+  assert.equal(gaugeSum("replica_requests_waiting"), 0);
+  while (ended.length < 7) {
+    const before = ended.length;
+    open();
+    await until(() => ended.length > before);
+  }
+  await Promise.all(all);
+  assert.ok(ended.indexOf("one") < 6, ended.join());
+  assert.equal(gaugeSum("replica_sequences"), 0);
+});
+
+test("who waits for a server that goes, and who waits while another has nothing to do, has a turn at that", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 1 });
+  const [one, other] = stubs;
+  const readyCount = () =>
+    engine
+      .status()
+      .gauges()
+      .find(({ name }) => name === "replicas_ready")?.value;
+  one.fault = dies;
+  await until(() => readyCount() === 1);
+  const { held, open } = gate([other]);
+  const all = [1, 2, 3].map((first) => answer([first, 9], { maxTokens: 1 }));
+  await until(() => held.length === 1 && engine.status().waitingCount === 2);
+  // It comes back, and takes one of those that wait for the other.
+  one.fault = () => false;
+  await until(() => answeredBy(one) > 0);
+  other.fault = dies;
+  await until(() => readyCount() === 1);
+  open();
+  for (const transcript of await Promise.all(all)) assert.equal(transcript.failure, null);
+});
+
+test("who waits too long for its turn is refused, and told when to try again", async (t) => {
+  const { stubs, answer } = await setUp(t, 1, { sequencesMax: 1, turnSeconds: 0.2 });
+  const { held, open } = gate(stubs);
+  const running = answer([5, 6], { maxTokens: 1 });
+  await until(() => held.length === 1);
+  assert.match((await answer([5, 7])).failure ?? "", /^overloaded: The request waited 0\.2 s for its turn/);
+  open();
+  assert.equal((await running).failure, null);
+});
+
+test("connections are kept from one request to the next", async (t) => {
+  const { stubs, answer } = await setUp(t, 1);
+  const sockets = new Set<unknown>();
+  stubs[0].fault = (_path, request) => {
+    sockets.add(request.socket);
+    return false;
+  };
+  for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
+  // The server is also asked whether it is well meanwhile.
+  assert.ok(sockets.size <= 4, `${sockets.size} connections`);
+});

@@ -1,0 +1,146 @@
+// The files of traces: their bytes are stored before the database knows them, and leave behind it; what is old and not known
+// is nobody's.
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
+import type { Caller } from "../../base/domain/access.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import { newUuid7 } from "../../base/domain/random.ts";
+import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
+import { reachProject } from "../../base/domain/project.ts";
+import { notFound, ServiceError } from "../../base/domain/service-error.ts";
+import type { TracedFile, TracedFileStore } from "../../base/domain/traces/traced-file.ts";
+import { asDigest } from "./digests.ts";
+import { refuseOtherDigest } from "./object-service.ts";
+import type { TraceSettings } from "./settings.ts";
+
+/** A file whose bytes are stored, and that nobody can name yet. */
+export interface ReceivedBytes {
+  readonly fileId: string;
+  readonly digest: string;
+  readonly byteCount: number;
+}
+
+/** Running, it removes from time to time what nobody knows. */
+export interface TracedFiles extends Service {
+  /** Writes the bytes as they come. @throws ServiceError `too_large`, `unavailable`; what reading them throws */
+  receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
+  /**
+   * Makes it a file of the project, durably; one that has the same bytes already stays as it is.
+   *
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects;
+   *   `too_large` where the entity has no room left
+   */
+  keep(
+    received: ReceivedBytes,
+    about: { readonly projectId: string; readonly expectedDigest: string | null },
+    caller: Caller,
+  ): Promise<TracedFile>;
+  /** Removes what is not to be kept. */
+  discard(received: ReceivedBytes): Promise<void>;
+  /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  read(
+    projectId: string,
+    digest: string,
+    caller: Caller,
+  ): Promise<{ readonly byteCount: number; readonly content: Readable }>;
+  /** Removes the bytes of files that the database has forgotten. */
+  forget(fileIds: readonly string[]): Promise<void>;
+}
+
+export interface TracedFileDependencies {
+  readonly store: TracedFileStore;
+  readonly artifacts: ArtifactStore;
+  readonly clock: Clock;
+  readonly settings: TraceSettings;
+  /** Told what a sweep could not do; it tries again. */
+  readonly onFault: (error: unknown) => void;
+}
+
+const folder = "traces";
+/** Longer than a request takes that brings a file. */
+const comingMs = 3_600_000;
+
+const keyOf = (fileId: string): string => `${folder}/${fileId}`;
+
+export function createTracedFiles(dependencies: TracedFileDependencies): TracedFiles {
+  const { store, artifacts, clock, settings, onFault } = dependencies;
+  const sweepAgain = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      const olderThan = new Date(clock.now().getTime() - comingMs);
+      const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
+      await artifacts.sweep(folder, { olderThan, isKnown }).catch(onFault);
+      // Rejects when the service stops.
+      await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
+    }
+  };
+  let sweeping: Promise<void> | null = null;
+  const discard = ({ fileId }: Pick<ReceivedBytes, "fileId">): Promise<void> =>
+    artifacts.remove(keyOf(fileId));
+  return {
+    ...serviceOf("traced files", {
+      start: async (signal) => {
+        sweeping = sweepAgain(signal);
+      },
+      stop: async () => {
+        await sweeping;
+      },
+    }),
+    receive: async (content) => {
+      const fileId = newUuid7(clock);
+      try {
+        const write = (file: string) => writeHashed(file, content, settings.fileBytes);
+        return { fileId, ...(await artifacts.putFile(keyOf(fileId), write)) };
+      } catch (error) {
+        throw fullDiskError(error) ?? error;
+      }
+    },
+    keep: async (received, { projectId, expectedDigest }, caller) => {
+      const { entity } = reachProject(projectId, caller);
+      refuseOtherDigest(received.digest, expectedDigest);
+      const draft = { ...received, projectId, entity, createdAt: clock.now() };
+      const file = await store.create(draft, settings.entityBytes);
+      if (file.fileId !== received.fileId) await discard(received);
+      return file;
+    },
+    discard,
+    read: async (projectId, digest, caller) => {
+      reachProject(projectId, caller);
+      const file = await store.find(projectId, digest);
+      if (file === null) throw notFound("file", digest);
+      return { byteCount: file.byteCount, content: await artifacts.open(keyOf(file.fileId)) };
+    },
+    forget: async (fileIds) => {
+      for (const fileId of fileIds) await discard({ fileId });
+    },
+  };
+}
+
+/** Writes all pieces, and says what they are. @throws ServiceError `too_large` beyond `bytesMax` */
+async function writeHashed(
+  file: string,
+  content: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): Promise<{ readonly digest: string; readonly byteCount: number }> {
+  const hash = createHash("sha256");
+  const handle = await open(file, "w");
+  try {
+    let byteCount = 0;
+    for await (const piece of content) {
+      byteCount += piece.length;
+      if (byteCount > bytesMax) throw tooLarge(bytesMax);
+      hash.update(piece);
+      await handle.appendFile(piece);
+    }
+    return { digest: asDigest(hash.digest()), byteCount };
+  } finally {
+    await handle.close();
+  }
+}
+
+function tooLarge(bytesMax: number): ServiceError {
+  const message = `The file has more than ${bytesMax} bytes, the most that a traced file may have.`;
+  return new ServiceError({ code: "too_large", message });
+}

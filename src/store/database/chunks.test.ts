@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { portions } from "./chunks.ts";
+
+/** Rows of these lengths, in portions of at most three. */
+function check(lengths: readonly number[], expected: readonly (readonly number[])[]): void {
+  assert.deepEqual([...portions(lengths, { rowsMax: 3, lengthOf: (length) => length })], expected);
+}
+
+test("a portion is closed by its last row, or by the row that makes it long", () => {
+  const mebi = 1 << 20;
+  check([], []);
+  check([1, 1], [[1, 1]]);
+  check([1, 2, 3, 4], [[1, 2, 3], [4]]);
+  check([mebi - 1, 1, 5], [[mebi - 1, 1], [5]]);
+  check([mebi - 1, 0, 1, 5], [[mebi - 1, 0, 1], [5]]);
+  check([2 * mebi, mebi, 1], [[2 * mebi], [mebi], [1]]);
+});
+
+test("rows are taken as portions are asked for", () => {
+  let taken = 0;
+  const rows = (function* () {
+    for (;;) yield ++taken;
+  })();
+  const iterator = portions(rows, { rowsMax: 3, lengthOf: () => 1 });
+  assert.deepEqual(iterator.next().value, [1, 2, 3]);
+  assert.equal(taken, 3);
+});

@@ -1,0 +1,168 @@
+// Recorded completions with what they say, and what prompts of a model have in common once (`pieces`). What is recorded, and
+// how long it stays, is not decided here.
+import type { Kysely, Transaction } from "kysely";
+import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
+import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
+import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
+import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
+import { insertRows } from "../insert-rows.ts";
+import { anyOf, portions } from "../chunks.ts";
+import type { Schema } from "../schema.ts";
+import { addModelBytes } from "../retention/model-bytes.ts";
+import { nextSequences } from "../paging.ts";
+import { completionPage } from "./completion-list.ts";
+import { feedbackOn } from "./call-feedback.ts";
+import { listedColumns, listedOf, ownBytesOf, partsOf, rowOf } from "./completion-rows.ts";
+import {
+  deletedColumns,
+  type DeletedRow,
+  deleteLocked,
+  deleteSome,
+  lockModels,
+  rowsOfModel,
+} from "./delete-completions.ts";
+import { readChain, storeChains } from "./pieces.ts";
+import { contentOf } from "./stored-content.ts";
+
+/** Of one statement, of thirteen parameters each. */
+const rowsMax = 200;
+const columns = [
+  "sequence",
+  "model_id",
+  "entity",
+  "project_id",
+  "call_id",
+  "step",
+  "ended_at",
+  "byte_count",
+  "is_whole",
+  "outline",
+  "message_piece",
+  "token_piece",
+  "content",
+] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
+
+/** Others may add the same keys between a look and an insert. */
+const triesMax = 10;
+
+/** Takes back what was written: few have the key of an earlier one, which is looked for only then. */
+const keysTaken = new Error("There are completions of these keys.");
+
+/** The store of recorded completions on a migrated database. */
+export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
+  return {
+    add: async (completions) => {
+      // Of two with one key the later one stays.
+      const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
+      for (let tryCount = 1; ; tryCount++) {
+        try {
+          return await database.transaction().execute(async (transaction) => {
+            const earlier = tryCount === 1 ? [] : await allRows(transaction, latest);
+            return addAll(transaction, latest, earlier);
+          });
+        } catch (error) {
+          if (error !== keysTaken || tryCount === triesMax) throw error;
+        }
+      }
+    },
+    find: (key) => findCompletion(database, key),
+    findOutlines: async (keys) =>
+      keys.length === 0 ? [] : (await rowsOf(database, keys).select(listedColumns).execute()).map(listedOf),
+    list: (filter, page) => completionPage(database, filter, page),
+    feedbackOn: (key, limit) => feedbackOn(database, key, limit),
+    delete: async (key) => (await deleteSome(database, (transaction) => allRows(transaction, [key]))) > 0,
+    deleteOfModel: async (modelId) => {
+      while ((await deleteSome(database, (transaction) => rowsOfModel(transaction, modelId))) > 0);
+    },
+  };
+}
+
+function keyOf({ projectId, requestId }: CompletionKey): string {
+  return `${projectId}/${callIdOf(requestId)}`;
+}
+
+/**
+ * @param earlier rows of the same keys, whose place they take
+ * @throws keysTaken where there are others
+ */
+async function addAll(
+  transaction: Transaction<Schema>,
+  completions: readonly RecordedCompletion[],
+  earlier: readonly DeletedRow[],
+): Promise<number> {
+  const counts = new Map(earlier.map(({ model_id: modelId }) => [modelId, 0]));
+  for (const { modelId } of completions) counts.set(modelId, (counts.get(modelId) ?? 0) + 1);
+  const models = await lockModels(transaction, counts);
+  await deleteLocked(
+    transaction,
+    earlier.filter((row) => models.has(row.model_id)),
+  );
+  const added = completions.filter(({ modelId }) => models.has(modelId)).map(partsOf);
+  for (const modelId of models) {
+    const chains = added
+      .filter(({ completion }) => completion.modelId === modelId)
+      .flatMap((one) => one.chains);
+    const shared = chains.length === 0 ? 0 : await storeChains(transaction, modelId, chains);
+    const own = added.filter(({ completion }) => completion.modelId === modelId).map(ownBytesOf);
+    const bytes = own.reduce((sum, each) => sum + each, shared);
+    await addModelBytes(transaction, "completion_bytes", modelId, bytes);
+  }
+  if (added.length === 0) return 0;
+  const last = await nextSequences(transaction, "completions", added.length);
+  const rows = added.map((one, index) => rowOf(one, last - added.length + index + 1));
+  const lengthOf = ({ outline, content }: (typeof rows)[number]): number =>
+    outline.length + (content?.length ?? 0);
+  let count = 0;
+  for (const portion of portions(rows, { rowsMax, lengthOf })) {
+    const values = portion.map((row) => columns.map((column) => row[column]));
+    count += await insertRows(transaction, "recorded_completions", columns, values);
+  }
+  if (count < added.length) throw keysTaken;
+  return count;
+}
+
+async function findCompletion(
+  database: Kysely<Schema>,
+  key: CompletionKey,
+): Promise<StoredCompletion | null> {
+  const row = await rowsOf(database, [key]).selectAll().executeTakeFirst();
+  if (row === undefined) return null;
+  const listed = listedOf(row);
+  if (row.content === null) return { ...listed, content: null };
+  const [messagePieces, tokenPieces] = await Promise.all([
+    readChain(database, row.model_id, row.message_piece),
+    readChain(database, row.model_id, row.token_piece),
+  ]);
+  // It went meanwhile, with its pieces.
+  if (isBroken(row.message_piece, messagePieces) || isBroken(row.token_piece, tokenPieces)) return null;
+  return { ...listed, content: contentOf({ messagePieces, tokenPieces, rest: row.content }) };
+}
+
+function isBroken(lastId: string | null, pieces: readonly string[]): boolean {
+  return lastId !== null && pieces.length === 0;
+}
+
+/** Those of these keys. */
+function rowsOf(database: Kysely<Schema>, keys: readonly CompletionKey[]) {
+  const projectIds = new Set(keys.map(({ projectId }) => projectId));
+  return database.selectFrom("recorded_completions").where((row) =>
+    anyOf(
+      [...projectIds].map((projectId) => {
+        const callIds = keys
+          .filter((key) => key.projectId === projectId)
+          .map(({ requestId }) => callIdOf(requestId));
+        return row("project_id", "=", projectId).and("call_id", "in", callIds);
+      }),
+    ),
+  );
+}
+
+async function allRows(
+  transaction: Transaction<Schema>,
+  keys: readonly CompletionKey[],
+): Promise<readonly DeletedRow[]> {
+  const rows: DeletedRow[] = [];
+  for (const portion of portions(keys, { rowsMax, lengthOf: () => 1 }))
+    rows.push(...(await rowsOf(transaction, portion).select(deletedColumns).execute()));
+  return rows;
+}

@@ -1,0 +1,98 @@
+// Feedback records as rows, which are their stored form with numbers and times.
+import type { Selectable, Transaction, Updateable } from "kysely";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import { packedFields, packedValues } from "../../../base/domain/feedback-query/feedback-batch.ts";
+import { exactParts, storedForm } from "../../../base/domain/feedback-query/stored-form.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import { snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
+import { insertRows } from "../insert-rows.ts";
+import { portions } from "../chunks.ts";
+import type { FeedbackTable, Schema } from "../schema.ts";
+
+export interface NumberedRecord {
+  readonly record: FeedbackRecord;
+  /** Its number among all. */
+  readonly sequence: number;
+}
+
+/** Those of `packedFields`, in their order. */
+export const packedColumns = packedFields.map(snakeCase) as readonly PackedColumn[];
+type PackedColumn = SnakeCase<(typeof packedFields)[number]>;
+
+const columns = ["sequence", "created_at", "vendor_user_id", ...packedColumns] as const;
+type Column = (typeof columns)[number];
+
+/** Of one statement. */
+const rowsMax = 200;
+
+/**
+ * Inserts the records whose ids are free, and leaves out the others.
+ *
+ * @returns how many were inserted
+ */
+export async function insertRecords(
+  transaction: Transaction<Schema>,
+  records: readonly NumberedRecord[],
+): Promise<number> {
+  const rows = records.map(({ record, sequence }) => [
+    sequence,
+    record.createdAt.toISOString(),
+    record.vendorUserId,
+    ...valuesOf(record),
+  ]);
+  let count = 0;
+  for (const portion of portions(rows, { rowsMax, lengthOf: lengthOfRow }))
+    count += await insertRows(transaction, "feedback", columns, portion);
+  return count;
+}
+
+/** In the order of {@link packedColumns}. */
+function valuesOf(record: FeedbackRecord): readonly (string | number | null)[] {
+  const { id, contentHash } = record;
+  return packedValues({ id, content: record, contentHash }, storedForm(record));
+}
+
+/** Characters of the row's texts. */
+function lengthOfRow(row: readonly unknown[]): number {
+  return row.reduce<number>((length, value) => length + (typeof value === "string" ? value.length : 0), 0);
+}
+
+/** The columns that a replacement changes, which are all but the project, the id, the number and the time. */
+export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable> {
+  const values = valuesOf(record);
+  const packed = packedColumns.map((column, index) => [column, values[index]] as const);
+  const changed = packed.filter(([column]) => column !== "project_id" && column !== "id");
+  return { ...Object.fromEntries(changed), vendor_user_id: record.vendorUserId };
+}
+
+/** What records are found by. */
+const searchColumns = ["emoji", "has_more_numbers", "call_id"] as const;
+type RecordColumn = Exclude<Column, (typeof searchColumns)[number]>;
+
+/** The columns that make a record. */
+export const recordColumns = columns.filter(
+  (column): column is RecordColumn => !(searchColumns as readonly Column[]).includes(column),
+);
+
+export type RecordRow = Pick<Selectable<FeedbackTable>, RecordColumn>;
+
+export function recordOf(row: RecordRow): FeedbackRecord {
+  const exact = exactParts(row.exact);
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    vendorRef: row.vendor_ref,
+    feedbackType: row.feedback_type,
+    // What `storedForm` wrote.
+    payload: exact?.payload ?? (JSON.parse(row.payload) as JsonObject),
+    creator: exact === null ? row.creator : exact.creator,
+    annotationRef: row.annotation_ref,
+    runnableRef: row.runnable_ref,
+    callRef: row.call_ref,
+    triggerRef: row.trigger_ref,
+    queueId: exact === null ? row.queue_id : exact.queueId,
+    createdAt: new Date(row.created_at),
+    vendorUserId: row.vendor_user_id,
+    contentHash: row.content_hash,
+  };
+}

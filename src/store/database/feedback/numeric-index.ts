@@ -1,0 +1,215 @@
+// The numbers that stand in payloads, by path and value: what lets a query find records by one of them without reading all.
+// Each (project, path) has a number of its own, its field, so that a row is some twenty bytes. A record with more numbers
+// than an index is worth (`base/domain/feedback-query/payload-numbers`) is marked, and looked at by every query.
+import { type Kysely, type Transaction, sql } from "kysely";
+import { present } from "../../../base/domain/assert.ts";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import type { PathStep } from "../../../base/domain/feedback-query/feedback-field.ts";
+import type { PackedNumbers } from "../../../base/domain/feedback-query/feedback-batch.ts";
+import { numbersIn } from "../../../base/domain/feedback-query/payload-numbers.ts";
+import { insertRows } from "../insert-rows.ts";
+import { portions } from "../chunks.ts";
+import type { Schema } from "../schema.ts";
+import type { SqlForm } from "../sql-form.ts";
+import { nextSequence } from "../paging.ts";
+
+/** Of one project; keys of objects may be anything, such as ids. */
+const fieldsMax = 2000;
+/** Kept in memory, of all projects. */
+const knownMax = 100_000;
+/** Of one statement, of four parameters each. */
+const rowsMax = 1000;
+/** The same where columns are parameters. */
+const listedMax = 20_000;
+
+export function fieldPath(path: readonly PathStep[]): string {
+  return JSON.stringify(path);
+}
+
+interface Numbered {
+  readonly record: Pick<FeedbackRecord, "projectId" | "payload" | "createdAt">;
+  readonly sequence: number;
+}
+
+/** Field, number, record, and its time. */
+type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
+const columns = ["field_id", "number", "sequence", "created_ms"] as const;
+
+/** Fields by project, and by path. */
+export type Fields = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** The index of a database's feedback, with the fields that this process knows. */
+export class FeedbackNumbers {
+  readonly #form: SqlForm;
+  #known = new Map<string, Map<string, number>>();
+  #knownCount = 0;
+
+  constructor(form: SqlForm) {
+    this.#form = form;
+  }
+
+  /**
+   * Adds the numbers of records that were just inserted, within their transaction.
+   *
+   * @returns fields to {@link learn} once the transaction has ended well
+   */
+  async add(transaction: Transaction<Schema>, records: readonly Numbered[]): Promise<Fields> {
+    const made = new Map<string, Map<string, number>>();
+    const rows: NumberRow[] = [];
+    for (const { record, sequence } of records) {
+      const { projectId, payload } = record;
+      for (const { path, number } of numbersIn(payload).numbers) {
+        const fieldId = await this.#fieldOf(transaction, { projectId, path }, made);
+        if (fieldId !== null) rows.push([fieldId, number, sequence, record.createdAt.getTime()]);
+        else await markAsMore(transaction, projectId, sequence);
+      }
+    }
+    await insertNumbers(transaction, this.#form, rows);
+    return made;
+  }
+
+  /** As {@link add}, of a batch whose records are numbered from `first` on. */
+  async addBatch(
+    transaction: Transaction<Schema>,
+    { fields, triples }: PackedNumbers,
+    { first, createdAt }: { readonly first: number; readonly createdAt: Date },
+  ): Promise<Fields> {
+    const made = new Map<string, Map<string, number>>();
+    const fieldIds: (number | null)[] = [];
+    for (const field of fields) fieldIds.push(await this.#fieldOf(transaction, field, made));
+    const rows: NumberRow[] = [];
+    for (let start = 0; start < triples.length; start += 3) {
+      const fieldId = fieldIds[triples[start]];
+      const sequence = first + triples[start + 1];
+      if (fieldId !== null) rows.push([fieldId, triples[start + 2], sequence, createdAt.getTime()]);
+      else await markAsMore(transaction, fields[triples[start]].projectId, sequence);
+    }
+    await insertNumbers(transaction, this.#form, rows);
+    return made;
+  }
+
+  /** @param made those that this transaction has made, to which a new one is added @returns null where there is no room for it */
+  async #fieldOf(
+    transaction: Transaction<Schema>,
+    { projectId, path }: PackedNumbers["fields"][number],
+    made: Map<string, Map<string, number>>,
+  ): Promise<number | null> {
+    const known = this.#known.get(projectId)?.get(path) ?? made.get(projectId)?.get(path);
+    if (known !== undefined) return known;
+    const fieldId = await makeField(transaction, projectId, path);
+    if (fieldId !== null) note(made, projectId, path, fieldId);
+    return fieldId;
+  }
+
+  /** Fields stay for ever, so that what is known of them is right. */
+  learn(fields: Fields): void {
+    for (const [projectId, paths] of fields) {
+      if (this.#knownCount + paths.size > knownMax) [this.#known, this.#knownCount] = [new Map(), 0];
+      for (const [path, fieldId] of paths) note(this.#known, projectId, path, fieldId);
+      this.#knownCount += paths.size;
+    }
+  }
+
+  /** Takes those of a record out again, within the transaction that removes or changes it. */
+  async remove(transaction: Transaction<Schema>, { record, sequence }: Numbered): Promise<void> {
+    for (const { path, number } of numbersIn(record.payload).numbers) {
+      const fieldId = await this.find(transaction, record.projectId, path);
+      if (fieldId === null) continue;
+      await transaction
+        .deleteFrom("feedback_numbers")
+        .where("field_id", "=", fieldId)
+        .where("number", "=", number)
+        .where("sequence", "=", sequence)
+        .execute();
+    }
+  }
+
+  /** The field of a path; null where no record of the project has a number there that is in the index. */
+  async find(database: Kysely<Schema>, projectId: string, path: string): Promise<number | null> {
+    const known = this.#known.get(projectId)?.get(path);
+    return known ?? (await storedField(database, projectId, path)) ?? null;
+  }
+}
+
+/** Of records that are new, so that none of them is there yet. */
+async function insertNumbers(
+  transaction: Transaction<Schema>,
+  { givenNumbers }: SqlForm,
+  rows: readonly NumberRow[],
+): Promise<void> {
+  for (const portion of portions(rows, {
+    rowsMax: givenNumbers === null ? rowsMax : listedMax,
+    lengthOf: () => 0,
+  })) {
+    if (givenNumbers === null) {
+      await insertRows(transaction, "feedback_numbers", columns, portion);
+      continue;
+    }
+    const lists = columns.map(
+      (name, index) => [name, Float64Array.from(portion, (row) => row[index])] as const,
+    );
+    const names = sql.join(columns.map((name) => sql.ref(name)));
+    await sql`
+      insert into feedback_numbers (${names}) select ${names} from ${givenNumbers(Object.fromEntries(lists))}`.execute(
+      transaction,
+    );
+  }
+}
+
+/** Null where the project has no room for another one. */
+async function makeField(
+  transaction: Transaction<Schema>,
+  projectId: string,
+  path: string,
+): Promise<number | null> {
+  const stored = await storedField(transaction, projectId, path);
+  if (stored !== undefined) return stored;
+  const { count } = await transaction
+    .selectFrom("feedback_fields")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("project_id", "=", projectId)
+    .executeTakeFirstOrThrow();
+  if (count >= fieldsMax) return null;
+  const id = await nextSequence(transaction, "feedback fields");
+  await transaction
+    .insertInto("feedback_fields")
+    .values({ id, project_id: projectId, path })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return present(await storedField(transaction, projectId, path), "the field that was just stored");
+}
+
+async function storedField(
+  database: Kysely<Schema>,
+  projectId: string,
+  path: string,
+): Promise<number | undefined> {
+  const row = await database
+    .selectFrom("feedback_fields")
+    .select("id")
+    .where("project_id", "=", projectId)
+    .where("path", "=", path)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+async function markAsMore(
+  transaction: Transaction<Schema>,
+  projectId: string,
+  sequence: number,
+): Promise<void> {
+  await sql`update feedback set has_more_numbers = 1 where project_id = ${projectId} and sequence = ${sequence}`.execute(
+    transaction,
+  );
+}
+
+function note(
+  fields: Map<string, Map<string, number>>,
+  projectId: string,
+  path: string,
+  fieldId: number,
+): void {
+  const paths = fields.get(projectId) ?? new Map<string, number>();
+  paths.set(path, fieldId);
+  fields.set(projectId, paths);
+}

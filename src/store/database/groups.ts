@@ -1,0 +1,162 @@
+// Trajectory groups as rows of their own, a folded line each or more where it is long: a submission can hold hundreds of
+// megabytes, and no statement may carry such a text. They are read back the same way, a row at a time.
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
+import { notFound } from "../../base/domain/service-error.ts";
+import type { Connection } from "./dialect.ts";
+import { portions } from "./chunks.ts";
+import type { Schema } from "./schema.ts";
+
+/** Of one statement. */
+const rowsMax = 500;
+/** Maximum number of rows that one statement removes. */
+const removedMax = 200;
+
+/** The tables of groups, and what the groups of each belong to. */
+export const groupOwners = {
+  job_groups: { column: "job_id", table: "jobs", kind: "training job", removed: "data_removed_at" },
+  trajectory_groups: {
+    column: "log_id",
+    table: "trajectory_logs",
+    kind: "log of trajectories",
+    removed: "removed_at",
+  },
+} as const;
+
+type GroupTable = keyof typeof groupOwners;
+
+export interface GroupsToStore {
+  readonly table: GroupTable;
+  readonly ownerId: string;
+  /** A group each, folded. */
+  readonly lines: Iterable<string>;
+  /** Called with each part of a line as it is stored, in order. */
+  readonly onLine: (line: string) => void;
+}
+
+/** Groups of an owner that is about to be stored. */
+export interface StagedGroups {
+  /** Stores the remaining groups in the transaction that stores the owner. Yields to the event loop between statements. */
+  finish(transaction: Transaction<Schema>): Promise<void>;
+  /** Removes what is stored, where that transaction came to nothing. Never rejects. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Takes the groups of an owner that is about to be stored. Where a long transaction holds up every other writer
+ * (`Connection.writeEarly`), groups of more than one statement are stored at once, a transaction for each statement. Nobody sees
+ * groups without an owner; {@link removeUnowned} removes what a killed process left.
+ *
+ * @param isWanted asked before anything is stored early; where it says no, all is left to `finish`
+ * @throws the database's errors; nothing is stored then
+ */
+export async function stageGroups(
+  { queries, writeEarly }: Pick<Connection, "queries" | "writeEarly">,
+  groups: GroupsToStore,
+  isWanted: () => Promise<boolean>,
+): Promise<StagedGroups> {
+  const statements = insertions(groups);
+  const first = [statements.next(), statements.next()].flatMap(({ done, value }) =>
+    done === true ? [] : [value],
+  );
+  if (writeEarly === null || first.length < 2 || !(await isWanted())) {
+    return {
+      finish: async (transaction) => {
+        for (const statement of first) await statement.execute(transaction);
+        for (const statement of statements) await statement.execute(transaction);
+      },
+      discard: async () => undefined,
+    };
+  }
+  const discard = (): Promise<void> => removeGroups(queries, groups).catch(() => undefined);
+  try {
+    for (const statement of first) await writeEarly(statement.compile(queries));
+    for (const statement of statements) await writeEarly(statement.compile(queries));
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+  return { finish: async () => undefined, discard };
+}
+
+/** The statements that insert groups, made one by one. */
+function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generator<RawBuilder<unknown>, void> {
+  const columns = sql.join([sql.ref(groupOwners[table].column), sql.ref("group_index"), sql.ref("content")]);
+  let groupIndex = 0;
+  for (const portion of portions(lines, { rowsMax, lengthOf: (line) => line.length })) {
+    const rows = portion.map((line) => {
+      onLine(line);
+      return sql`(${ownerId}, ${groupIndex++}, ${line})`;
+    });
+    yield sql`insert into ${sql.table(table)} (${columns}) values ${sql.join(rows)}`;
+  }
+}
+
+/** Removes the groups of an owner that is not there, a few in a transaction. */
+async function removeGroups(
+  queries: Kysely<Schema>,
+  { table, ownerId }: Pick<GroupsToStore, "table" | "ownerId">,
+): Promise<void> {
+  // A commit that reported an error may have succeeded.
+  const { rows } =
+    await sql`select id from ${sql.table(groupOwners[table].table)} where id = ${ownerId}`.execute(queries);
+  if (rows.length > 0) return;
+  while ((await removeSomeGroups(queries, table, ownerId)) > 0);
+}
+
+/** Removes some of the groups of an owner. @returns how many; 0 where none are left */
+export async function removeSomeGroups(
+  database: Kysely<Schema>,
+  table: GroupTable,
+  ownerId: string,
+): Promise<number> {
+  const owned = sql`${sql.ref(groupOwners[table].column)} = ${ownerId}`;
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where ${owned} and group_index in
+      (select group_index from ${sql.table(table)} where ${owned} limit ${removedMax})`.execute(database);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** Removes groups without an owner. Call it only while no groups are being stored. */
+export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
+  for (const [table, { column, table: owner }] of Object.entries(groupOwners)) {
+    const [groups, id] = [sql.table(table), sql.ref(column)];
+    // Steps from one owner to the next in the index, and so reads no group.
+    await sql`
+      with recursive present (id) as (
+        select min(${id}) from ${groups}
+        union all
+        select (select min(${id}) from ${groups} where ${id} > present.id) from present where present.id is not null
+      )
+      delete from ${groups} where ${id} in
+        (select id from present where id is not null and id not in (select id from ${sql.table(owner)}))`.execute(
+      database,
+    );
+  }
+}
+
+/**
+ * The folded lines that were stored for a job or a log, one row in memory at a time.
+ *
+ * @param from how many rows are left out
+ * @throws ServiceError `not_found`
+ */
+export async function* storedLines(
+  database: Kysely<Schema>,
+  table: GroupTable,
+  ownerId: string,
+  from = 0,
+): AsyncGenerator<string, void> {
+  const owner = groupOwners[table];
+  for (let groupIndex = from; ; groupIndex++) {
+    const { rows } = await sql<{ content: string }>`
+      select content from ${sql.table(table)} where ${sql.ref(owner.column)} = ${ownerId} and group_index = ${groupIndex}
+    `.execute(database);
+    if (rows.length === 0) break;
+    yield rows[0].content;
+  }
+  // An owner goes with all its groups at once, or is marked before they go: else what was read is all of it. Databases that are
+  // being brought to an early version have no such mark.
+  const { rows } = await sql<Readonly<Record<string, unknown>>>`
+    select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
+  if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);
+}

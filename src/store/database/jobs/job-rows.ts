@@ -1,0 +1,200 @@
+// A training job as a row, and back; and its events, which are written once each and read in pages.
+import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
+import type {
+  JobCounts,
+  JobDraft,
+  JobPins,
+  JobProgress,
+  JobState,
+  ReplayComparison,
+  JobTask,
+  MadeBy,
+  TrainingJob,
+  JobEvent,
+  JobEventType,
+} from "../../../base/domain/job.ts";
+import { missingBaseError } from "../../../base/domain/transient-errors/missing-base.ts";
+import {
+  resolvePreferenceConfig,
+  type PreferenceConfigInput,
+} from "../../../base/domain/preferences/preference-config.ts";
+import {
+  resolveSupervisedConfig,
+  type SupervisedConfigInput,
+} from "../../../base/domain/supervised/supervised-config.ts";
+import { resolveTrainingConfig, type TrainingConfigInput } from "../../../base/domain/training-config.ts";
+import type { JobTable, Schema } from "../schema.ts";
+import type { Page, PageRequest } from "../../../base/domain/page.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import { readPage } from "../paging.ts";
+
+/** A time that has always passed. */
+export const beginning = new Date(0).toISOString();
+
+/** The row of a job that nobody runs yet, and whose content is not hashed yet. */
+export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTable> {
+  return {
+    id: job.id,
+    model_id: job.modelId,
+    kind: job.task.kind,
+    state: job.state,
+    config: JSON.stringify(job.task.config),
+    config_not_applied: JSON.stringify(job.configNotApplied),
+    created_at: job.createdAt.toISOString(),
+    started_at: job.startedAt?.toISOString() ?? null,
+    ended_at: job.endedAt?.toISOString() ?? null,
+    error_message: job.errorMessage,
+    attempt_count: job.attemptCount,
+    lost_count: job.lostCount,
+    restart_count: job.restartCount,
+    waiting_for: job.waitingFor,
+    warnings: JSON.stringify(job.warnings),
+    progress: job.progress === null ? null : JSON.stringify(job.progress),
+    counts: job.counts === null ? null : JSON.stringify(job.counts),
+    result_step: job.resultStep,
+    cancel_requested: job.cancelRequested ? 1 : 0,
+    owner: null,
+    not_before: beginning,
+    waits_since: beginning,
+    sequence: null,
+    content_hash: "",
+    pins: job.pins === null ? null : JSON.stringify(job.pins),
+    replay_of: job.replayOf,
+    retry_of: job.retryOf,
+    comparison: job.comparison === null ? null : JSON.stringify(job.comparison),
+    key_id: keyId,
+    made_by: job.madeBy === undefined ? null : JSON.stringify(job.madeBy),
+  };
+}
+
+/** A row with the base model that a queued job waits for: found at each read and never stored, since servers come and go. */
+type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
+
+/** Selects jobs for {@link jobOf}. */
+export function selectJobs(database: Kysely<Schema>) {
+  return database
+    .selectFrom("jobs")
+    .selectAll()
+    .select((job) =>
+      job
+        .selectFrom("models as model")
+        .select("model.base_model")
+        .whereRef("model.id", "=", "jobs.model_id")
+        .where("jobs.state", "=", "queued")
+        .where("model.base_model", "not in", job.selectFrom("server_bases").select("server_bases.base_model"))
+        .as("missing_base"),
+    );
+}
+
+/** What a job waits for that is in such a row. */
+export function waitOf({ missing_base: missing, waiting_for }: Pick<JobRow, "missing_base" | "waiting_for">) {
+  return typeof missing === "string" ? missingBaseError(missing).message : waiting_for;
+}
+
+/** The job of a row that `jobRowOf` made, and this folder changed since. */
+export function jobOf(row: JobRow): TrainingJob {
+  return {
+    id: row.id,
+    modelId: row.model_id,
+    state: row.state as JobState,
+    task: taskOf(row),
+    configNotApplied: JSON.parse(row.config_not_applied) as readonly string[],
+    createdAt: new Date(row.created_at),
+    startedAt: row.started_at === null ? null : new Date(row.started_at),
+    endedAt: row.ended_at === null ? null : new Date(row.ended_at),
+    errorMessage: row.error_message,
+    attemptCount: row.attempt_count,
+    lostCount: row.lost_count,
+    restartCount: row.restart_count,
+    waitingFor: waitOf(row),
+    warnings: JSON.parse(row.warnings) as readonly string[],
+    progress: row.progress === null ? null : progressOf(row.progress),
+    counts: row.counts === null ? null : (JSON.parse(row.counts) as JobCounts),
+    resultStep: row.result_step,
+    cancelRequested: row.cancel_requested === 1,
+    contentHash: row.content_hash,
+    pins: row.pins === null ? null : (JSON.parse(row.pins) as JobPins),
+    replayOf: row.replay_of,
+    retryOf: row.retry_of,
+    comparison: row.comparison === null ? null : (JSON.parse(row.comparison) as ReplayComparison),
+    dataRemovedAt: row.data_removed_at === null ? null : new Date(row.data_removed_at),
+    ...(row.made_by === null ? {} : { madeBy: JSON.parse(row.made_by) as MadeBy }),
+  };
+}
+
+/** A field of the configuration that there was not yet when the job came is at its default. */
+function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">): JobTask {
+  const stored: unknown = JSON.parse(config);
+  switch (kind) {
+    case "sft":
+      return { kind, config: resolveSupervisedConfig(stored as SupervisedConfigInput) };
+    case "preference":
+      return { kind, config: resolvePreferenceConfig(stored as PreferenceConfigInput) };
+    default:
+      return { kind: "rl", config: resolveTrainingConfig(stored as TrainingConfigInput) };
+  }
+}
+
+function progressOf(text: string): JobProgress {
+  // Safe cast: `updateProgress` wrote it.
+  const { endsAt, ...reported } = JSON.parse(text) as JsonProgress;
+  return { ...reported, endsAt: endsAt === null ? null : new Date(endsAt) };
+}
+
+type JsonProgress = Omit<JobProgress, "endsAt"> & { readonly endsAt: string | null };
+
+/** The sequence of the one terminal event: beyond any gradient step, and unique like every other. */
+export const terminalSequence = 2 ** 31 - 1;
+
+/** Appends an event inside the caller's transaction; nothing happens when the job has one of this sequence. */
+export async function appendJobEvent(
+  transaction: Transaction<Schema>,
+  jobId: string,
+  sequence: number,
+  event: Omit<JobEvent, "id">,
+): Promise<void> {
+  await transaction
+    .insertInto("job_events")
+    .values({ job_id: jobId, sequence, type: event.type, data: JSON.stringify(event.data) })
+    .onConflict((conflict) => conflict.columns(["job_id", "sequence"]).doNothing())
+    .execute();
+}
+
+/** A page of a job's events. @throws ServiceError `invalid` when `after` is not an event of the job */
+export async function listJobEvents(
+  database: Kysely<Schema>,
+  jobId: string,
+  page: PageRequest,
+): Promise<Page<JobEvent>> {
+  const events = database.selectFrom("job_events").where("job_id", "=", jobId);
+  return await readPage(
+    {
+      rows: events.selectAll(),
+      orderColumn: "sequence",
+      contentColumns: ["data"],
+      orderValueOf: async (id) => {
+        const sequence = sequenceOf(jobId, id);
+        if (sequence === undefined) return undefined;
+        const row = await events.select("sequence").where("sequence", "=", sequence).executeTakeFirst();
+        return row?.sequence;
+      },
+      itemOf: (row) => ({
+        id: eventId(jobId, row.sequence),
+        // The columns hold what `appendJobEvent` wrote.
+        type: row.type as JobEventType,
+        data: JSON.parse(row.data) as JsonObject,
+      }),
+    },
+    page,
+  );
+}
+
+function eventId(jobId: string, sequence: number): string {
+  return `${jobId}:${sequence}`;
+}
+
+/** Undefined unless the id is written exactly as `eventId` writes it for this job. */
+function sequenceOf(jobId: string, id: string): number | undefined {
+  const sequence = Number(id.slice(jobId.length + 1));
+  return Number.isSafeInteger(sequence) && eventId(jobId, sequence) === id ? sequence : undefined;
+}

@@ -1,0 +1,95 @@
+// Announcements within one process, and the stores that make them of what they changed, once it is committed.
+// A database of one server needs no more: its commands beside are found by those who look. Where there are several servers,
+// the database carries announcements from one to the others.
+import {
+  type AnnouncedKind,
+  announcedKinds,
+  type Announcements,
+} from "../../../base/domain/servers/pubsub.ts";
+import type { KeyStore } from "../../../base/domain/access.ts";
+import type { JobStore } from "../../../base/domain/job.ts";
+import type { ModelStore } from "../../../base/domain/model.ts";
+
+export interface Announcer extends Announcements {
+  /** Tells all who listen, a moment later, that something happened which is committed. */
+  announce(kind: AnnouncedKind, id: string): void;
+}
+
+/** Announces to those who listen here. */
+export class LocalAnnouncer implements Announcer {
+  readonly #listeners = new Map<AnnouncedKind, Set<{ readonly hear: (id: string | null) => void }>>();
+
+  announce(kind: AnnouncedKind, id: string): void {
+    // Who changed something goes on before others look at it.
+    queueMicrotask(() => this.#tell(kind, id));
+  }
+
+  /** Tells all who listen that they may have missed something. */
+  announceGap(): void {
+    for (const kind of announcedKinds) this.#tell(kind, null);
+  }
+
+  listen(kind: AnnouncedKind, hear: (id: string | null) => void): () => void {
+    const listeners = this.#listeners.get(kind) ?? new Set();
+    const listener = { hear };
+    this.#listeners.set(kind, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  #tell(kind: AnnouncedKind, id: string | null): void {
+    for (const { hear } of this.#listeners.get(kind) ?? []) hear(id);
+  }
+}
+
+interface AnnouncedStores {
+  readonly keys: KeyStore;
+  readonly models: ModelStore;
+  readonly jobs: JobStore;
+}
+
+/** The same stores, which announce. */
+export function announcingStores(
+  { keys, models, jobs }: AnnouncedStores,
+  announcer: Announcer,
+): AnnouncedStores {
+  return {
+    keys: {
+      ...keys,
+      change: async (id, choices) => {
+        const changed = await keys.change(id, choices);
+        if (changed !== null) announcer.announce("key-changed", id);
+        return changed;
+      },
+      revoke: async (id, at) => {
+        const isRevoked = await keys.revoke(id, at);
+        if (isRevoked) announcer.announce("key-changed", id);
+        return isRevoked;
+      },
+    },
+    models: {
+      ...models,
+      addVersion: async (draft, place) => {
+        const version = await models.addVersion(draft, place);
+        announcer.announce("version-published", draft.modelId);
+        return version;
+      },
+    },
+    jobs: {
+      ...jobs,
+      create: async (...job) => {
+        const created = await jobs.create(...job);
+        if (created.isNew) announcer.announce("job-queued", created.id);
+        return created;
+      },
+      succeed: async (id, success) => {
+        await jobs.succeed(id, success);
+        if (success.version !== null) announcer.announce("version-published", success.version.modelId);
+      },
+      requestCancel: async (id, at) => {
+        const state = await jobs.requestCancel(id, at);
+        if (state === "running") announcer.announce("job-cancelled", id);
+        return state;
+      },
+    },
+  };
+}

@@ -1,0 +1,166 @@
+// What standing rules write down: how far they have read, which feedback is on which prompt, which prompts can train, and the
+// jobs they made. Every write goes by the rule's own row first.
+import type { Kysely, Transaction } from "kysely";
+import type {
+  StandingAdvance,
+  StandingHold,
+  StandingJob,
+  StandingProgress,
+} from "../../../base/domain/rewards/stored-rule.ts";
+import type { FeedbackOrigin } from "../../../base/domain/rewards/training-source.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { portions } from "../chunks.ts";
+import type { Schema } from "../schema.ts";
+
+/** Of one statement, of three parameters each. */
+const rowsMax = 500;
+
+export async function advanceRule(
+  transaction: Transaction<Schema>,
+  hold: StandingHold,
+  { from, to, notes, prompts }: StandingAdvance,
+): Promise<boolean> {
+  const held = await heldRule(transaction, hold)
+    .set({ read_to: to })
+    .where("read_to", from === null ? "is" : "=", from)
+    .executeTakeFirst();
+  if (held.numUpdatedRows === 0n) return false;
+  const noted = notes.map(({ feedbackId, promptHash }) => ({
+    rule_id: hold.ruleId,
+    feedback_id: feedbackId,
+    prompt_hash: promptHash,
+  }));
+  for (const portion of portions(noted, { rowsMax, lengthOf: ({ feedback_id: id }) => id.length }))
+    await transaction
+      .insertInto("rule_notes")
+      .values(portion)
+      .onConflict((conflict) =>
+        conflict
+          .columns(["rule_id", "feedback_id"])
+          .doUpdateSet((row) => ({ prompt_hash: row.ref("excluded.prompt_hash") })),
+      )
+      .execute();
+  const looked = [...prompts].map(([promptHash, isReady]) => ({
+    rule_id: hold.ruleId,
+    prompt_hash: promptHash,
+    ready_since: isReady ? (to ?? 0) : null,
+    job_id: null,
+  }));
+  for (const portion of portions(looked, { rowsMax, lengthOf: () => 100 }))
+    await transaction
+      .insertInto("rule_prompts")
+      .values(portion)
+      .onConflict((conflict) =>
+        conflict
+          .columns(["rule_id", "prompt_hash"])
+          .doUpdateSet((row) => ({ ready_since: row.ref("excluded.ready_since") })),
+      )
+      .execute();
+  return true;
+}
+
+/** Null where there is no such rule. @param since of the jobs that are listed */
+export async function standingProgress(
+  queries: Kysely<Schema>,
+  id: string,
+  since: Date,
+): Promise<StandingProgress | null> {
+  const rule = await queries
+    .selectFrom("reward_rules")
+    .select(["read_to", "fault"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (rule === undefined) return null;
+  const { count } = await queries
+    .selectFrom("rule_prompts")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("rule_id", "=", id)
+    .where("ready_since", "is not", null)
+    .executeTakeFirstOrThrow();
+  const jobs = queries
+    .selectFrom("rule_jobs")
+    .select(["job_id", "created_at", "token_count"])
+    .where("rule_id", "=", id)
+    .orderBy("created_at", "desc")
+    .orderBy("job_id", "desc");
+  const recent = await jobs.where("created_at", ">", since.toISOString()).limit(jobsMax).execute();
+  const [last] = await jobs.limit(1).execute();
+  const jobOf = (row: typeof last): StandingJob => ({
+    id: row.job_id,
+    createdAt: new Date(row.created_at),
+    tokenCount: row.token_count,
+  });
+  return {
+    cursor: rule.read_to,
+    readyCount: count,
+    jobs: recent.map(jobOf),
+    lastJob: last === undefined ? null : jobOf(last),
+    fault: rule.fault,
+  };
+}
+
+/** A rule makes no more in a day. */
+const jobsMax = 10_000;
+
+/**
+ * Writes that a standing rule made a job, in the job's transaction.
+ *
+ * @throws ServiceError `conflict` where the rule is another server's, was changed, or is paused
+ */
+export async function holdForJob(
+  transaction: Transaction<Schema>,
+  job: { readonly id: string; readonly createdAt: Date },
+  { hold, tokenCount, promptHashes }: NonNullable<FeedbackOrigin["standing"]>,
+): Promise<void> {
+  const held = await heldRule(transaction, hold)
+    .set({ fault: null })
+    .where("is_paused", "=", 0)
+    .executeTakeFirst();
+  if (held.numUpdatedRows === 0n) {
+    const message =
+      "The standing rule was changed or paused, or is another server's by now; nothing was trained.";
+    throw new ServiceError({ code: "conflict", message });
+  }
+  await transaction
+    .insertInto("rule_jobs")
+    .values({
+      rule_id: hold.ruleId,
+      job_id: job.id,
+      created_at: job.createdAt.toISOString(),
+      token_count: tokenCount,
+    })
+    .execute();
+  for (const portion of portions(promptHashes, { rowsMax, lengthOf: (hash) => hash.length }))
+    await transaction
+      .updateTable("rule_prompts")
+      .set({ ready_since: null, job_id: job.id })
+      .where("rule_id", "=", hold.ruleId)
+      .where("prompt_hash", "in", portion)
+      .execute();
+}
+
+/** Prompts whose job failed or was cancelled can train again, as far as is known. */
+export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Promise<void> {
+  await queries
+    .updateTable("rule_prompts")
+    .set((prompt) => ({ job_id: null, ready_since: prompt.fn.coalesce("ready_since", prompt.val(0)) }))
+    .where("rule_id", "=", ruleId)
+    .where("job_id", "in", (failed) =>
+      failed
+        .selectFrom("rule_jobs")
+        .innerJoin("jobs", "jobs.id", "rule_jobs.job_id")
+        .select("rule_jobs.job_id")
+        .where("rule_jobs.rule_id", "=", ruleId)
+        .where("jobs.state", "in", ["failed", "cancelled"]),
+    )
+    .execute();
+}
+
+/** The row of the rule as long as it is as the hold says, to be written. */
+export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: StandingHold) {
+  return queries
+    .updateTable("reward_rules")
+    .where("id", "=", ruleId)
+    .where("owner", "=", owner)
+    .where("updated_at", "=", updatedAt.toISOString());
+}

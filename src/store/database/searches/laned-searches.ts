@@ -1,0 +1,82 @@
+// Searches in two kinds of lanes: quick ones by themselves, so that none waits for a slow one. What is not done in a moment
+// is begun again among the slow ones, of which one entity has one at a time.
+import type { CompiledQuery } from "kysely";
+import { systemClock } from "../../../base/domain/clock.ts";
+import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
+import { FairTurns } from "./fair-turns.ts";
+import { tooManySearches, tooSlow, type Searches, type SearchTurn } from "./searches.ts";
+
+/** A search that takes longer is a slow one. */
+const quickMs = 60;
+/** Searches that wait, of each kind. */
+const waitingMax = 512;
+
+/** Where one search runs at a time. */
+export interface SearchLane {
+  /** The rows of a query, or null when they were not there in time. */
+  run<Row>(query: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null>;
+  /** Ends what runs. Idempotent. */
+  close(): Promise<void>;
+}
+
+interface Lanes {
+  readonly turns: FairTurns;
+  /** Those that nobody uses. */
+  readonly idle: SearchLane[];
+}
+
+export class LanedSearches implements Searches {
+  readonly #quick: Lanes;
+  readonly #slow: Lanes;
+  readonly #lanes: readonly SearchLane[];
+
+  constructor({
+    quick,
+    slow,
+  }: {
+    readonly quick: readonly SearchLane[];
+    readonly slow: readonly SearchLane[];
+  }) {
+    this.#lanes = [...quick, ...slow];
+    this.#quick = { turns: new FairTurns(quick.length, waitingMax), idle: [...quick] };
+    this.#slow = { turns: new FairTurns(slow.length, waitingMax), idle: [...slow] };
+  }
+
+  async run<Row>(query: CompiledQuery<Row>, turn: SearchTurn): Promise<readonly Row[]> {
+    const rows =
+      (await this.#runIn(this.#quick, query, turn, quickMs)) ??
+      (await this.#runIn(this.#slow, query, turn, Number.POSITIVE_INFINITY));
+    if (rows === null) throw tooSlow(turn);
+    return rows;
+  }
+
+  /** Ends all. Idempotent. */
+  async close(): Promise<void> {
+    for (const { turns } of [this.#quick, this.#slow]) turns.refuseAll();
+    await Promise.all(this.#lanes.map((lane) => lane.close()));
+  }
+
+  /** Null where it was not done in time. */
+  async #runIn<Row>(
+    { turns, idle }: Lanes,
+    query: CompiledQuery<Row>,
+    turn: SearchTurn,
+    timeMs: number,
+  ): Promise<readonly Row[] | null> {
+    const endTurn = await turns.take(turn.entity, turn.endMs);
+    if (endTurn === "too many") throw tooManySearches();
+    if (endTurn === "too late") throw tooSlow(turn);
+    const lane = idle.pop();
+    try {
+      const leftMs = Math.min(timeMs, turn.endMs - systemClock.monotonicMs());
+      if (leftMs <= 0) throw tooSlow(turn);
+      // As many lanes as turns.
+      return (await lane?.run(query, leftMs)) ?? null;
+    } catch (error) {
+      throw fullDiskError(error) ?? error;
+    } finally {
+      if (lane !== undefined) idle.push(lane);
+      endTurn();
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// A SQLite file as it is at one moment: a transaction that only reads goes by the write-ahead log as it was when it began,
+// and nobody waits for it. In the thread that asks, which waits for the disk: for commands, not for a server.
+import Database from "libsql";
+import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
+import { damagedDatabaseError } from "../../../base/domain/transient-errors/damaged-database.ts";
+import { PageOfRows } from "../dump/page-of-rows.ts";
+import { groupOwners } from "../groups.ts";
+
+/** How long opening waits for another process that has the file, in milliseconds. */
+const waitMs = 5000;
+/** Faults that are named of the many that a damaged file has. */
+const faultsMax = 20;
+
+/** @throws the driver's errors where there is no such file, or it is none of SQLite's */
+export function openSqliteSnapshot(file: string): TableSnapshot {
+  const database = new Database(file);
+  try {
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+    database.exec("PRAGMA query_only = ON");
+    database.exec("BEGIN");
+    // The moment is that of the first read.
+    database.prepare("SELECT version FROM database_version").all();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  let isOpen = true;
+  return {
+    rows: (of) => readable(file, rowsOf(database, of)),
+    faults: async () => faultsOf(database, file),
+    close: async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      database.exec("ROLLBACK");
+      database.close();
+    },
+  };
+}
+
+/** Rows of damaged pages cannot be read, and are not passed over. */
+async function* readable<Page>(file: string, pages: AsyncIterable<Page>): AsyncGenerator<Page, void> {
+  try {
+    yield* pages;
+  } catch (error) {
+    throw damagedDatabaseError(error, file) ?? error;
+  }
+}
+
+async function* rowsOf(
+  database: Database.Database,
+  { table, columns }: TableColumns,
+): AsyncGenerator<readonly (readonly Cell[])[], void> {
+  const names = columns.map((column) => `"${column}"`).join(", ");
+  const statement = database.prepare(`SELECT ${names} FROM "${table}"${onlyOwned(table)}`).raw(true);
+  let page = new PageOfRows();
+  for (const row of statement.iterate()) {
+    // Tables have texts and numbers alone.
+    page.add(row as readonly Cell[]);
+    if (!page.isFull) continue;
+    yield page.rows;
+    page = new PageOfRows();
+  }
+  if (page.rows.length > 0) yield page.rows;
+}
+
+/** Groups that are stored before their owner are in no copy without it. */
+function onlyOwned(table: string): string {
+  if (!isOfGroups(table)) return "";
+  const { column, table: owner } = groupOwners[table];
+  return ` WHERE "${column}" IN (SELECT id FROM "${owner}")`;
+}
+
+function isOfGroups(table: string): table is keyof typeof groupOwners {
+  return table in groupOwners;
+}
+
+/** What SQLite finds wrong with its file, and rows that refer to none. */
+function faultsOf(database: Database.Database, file: string): readonly string[] {
+  try {
+    return foundIn(database);
+  } catch (error) {
+    // So damaged that it cannot be looked through.
+    if (damagedDatabaseError(error, file) === null) throw error;
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+function foundIn(database: Database.Database): readonly string[] {
+  const found = database.prepare(`PRAGMA integrity_check(${faultsMax})`).raw(true).all() as [string][];
+  const faults = found.map(([text]) => text).filter((text) => text !== "ok");
+  // References in a damaged file cannot be trusted.
+  if (faults.length > 0) return faults;
+  // Table, row, the table it refers to, and by which of its references.
+  const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
+  const counts = new Map<string, number>();
+  for (const [table, , parent] of orphans) {
+    if (isOfGroups(table)) continue;
+    const pair = `${table} refer to rows of ${parent} that are not there`;
+    counts.set(pair, (counts.get(pair) ?? 0) + 1);
+  }
+  return [...counts].map(([pair, count]) => `${count} rows of ${pair}`);
+}

@@ -1,0 +1,139 @@
+// The store contracts on every database there is.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe } from "node:test";
+import Sqlite from "libsql";
+import { checkAnnouncements } from "./contract/servers/pubsub.ts";
+import { checkCompletionStore } from "./contract/completion-store.ts";
+import { checkAnnotationStore } from "./contract/annotation-store.ts";
+import { checkFeedbackStore } from "./contract/feedback-store.ts";
+import { checkFileStore } from "./contract/file-store.ts";
+import { checkJobStore } from "./contract/job-store.ts";
+import { checkKeyStore } from "./contract/keys/key-store.ts";
+import { checkModelStore } from "./contract/model-store.ts";
+import { checkRetentionStore } from "./contract/retention/retention-store.ts";
+import { checkRuleStore } from "./contract/rule-store.ts";
+import { checkObjectStore } from "./contract/object-store.ts";
+import type { MakeStorage } from "./contract/storage-under-test.ts";
+import { checkTraceStore } from "./contract/trace-store.ts";
+import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
+import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
+import { checkTwoConnections } from "./contract/servers/two-connections.ts";
+import { checkTwoServers } from "./contract/servers/two-servers.ts";
+import { checkLimitStore } from "./contract/keys/limit-store.ts";
+import { checkUsageStore } from "./contract/keys/usage-store.ts";
+import { checkWebhookStore } from "./contract/webhook-store.ts";
+import { openPostgres } from "./postgres/postgres-dialect.ts";
+import { openSqlite } from "./sqlite/sqlite-dialect.ts";
+import { openStores, type Stores } from "./stores.ts";
+import { createPostgres, type PostgresDatabase, withoutPostgres } from "./testing/postgres-databases.ts";
+import { searchSeeds } from "../../base/domain/testing/search.ts";
+
+/** Connections that tests use one after the other: to open one takes longer than most tests. */
+class KeptConnections {
+  readonly #open: () => Promise<Stores>;
+  readonly #opened = new Set<Stores>();
+
+  constructor(open: () => Promise<Stores>) {
+    this.#open = open;
+  }
+
+  /** Opens connections for one test; where that closes one, it opens others anew. */
+  forTest(): () => Promise<Stores> {
+    const unused = [...this.#opened];
+    return async () => {
+      const database = unused.shift() ?? (await this.#open());
+      this.#opened.add(database);
+      return { ...database, close: () => this.#close([database, ...unused.splice(0)]) };
+    };
+  }
+
+  closeAll(): Promise<void> {
+    return this.#close([...this.#opened]);
+  }
+
+  async #close(databases: readonly Stores[]): Promise<void> {
+    for (const database of databases) {
+      this.#opened.delete(database);
+      await database.close();
+    }
+  }
+}
+
+/** One file for all tests, emptied after each. */
+function sqliteStorage(): MakeStorage {
+  // Made by the first test that needs it: without a test nothing would remove it.
+  let folder: string | null = null;
+  const fileIn = (parent: string): string => join(parent, "data", "hone.db");
+  const kept = new KeptConnections(() =>
+    openStores(openSqlite({ file: fileIn(folder ?? ""), isShared: true })),
+  );
+  after(async () => {
+    await kept.closeAll();
+    if (folder !== null) rmSync(folder, { recursive: true });
+  });
+  return async (t) => {
+    const file = fileIn((folder ??= mkdtempSync(join(tmpdir(), "hone-storage-"))));
+    t.after(() => emptyTables(file));
+    return kept.forTest();
+  };
+}
+
+function emptyTables(file: string): void {
+  const connection = new Sqlite(file);
+  // A connection that is kept may just be moving its log into the file, as it does when nothing is written for a while.
+  connection.exec("pragma busy_timeout = 10000");
+  const tables = connection
+    .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
+    .all() as { readonly name: string }[];
+  // In one transaction, so that the disk is waited for once.
+  const deletions = tables.map(({ name }) => `delete from ${name};`);
+  connection.exec(["begin immediate;", ...deletions, "commit;"].join("\n"));
+  connection.close();
+}
+
+/** The same of a database of a PostgreSQL. */
+function postgresStorage(): MakeStorage {
+  let making: Promise<PostgresDatabase> | null = null;
+  const kept = new KeptConnections(async () =>
+    openStores(openPostgres({ url: (await making)?.url ?? "", connections: 4 })),
+  );
+  after(async () => {
+    await kept.closeAll();
+    await (await making)?.drop();
+  });
+  return async (t) => {
+    const database = await (making ??= createPostgres());
+    t.after(() => database.empty());
+    return kept.forTest();
+  };
+}
+
+for (const [name, storageOf, reach, skip] of [
+  ["SQLite", sqliteStorage, "connection", false],
+  ["PostgreSQL", postgresStorage, "database", withoutPostgres],
+] as const) {
+  describe(name, { skip }, () => {
+    const makeStorage = storageOf();
+    checkKeyStore(makeStorage);
+    checkUsageStore(makeStorage);
+    checkLimitStore(makeStorage);
+    checkModelStore(makeStorage);
+    checkJobStore(makeStorage);
+    checkTrajectoryStore(makeStorage);
+    checkTrajectoryOutlines(makeStorage);
+    checkCompletionStore(makeStorage);
+    checkFeedbackStore(makeStorage);
+    checkFileStore(makeStorage);
+    checkRetentionStore(makeStorage);
+    checkRuleStore(makeStorage);
+    checkAnnotationStore(makeStorage);
+    checkWebhookStore(makeStorage);
+    checkObjectStore(makeStorage);
+    checkTraceStore(makeStorage);
+    checkAnnouncements(makeStorage, reach);
+    checkTwoConnections(makeStorage);
+    checkTwoServers(makeStorage, searchSeeds(1));
+  });
+}

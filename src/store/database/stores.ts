@@ -1,0 +1,194 @@
+// Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
+// and what guards it, is its connection's own.
+import type { KeyStore } from "../../base/domain/access.ts";
+import { type Clock, systemClock, ownClock, type SharedClock } from "../../base/domain/clock.ts";
+import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
+import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
+import type { JobStore } from "../../base/domain/job.ts";
+import type { LimitStore } from "../../base/domain/keys/limits.ts";
+import type { UsageStore } from "../../base/domain/keys/usage.ts";
+import type { ModelStore } from "../../base/domain/model.ts";
+import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
+import type { RuleStore } from "../../base/domain/rewards/stored-rule.ts";
+import type { TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
+import type { Announcements } from "../../base/domain/servers/pubsub.ts";
+import type { ServerStore } from "../../base/domain/servers/server-store.ts";
+import { damagedDatabaseError } from "../../base/domain/transient-errors/damaged-database.ts";
+import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import type { TrajectoryStore } from "../../base/domain/trajectory.ts";
+import type { ObjectStore } from "../../base/domain/traces/published-object.ts";
+import type { TraceStore } from "../../base/domain/traces/trace-store.ts";
+import type { FileStore } from "../../base/domain/uploads/uploaded-file.ts";
+import type { WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
+import { announcingStores } from "./pubsub/announcer.ts";
+import { createDatabaseClock } from "./database-clock.ts";
+import type { Connection } from "./dialect.ts";
+import { createCompletionStore } from "./completions/completion-store.ts";
+import { createFeedbackStore } from "./feedback/feedback-store.ts";
+import { createAnnotationStore } from "./annotation/annotation-store.ts";
+import { createFileStore } from "./file-store.ts";
+import { removeUnowned } from "./groups.ts";
+import { createJobStore } from "./jobs/job-store.ts";
+import { keepFoundKeys, createKeyStore } from "./keys/key-store.ts";
+import { createLimitStore } from "./keys/limit-store.ts";
+import { createUsageStore } from "./keys/usage-store.ts";
+import { baselineVersion } from "./migrations/baseline.ts";
+import {
+  type DatabaseVersion,
+  migrate,
+  newestDatabaseVersion,
+  readDatabaseVersion,
+  readPresentVersion,
+  servesFrom,
+} from "./migrations/migrations.ts";
+import { createModelStore } from "./models/model-store.ts";
+import { createRetentionStore } from "./retention/retention-store.ts";
+import { createRuleStore } from "./rewards/rule-store.ts";
+import { createSourceStore } from "./rewards/source-store.ts";
+import { createServerStore } from "./server-store.ts";
+import { createObjectStore } from "./traces/object-store.ts";
+import { createTraceStore } from "./traces/trace-store.ts";
+import { createTrajectoryStore } from "./trajectory-store.ts";
+import { freeClaims } from "./webhooks/deliveries.ts";
+import { createOutbox } from "./webhooks/outbox.ts";
+import { createWebhookStore } from "./webhooks/webhook-store.ts";
+
+export interface Stores {
+  readonly keys: KeyStore;
+  readonly usage: UsageStore;
+  readonly limits: LimitStore;
+  readonly models: ModelStore;
+  readonly jobs: JobStore;
+  readonly trajectories: TrajectoryStore;
+  readonly completions: CompletionStore;
+  readonly feedback: FeedbackStore;
+  readonly annotation: AnnotationStore;
+  readonly files: FileStore;
+  readonly objects: ObjectStore;
+  readonly traces: TraceStore;
+  readonly servers: ServerStore;
+  readonly rules: RuleStore;
+  readonly sources: TrainingSourceStore;
+  readonly webhooks: WebhookStore;
+  /** What was changed, of what `keys`, `models` and `jobs` change. */
+  readonly announcements: Announcements;
+  readonly retention: RetentionStore;
+  /** What all servers on the database go by. */
+  readonly clock: SharedClock;
+  /** The database's version as it is by now: where several servers are on it, a newer program may have changed it. */
+  version(): Promise<DatabaseVersion | null>;
+  /** Why the database cannot be reached now, for people; null as far as is known. */
+  fault(): string | null;
+  /** The error of the first statement that met damaged files; null as far as is known. */
+  damage(): ServiceError | null;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Brings the database to the newest version and opens the stores on it; closes the connection where that fails. What a
+ * store has acknowledged is on disk.
+ *
+ * @param own the clock of this machine
+ * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` if its version is one that this
+ *   program does not work on, `unavailable` when the disk is full, `internal` when it cannot be opened
+ */
+export async function openStores(connection: Connection, own: Clock = systemClock): Promise<Stores> {
+  const { queries, readTime } = connection;
+  const clock = readTime === null ? ownClock(own) : createDatabaseClock(own, readTime);
+  try {
+    await migrate(connection);
+    await clock.synchronize();
+    // No other server can be there: those that have a lease have died, and what they had is free at once.
+    if (connection.isExclusive) {
+      await queries.deleteFrom("servers").execute();
+      await freeClaims(queries);
+      await removeUnowned(queries);
+    }
+  } catch (cause) {
+    await queries.destroy();
+    throw openingError(connection, cause);
+  }
+  const outbox = createOutbox(connection, clock);
+  let closing: Promise<void> | null = null;
+  const ofKeys = {
+    keys: createKeyStore(queries),
+    limits: createLimitStore(queries, !connection.isExclusive),
+  };
+  const { keys, limits } = connection.isExclusive ? keepFoundKeys(ofKeys) : ofKeys;
+  const announced = {
+    keys,
+    models: createModelStore(connection),
+    jobs: createJobStore(connection, outbox),
+  };
+  return {
+    ...announcingStores(announced, connection.announcer),
+    usage: createUsageStore(queries),
+    limits,
+    trajectories: createTrajectoryStore(connection),
+    completions: createCompletionStore(queries),
+    feedback: createFeedbackStore(connection, outbox),
+    annotation: createAnnotationStore(queries),
+    files: createFileStore(queries),
+    objects: createObjectStore(queries),
+    traces: createTraceStore(queries),
+    servers: createServerStore(queries),
+    rules: createRuleStore(connection),
+    sources: createSourceStore(queries),
+    webhooks: createWebhookStore(connection, outbox),
+    announcements: connection.announcer,
+    retention: createRetentionStore(connection),
+    clock,
+    version: () => readPresentVersion(queries),
+    fault: () => connection.fault(),
+    damage: () => connection.damage(),
+    close: () => (closing ??= queries.destroy()),
+  };
+}
+
+/** Which version a database has, and which is the newest that this program knows. */
+export interface DatabaseVersions {
+  /** Null where nothing of this program is in it. */
+  readonly version: number | null;
+  readonly newest: number;
+  /** Whether this program works on it: as it is, or once it has brought it to the newest. */
+  readonly isServable: boolean;
+  /** The oldest version that a program may know which works on it beside this one. */
+  readonly servesFrom: number;
+}
+
+/**
+ * Opens a database, reads its version, which stays as it is, and closes the connection.
+ *
+ * @throws ServiceError as {@link openStores}, but never `unsupported`
+ */
+export async function readDatabaseVersions(connection: Connection): Promise<DatabaseVersions> {
+  try {
+    const found = await readDatabaseVersion(connection.queries);
+    const newest = newestDatabaseVersion;
+    const isNewer = found !== null && found.version > newest;
+    return {
+      version: found?.version ?? null,
+      newest,
+      isServable: found === null || (found.version >= baselineVersion && found.servesFrom <= newest),
+      servesFrom: isNewer ? found.servesFrom : servesFrom(newest),
+    };
+  } catch (cause) {
+    throw openingError(connection, cause);
+  } finally {
+    await connection.queries.destroy();
+  }
+}
+
+function openingError({ name }: Connection, cause: unknown): ServiceError {
+  if (cause instanceof ServiceError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `The database ${name} cannot be opened: ${reason}.`;
+  return (
+    damagedDatabaseError(cause, name) ??
+    fullDiskError(cause) ??
+    new ServiceError({ code: "internal", message, cause })
+  );
+}

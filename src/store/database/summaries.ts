@@ -1,0 +1,268 @@
+// The outlines of a model's stored trajectories: numbered as they are stored, listed by an index that holds what they are
+// filtered by, and counted as they come, so that no list is read to say how long it is.
+import {
+  type Expression,
+  type Kysely,
+  type RawBuilder,
+  type Selectable,
+  sql,
+  type Transaction,
+} from "kysely";
+import { clamped } from "../../base/domain/summaries/outline-group.ts";
+import type { NumberedPage, NumberedPageRequest } from "../../base/domain/page.ts";
+import { notFound } from "../../base/domain/service-error.ts";
+import type {
+  ListedOutline,
+  OutlineCount,
+  OutlineFilter,
+  OutlineSource,
+  TrajectoryOutline,
+} from "../../base/domain/summaries/trajectory-outline.ts";
+import { portions } from "./chunks.ts";
+import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
+
+/** Of one statement, of twelve parameters each. */
+const rowsMax = 300;
+
+/** Outlines that are looked at for a page, in the index alone: some 30 ms, for which other reads wait. */
+const lookedAtMax = 100_000;
+
+/** Kinds that are counted apart in one answer. */
+const countsMax = 100;
+
+/** In the table of counts, the step of what has none. */
+const noStep = -1;
+
+export interface OutlinesToStore extends Pick<ListedOutline, "source" | "sourceId" | "split" | "step"> {
+  readonly modelId: string;
+  readonly recordedAt: Date;
+  /** Read once. */
+  readonly outlines: Iterable<TrajectoryOutline>;
+}
+
+/**
+ * Stores outlines inside the caller's transaction, behind those of the model that are there. Others that store some of the
+ * same model wait from here until it ends.
+ *
+ * @throws ServiceError `not_found` when there is no such model
+ */
+export async function storeOutlines(
+  transaction: Transaction<Schema>,
+  { modelId, source, sourceId, split, step, recordedAt, outlines }: OutlinesToStore,
+): Promise<void> {
+  const first = await lockCount(transaction, modelId);
+  let [number, rewardSum] = [first, 0];
+  const rows = function* () {
+    for (const { part, groupIndex, index, reward, ...content } of outlines) {
+      number += 1;
+      rewardSum = clamped(rewardSum + reward);
+      yield {
+        model_id: modelId,
+        sequence: number,
+        source,
+        source_id: sourceId,
+        split,
+        step,
+        recorded_at: recordedAt.toISOString(),
+        reward,
+        part,
+        group_index: groupIndex,
+        item_index: index,
+        content: JSON.stringify(content),
+      };
+    }
+  };
+  for (const portion of portions(rows(), { rowsMax, lengthOf: ({ content }) => content.length }))
+    await transaction.insertInto("trajectory_outlines").values(portion).execute();
+  if (number === first) return;
+  await transaction
+    .updateTable("models")
+    .set({ trajectory_count: number })
+    .where("id", "=", modelId)
+    .execute();
+  await transaction
+    .insertInto("trajectory_counts")
+    .values({
+      model_id: modelId,
+      source,
+      split,
+      step: step ?? noStep,
+      trajectory_count: number - first,
+      reward_sum: rewardSum,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["model_id", "source", "split", "step"]).doUpdateSet((row) => ({
+        trajectory_count: row(
+          "trajectory_counts.trajectory_count",
+          "+",
+          row.ref("excluded.trajectory_count"),
+        ),
+        reward_sum: clampedSum(row.ref("trajectory_counts.reward_sum"), "+", row.ref("excluded.reward_sum")),
+      })),
+    )
+    .execute();
+}
+
+/** Half of the greatest number there is. */
+const halfMax = Number.MAX_VALUE / 2;
+
+/** A sum or difference in SQL that stops at the greatest number of its sign, where PostgreSQL refuses to overflow. */
+export function clampedSum(
+  one: Expression<number>,
+  operator: "+" | "-",
+  other: Expression<number> | number,
+): RawBuilder<number> {
+  const half = sql`(${one} / 2.0 ${sql.raw(operator)} cast(${other} as double precision) / 2.0)`;
+  const [most, least] = [Number.MAX_VALUE, -Number.MAX_VALUE].map((value) => asDouble(value));
+  return sql<number>`case when ${half} >= ${asDouble(halfMax)} then ${most}
+    when ${half} <= ${asDouble(-halfMax)} then ${least} else 2.0 * ${half} end`;
+}
+
+function asDouble(value: number): RawBuilder<number> {
+  return sql<number>`cast(${value} as double precision)`;
+}
+
+/** How many trajectories the model has; its row is this transaction's from here on. */
+async function lockCount(transaction: Transaction<Schema>, modelId: string): Promise<number> {
+  const model = await transaction
+    .updateTable("models")
+    .set((row) => ({ trajectory_count: row.ref("trajectory_count") }))
+    .where("id", "=", modelId)
+    .returning("trajectory_count")
+    .executeTakeFirst();
+  if (model === undefined) throw notFound("model", modelId);
+  return model.trajectory_count;
+}
+
+/** A page of those that the filter lets through. One that looked at many and found few says where to go on. */
+export async function outlinePage(
+  database: Kysely<Schema>,
+  modelId: string,
+  filter: OutlineFilter,
+  { after, limit, order }: NumberedPageRequest,
+): Promise<NumberedPage<ListedOutline>> {
+  const isForward = order === "asc";
+  const count = await countOf(database, modelId);
+  // Numbers are without gaps: what is looked at is an interval of them.
+  const behind = after ?? (isForward ? 0 : count + 1);
+  const end = isForward ? Math.min(count, behind + lookedAtMax) : Math.max(1, behind - lookedAtMax);
+  const [low, high] = isForward ? [behind + 1, end] : [end, Math.min(count, behind - 1)];
+  const found = await filtered(database, modelId, filter)
+    .select("sequence")
+    .where("sequence", ">=", low)
+    .where("sequence", "<=", high)
+    .orderBy("sequence", order)
+    .limit(limit + 1)
+    .execute();
+  const numbers = found.slice(0, limit).map(({ sequence }) => sequence);
+  const items = await outlinesAt(database, modelId, numbers, order);
+  if (found.length > limit) return { items, last: numbers[limit - 1], hasMore: true };
+  const isAtEnd = isForward ? end >= count : end <= 1;
+  return isAtEnd ? { items, last: numbers.at(-1) ?? 0, hasMore: false } : { items, last: end, hasMore: true };
+}
+
+async function countOf(database: Kysely<Schema>, modelId: string): Promise<number> {
+  const model = await database
+    .selectFrom("models")
+    .select("trajectory_count")
+    .where("id", "=", modelId)
+    .executeTakeFirst();
+  return model?.trajectory_count ?? 0;
+}
+
+/** By columns of `trajectory_outlines_in_order` alone. */
+function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter) {
+  const { source, split, step, rewardMin, rewardMax, recordedFrom, recordedBefore } = filter;
+  let rows = database.selectFrom("trajectory_outlines").where("model_id", "=", modelId);
+  if (source !== null) rows = rows.where("source", "=", source);
+  if (split !== null) rows = rows.where("split", "=", split);
+  if (step !== null) rows = rows.where("step", "=", step);
+  if (rewardMin !== null) rows = rows.where("reward", ">=", rewardMin);
+  if (rewardMax !== null) rows = rows.where("reward", "<=", rewardMax);
+  if (recordedFrom !== null) rows = rows.where("recorded_at", ">=", recordedFrom.toISOString());
+  if (recordedBefore !== null) rows = rows.where("recorded_at", "<", recordedBefore.toISOString());
+  return rows;
+}
+
+async function outlinesAt(
+  database: Kysely<Schema>,
+  modelId: string,
+  numbers: readonly number[],
+  order: NumberedPageRequest["order"],
+): Promise<readonly ListedOutline[]> {
+  if (numbers.length === 0) return [];
+  const rows = await database
+    .selectFrom("trajectory_outlines")
+    .selectAll()
+    .where("model_id", "=", modelId)
+    .where("sequence", "in", numbers)
+    .orderBy("sequence", order)
+    .execute();
+  return rows.map(outlineOf);
+}
+
+/** The one of this number; null where the model has none. */
+export async function findOutline(
+  database: Kysely<Schema>,
+  modelId: string,
+  number: number,
+): Promise<ListedOutline | null> {
+  return (await outlinesAt(database, modelId, [number], "asc"))[0] ?? null;
+}
+
+/** How many there are, the most first; at most a hundred kinds. */
+export async function countOutlines(
+  database: Kysely<Schema>,
+  modelId: string,
+  step: number | null,
+): Promise<readonly OutlineCount[]> {
+  const sum = sql<number>`sum(trajectory_count)`;
+  // A power of two: nothing is rounded, and so many parts of the greatest number do not overflow.
+  const parts = 2 ** 64;
+  let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
+  if (step !== null) rows = rows.where("step", "=", step);
+  const counts = await rows
+    .select([
+      "source",
+      "split",
+      sum.as("total"),
+      sql<number>`sum(reward_sum / ${asDouble(parts)})`.as("reward"),
+    ])
+    .groupBy(["source", "split"])
+    .orderBy(sum, "desc")
+    .orderBy("source")
+    .orderBy("split")
+    .limit(countsMax)
+    .execute();
+  return counts.map(({ source, split, total, reward }) => ({
+    source: sourceOf(source),
+    split,
+    count: total,
+    meanReward: clamped((reward / total) * parts),
+  }));
+}
+
+function outlineOf(row: Selectable<TrajectoryOutlineTable>): ListedOutline {
+  // What `storeOutlines` wrote.
+  const content = JSON.parse(row.content) as Omit<
+    TrajectoryOutline,
+    "part" | "groupIndex" | "index" | "reward"
+  >;
+  return {
+    ...content,
+    number: row.sequence,
+    source: sourceOf(row.source),
+    sourceId: row.source_id,
+    split: row.split,
+    step: row.step,
+    recordedAt: new Date(row.recorded_at),
+    reward: row.reward,
+    part: row.part,
+    groupIndex: row.group_index,
+    index: row.item_index,
+  };
+}
+
+function sourceOf(source: string): OutlineSource {
+  return source === "job" ? "job" : "log";
+}

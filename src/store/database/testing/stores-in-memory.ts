@@ -1,0 +1,43 @@
+// For tests: the stores on a SQLite database in memory. It answers in this thread, within the microtasks of its caller, so
+// that a test with a fake clock sees every answer before it moves time on. To make the tables takes longer than most tests:
+// a database that a test is done with is emptied for the next one.
+import { after } from "node:test";
+import { sql } from "kysely";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { LocalAnnouncer } from "../pubsub/announcer.ts";
+import type { Connection } from "../dialect.ts";
+import { openSqlite } from "../sqlite/sqlite-dialect.ts";
+import { openStores, type Stores } from "../stores.ts";
+
+/** Databases that no test uses. */
+const idle: Connection[] = [];
+
+/** Opens the stores on an empty database, which is the test's until it ends. */
+export async function storesInMemory(clock?: Clock): Promise<Stores> {
+  const stores = await storesUntilClosed(clock);
+  after(() => stores.close());
+  return stores;
+}
+
+/** Opens the stores on an empty database, which other tests get once the stores are closed. */
+export async function storesUntilClosed(clock?: Clock): Promise<Stores> {
+  const connection = idle.pop() ?? openSqlite({ file: ":memory:", isShared: true });
+  const stores = await openStores({ ...connection, announcer: new LocalAnnouncer() }, clock);
+  await empty(connection);
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (isOpen) idle.push(connection);
+    isOpen = false;
+  };
+  return { ...stores, close };
+}
+
+async function empty({ queries }: Connection): Promise<void> {
+  const tables = sql<{ readonly name: string }>`
+    select name from sqlite_master where type = 'table' and name <> 'database_version'`;
+  await queries.transaction().execute(async (transaction) => {
+    await sql`pragma defer_foreign_keys = on`.execute(transaction);
+    for (const { name } of (await tables.execute(transaction)).rows)
+      await sql`delete from ${sql.table(name)}`.execute(transaction);
+  });
+}

@@ -1,0 +1,206 @@
+// Traced calls: a row each, which its beginning and its end write in any order.
+import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
+import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
+import type {
+  CallEnd,
+  CallFilter,
+  CallSlice,
+  CallStart,
+  CallStore,
+  TracedCall,
+} from "../../../base/domain/traces/traced-call.ts";
+import { sizeOf } from "../paging.ts";
+import { anyOf, portions } from "../chunks.ts";
+import type { Schema } from "../schema.ts";
+import type { TracedCallTable } from "./trace-tables.ts";
+
+/** Of one statement. */
+const rowsMax = 200;
+const contentColumns = ["about", "attributes", "inputs", "ending", "output", "summary"];
+
+/** The call store on a migrated database. */
+export function createCallStore(database: Kysely<Schema>): CallStore {
+  return {
+    write: (parts) =>
+      database.transaction().execute(async (transaction) => {
+        await writeStarts(transaction, newestOf(parts.map(({ start }) => start)));
+        await writeEnds(transaction, newestOf(parts.map(({ end }) => end)));
+      }),
+    list: async (projectId, filter, { limit, offset, bytesMax = pageBytesMax, isDescending, after }) => {
+      if (asksNothing(filter)) return [];
+      const direction = isDescending ? "desc" : "asc";
+      const calls = callsOf(database, projectId);
+      const rows = filtered(after ? calls.where(isBehind(after, isDescending)) : calls, filter)
+        .orderBy("started_at", direction)
+        .orderBy("id", direction)
+        .offset(offset);
+      const sizes = await rows.select(sizeOf(contentColumns).as("bytes")).limit(limit).execute();
+      const fitting = fittingCount(
+        sizes.map(({ bytes }) => bytes),
+        bytesMax,
+      );
+      if (fitting === 0) return [];
+      return (await rows.selectAll().limit(fitting).execute()).map(callOf);
+    },
+    count: async (projectId, filter) => {
+      if (asksNothing(filter)) return 0;
+      const { count } = await filtered(callsOf(database, projectId), filter)
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow();
+      return count;
+    },
+    delete: async (projectId, ids) => {
+      if (ids.length === 0) return 0;
+      const { numDeletedRows } = await database
+        .deleteFrom("traced_calls")
+        .where("project_id", "=", projectId)
+        .where("id", "in", ids)
+        .executeTakeFirstOrThrow();
+      return Number(numDeletedRows);
+    },
+  };
+}
+
+/** The last of each call: one statement may write a row once. */
+function newestOf<P extends CallStart | CallEnd>(parts: readonly (P | null)[]): readonly P[] {
+  const newest = new Map<string, P>();
+  for (const part of parts) {
+    if (part !== null) newest.set(JSON.stringify([part.projectId, part.id]), part);
+  }
+  return [...newest.values()];
+}
+
+async function writeStarts(transaction: Transaction<Schema>, starts: readonly CallStart[]): Promise<void> {
+  const lengthOf = ({ about, attributes, inputs }: CallStart): number =>
+    about.length + attributes.length + inputs.length;
+  for (const portion of portions(starts, { rowsMax, lengthOf })) {
+    await transaction
+      .insertInto("traced_calls")
+      .values(
+        portion.map((start) => ({
+          project_id: start.projectId,
+          id: start.id,
+          created_by: start.createdBy,
+          trace_id: start.traceId,
+          parent_id: start.parentId,
+          op_name: start.opName,
+          started_at: start.startedAt,
+          about: start.about,
+          attributes: start.attributes,
+          inputs: start.inputs,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(["project_id", "id"]).doUpdateSet((row) => ({
+          trace_id: row.ref("excluded.trace_id"),
+          parent_id: row.ref("excluded.parent_id"),
+          op_name: row.ref("excluded.op_name"),
+          started_at: row.ref("excluded.started_at"),
+          about: row.ref("excluded.about"),
+          attributes: row.ref("excluded.attributes"),
+          inputs: row.ref("excluded.inputs"),
+        })),
+      )
+      .execute();
+  }
+}
+
+async function writeEnds(transaction: Transaction<Schema>, ends: readonly CallEnd[]): Promise<void> {
+  const lengthOf = ({ ending, output, summary }: CallEnd): number =>
+    ending.length + output.length + summary.length;
+  for (const portion of portions(ends, { rowsMax, lengthOf })) {
+    await transaction
+      .insertInto("traced_calls")
+      .values(
+        portion.map((end) => ({
+          project_id: end.projectId,
+          id: end.id,
+          created_by: end.createdBy,
+          ended_at: end.endedAt,
+          ending: end.ending,
+          output: end.output,
+          summary: end.summary,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(["project_id", "id"]).doUpdateSet((row) => ({
+          ended_at: row.ref("excluded.ended_at"),
+          ending: row.ref("excluded.ending"),
+          output: row.ref("excluded.output"),
+          summary: row.ref("excluded.summary"),
+        })),
+      )
+      .execute();
+  }
+}
+
+function callsOf(database: Kysely<Schema>, projectId: string) {
+  return database
+    .selectFrom("traced_calls")
+    .where("project_id", "=", projectId)
+    .where("started_at", "is not", null);
+}
+
+type Calls = ReturnType<typeof callsOf>;
+
+function isBehind({ startedAt, id }: NonNullable<CallSlice["after"]>, isDescending: boolean) {
+  const place = sql`(${startedAt}, ${id})`;
+  return isDescending ? sql<boolean>`(started_at, id) < ${place}` : sql<boolean>`(started_at, id) > ${place}`;
+}
+
+/** Nothing is in an empty list, which is no SQL everywhere. */
+function asksNothing({ opNames, ids, traceIds, parentIds }: CallFilter): boolean {
+  return [opNames, ids, traceIds, parentIds].some((values) => values?.length === 0);
+}
+
+function filtered(calls: Calls, { opNames, ids, traceIds, parentIds, rootsOnly }: CallFilter): Calls {
+  let found = calls;
+  for (const [column, values] of [
+    ["id", ids],
+    ["trace_id", traceIds],
+    ["parent_id", parentIds],
+  ] as const) {
+    if (values !== null) found = found.where(column, "in", values);
+  }
+  if (rootsOnly) found = found.where("parent_id", "is", null);
+  if (opNames === null) return found;
+  const exact = opNames.filter((name) => !name.endsWith(anyVersion));
+  const beginnings = opNames.filter((name) => name.endsWith(anyVersion)).map((name) => name.slice(0, -1));
+  return found.where((row) =>
+    anyOf([
+      ...(exact.length === 0 ? [] : [row("op_name", "in", exact)]),
+      ...beginnings.map((text) => sql<boolean>`substr(op_name, 1, ${Array.from(text).length}) = ${text}`),
+    ]),
+  );
+}
+
+const anyVersion = ":*";
+
+function callOf(row: Selectable<TracedCallTable>): TracedCall {
+  const { project_id: projectId, id, created_by: createdBy, ended_at: endedAt } = row;
+  return {
+    projectId,
+    id,
+    traceId: row.trace_id ?? "",
+    parentId: row.parent_id,
+    opName: row.op_name ?? "",
+    startedAt: row.started_at ?? "",
+    about: row.about ?? "{}",
+    attributes: row.attributes ?? "{}",
+    inputs: row.inputs ?? "{}",
+    createdBy,
+    end: endedAt === null ? null : endOf(row, endedAt),
+  };
+}
+
+function endOf(row: Selectable<TracedCallTable>, endedAt: string): CallEnd {
+  return {
+    projectId: row.project_id,
+    id: row.id,
+    endedAt,
+    ending: row.ending ?? "{}",
+    output: row.output ?? "null",
+    summary: row.summary ?? "{}",
+    createdBy: row.created_by,
+  };
+}

@@ -1,0 +1,152 @@
+// Tables of rows: each row of a project is stored once, and a table is a list of rows by their digests, of any length.
+import type { Kysely, Transaction } from "kysely";
+import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
+import { notFound } from "../../../base/domain/service-error.ts";
+import type { TableName, TableRow, TableStore } from "../../../base/domain/traces/traced-table.ts";
+import { sizeOf, nextSequence } from "../paging.ts";
+import { portions } from "../chunks.ts";
+import type { Schema } from "../schema.ts";
+
+/** Of one statement. */
+const rowsMax = 500;
+
+/** The table store on a migrated database. */
+export function createTableStore(database: Kysely<Schema>): TableStore {
+  return {
+    create: (table, rows) =>
+      created(database, table, async (transaction) => {
+        let index = 0;
+        for (const portion of portions(rows, { rowsMax, lengthOf: ({ value }) => value.length })) {
+          await insertContents(transaction, table, portion);
+          const digests = portion.map(({ digest }) => digest);
+          await insertDigests(transaction, table, { digests, from: index });
+          index += portion.length;
+        }
+        return index;
+      }),
+    createOf: (table, rowDigests) =>
+      created(database, table, async (transaction) => {
+        let index = 0;
+        for (const digests of portions(rowDigests, { rowsMax, lengthOf: ({ length }) => length })) {
+          await requireContents(transaction, table, digests);
+          await insertDigests(transaction, table, { digests, from: index });
+          index += digests.length;
+        }
+        return index;
+      }),
+    count: async (projectId, digest) => {
+      const row = await database
+        .selectFrom("traced_tables")
+        .select("row_count")
+        .where("project_id", "=", projectId)
+        .where("digest", "=", digest)
+        .executeTakeFirst();
+      return row?.row_count ?? null;
+    },
+    rows: async (projectId, digest, rowDigests, { limit, offset, bytesMax = pageBytesMax }) => {
+      if (rowDigests?.length === 0) return [];
+      let rows = database
+        .selectFrom("traced_table_rows as place")
+        .innerJoin("traced_rows as content", (join) =>
+          join
+            .onRef("content.project_id", "=", "place.project_id")
+            .onRef("content.digest", "=", "place.row_digest"),
+        )
+        .where("place.project_id", "=", projectId)
+        .where("place.table_digest", "=", digest)
+        .orderBy("place.row_index")
+        .offset(offset);
+      if (rowDigests !== null) rows = rows.where("place.row_digest", "in", rowDigests);
+      const sizes = await rows
+        .select(sizeOf(["content.value"]).as("bytes"))
+        .limit(limit)
+        .execute();
+      const fitting = fittingCount(
+        sizes.map(({ bytes }) => bytes),
+        bytesMax,
+      );
+      if (fitting === 0) return [];
+      const found = await rows
+        .select(["place.row_index", "content.digest", "content.value"])
+        .limit(fitting)
+        .execute();
+      return found.map((row) => ({ index: row.row_index, digest: row.digest, value: row.value }));
+    },
+  };
+}
+
+/** @param fill inserts the rows, and says how many there are */
+function created(
+  database: Kysely<Schema>,
+  { projectId, digest, createdAt }: TableName,
+  fill: (transaction: Transaction<Schema>) => Promise<number>,
+): Promise<void> {
+  return database.transaction().execute(async (transaction) => {
+    await holdTables(transaction);
+    const isThere = await transaction
+      .selectFrom("traced_tables")
+      .select("digest")
+      .where("project_id", "=", projectId)
+      .where("digest", "=", digest)
+      .executeTakeFirst();
+    if (isThere !== undefined) return;
+    const rowCount = await fill(transaction);
+    await transaction
+      .insertInto("traced_tables")
+      .values({ project_id: projectId, digest, row_count: rowCount, created_at: createdAt.toISOString() })
+      .execute();
+  });
+}
+
+/** Whoever else creates tables, or removes rows that no table has, waits from here until the transaction ends. */
+export async function holdTables(transaction: Transaction<Schema>): Promise<void> {
+  await nextSequence(transaction, "traced tables");
+}
+
+async function insertContents(
+  transaction: Transaction<Schema>,
+  { projectId }: TableName,
+  rows: readonly TableRow[],
+): Promise<void> {
+  await transaction
+    .insertInto("traced_rows")
+    .values(rows.map(({ digest, value }) => ({ project_id: projectId, digest, value })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Places that a deletion has left of the same table have the same rows. */
+async function insertDigests(
+  transaction: Transaction<Schema>,
+  { projectId, digest }: TableName,
+  { digests, from }: { readonly digests: readonly string[]; readonly from: number },
+): Promise<void> {
+  await transaction
+    .insertInto("traced_table_rows")
+    .values(
+      digests.map((rowDigest, index) => ({
+        project_id: projectId,
+        table_digest: digest,
+        row_index: from + index,
+        row_digest: rowDigest,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function requireContents(
+  transaction: Transaction<Schema>,
+  { projectId }: TableName,
+  digests: readonly string[],
+): Promise<void> {
+  const found = await transaction
+    .selectFrom("traced_rows")
+    .select("digest")
+    .where("project_id", "=", projectId)
+    .where("digest", "in", digests)
+    .execute();
+  const known = new Set(found.map(({ digest }) => digest));
+  const missing = digests.find((digest) => !known.has(digest));
+  if (missing !== undefined) throw notFound("row of a table", missing);
+}

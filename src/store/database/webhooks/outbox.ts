@@ -1,0 +1,157 @@
+// Events for webhooks, written in the transaction in which what they tell happens. Where there is no webhook that costs
+// nothing on a database of one server, and one short query on others.
+import type { Transaction } from "kysely";
+import type { Clock } from "../../../base/domain/clock.ts";
+import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import { newUuid } from "../../../base/domain/random.ts";
+import { parseProjectId } from "../../../base/domain/project.ts";
+import type {
+  FeedbackEventType,
+  JobWebhookEventType,
+  WebhookEventType,
+  WebhookSubject,
+} from "../../../base/domain/webhooks/webhook.ts";
+import { pendingMax } from "../../../base/domain/webhooks/webhook-store.ts";
+import type { Connection } from "../dialect.ts";
+import { portions } from "../chunks.ts";
+import type { Schema } from "../schema.ts";
+import { disableWebhook } from "./webhook-rows.ts";
+import { eventsOf, type EventRecord, type SubscribedWebhook } from "./events-of.ts";
+
+/** Rows written by one statement. */
+const rowsMax = 100;
+
+export interface FeedbackChange {
+  readonly type: FeedbackEventType;
+  /** Those that the records are of. */
+  readonly projectIds: readonly string[];
+  /** What was written or removed; asked for where a webhook may want it. */
+  readonly records: () => readonly EventRecord[];
+}
+
+export interface Outbox {
+  /** Records that were written or removed. Take it late in the transaction: others that add wait from here. */
+  addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
+  addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
+  /** Called before a webhook is made. */
+  expectWebhooks(): void;
+}
+
+export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, clock: Clock): Outbox {
+  // Nobody else makes webhooks in a database of one server, so that what was seen there once stays true.
+  let mayHave: boolean | null = null;
+  const hasNone = async (transaction: Transaction<Schema>): Promise<boolean> => {
+    if (!isExclusive || mayHave === true) return false;
+    if (mayHave === null) {
+      const found = await transaction.selectFrom("webhooks").select("id").limit(1).executeTakeFirst();
+      mayHave ??= found !== undefined;
+    }
+    return !mayHave;
+  };
+  return {
+    addFeedback: async (transaction, { type, projectIds, records: recordsOf }) => {
+      if (projectIds.length === 0 || (await hasNone(transaction))) return;
+      const entities = new Set(projectIds.map((projectId) => parseProjectId(projectId)?.entity ?? ""));
+      const webhooks = await subscribed(transaction, type, [...entities]);
+      if (webhooks.length === 0) return;
+      const records = recordsOf();
+      for (const webhook of webhooks)
+        await addEvents(transaction, webhook.id, { type, at: clock.now() }, eventsOf(webhook, records));
+    },
+    addJob: async (transaction, type, jobId) => {
+      if (await hasNone(transaction)) return;
+      const model = await transaction
+        .selectFrom("jobs")
+        .innerJoin("models", "models.id", "jobs.model_id")
+        .select(["models.entity", "models.project"])
+        .where("jobs.id", "=", jobId)
+        .executeTakeFirst();
+      if (model === undefined) return;
+      const projectId = `${model.entity}/${model.project}`;
+      for (const webhook of await subscribed(transaction, type, [model.entity])) {
+        if (webhook.projectId !== null && webhook.projectId !== projectId) continue;
+        await addEvents(transaction, webhook.id, { type, at: clock.now() }, [{ kind: "job", jobId }]);
+      }
+    },
+    expectWebhooks: () => {
+      mayHave = true;
+    },
+  };
+}
+
+/** What an event that has the record has to know of it. */
+export function eventRecord(record: FeedbackRecord): EventRecord {
+  const { projectId, id, feedbackType } = record;
+  return { projectId, id, feedbackType, byteCount: JSON.stringify(record).length };
+}
+
+/** The same of an event that has the record's id alone. */
+export function purgedRecord({ projectId, id, feedbackType }: FeedbackRecord): EventRecord {
+  return { projectId, id, feedbackType, byteCount: 0 };
+}
+
+/** The enabled webhooks of the entities that want such events, in one order for all who lock them. */
+async function subscribed(
+  transaction: Transaction<Schema>,
+  type: WebhookEventType,
+  entities: readonly string[],
+): Promise<readonly SubscribedWebhook[]> {
+  const rows = await transaction
+    .selectFrom("webhooks")
+    .select(["id", "entity", "events", "project_id", "feedback_type", "records_max"])
+    .where("disabled_at", "is", null)
+    .where("entity", "in", entities)
+    .orderBy("id")
+    .execute();
+  return rows
+    .filter(({ events }) => (JSON.parse(events) as readonly string[]).includes(type))
+    .map((row) => ({
+      id: row.id,
+      entity: row.entity,
+      projectId: row.project_id,
+      feedbackType: row.feedback_type === null ? null : String(JSON.parse(row.feedback_type)),
+      recordsMax: row.records_max,
+    }));
+}
+
+async function addEvents(
+  transaction: Transaction<Schema>,
+  webhookId: string,
+  { type, at }: { readonly type: WebhookEventType; readonly at: Date },
+  subjects: readonly WebhookSubject[],
+): Promise<void> {
+  if (subjects.length === 0) return;
+  const counted = await transaction
+    .updateTable("webhooks")
+    .set((row) => ({
+      last_sequence: row("last_sequence", "+", subjects.length),
+      pending_count: row("pending_count", "+", subjects.length),
+    }))
+    .where("id", "=", webhookId)
+    .where("disabled_at", "is", null)
+    .returning(["last_sequence", "pending_count"])
+    .executeTakeFirst();
+  if (counted === undefined) return;
+  if (counted.pending_count > pendingMax) {
+    const reason = `More than ${pendingMax} deliveries waited: the receiver does not keep up, or does not answer.`;
+    await disableWebhook(transaction, webhookId, reason, at);
+    return;
+  }
+  const first = counted.last_sequence - subjects.length + 1;
+  const rows = subjects.map((subject, index) => ({
+    id: `msg_${newUuid()}`,
+    webhook_id: webhookId,
+    sequence: first + index,
+    type,
+    subject: JSON.stringify(subject),
+    state: "pending",
+    created_at: at.toISOString(),
+    tried_since: at.toISOString(),
+    due_at: at.toISOString(),
+  }));
+  for (const portion of portions(rows, { rowsMax, lengthOf: ({ subject }) => subject.length }))
+    await transaction
+      .insertInto("webhook_deliveries")
+      .values([...portion])
+      .execute();
+}

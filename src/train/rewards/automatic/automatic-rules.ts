@@ -1,0 +1,171 @@
+// The standing rules that this server looks after, as long as it runs: each reads new feedback, and makes a job when there is
+// enough and its limits allow one. Which rules they are is decided by the database, where each belongs to one server's lease.
+import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
+import type { JobStore } from "../../../base/domain/job.ts";
+import { isTerminal } from "../../../base/domain/job.ts";
+import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
+import type { ModelStore } from "../../../base/domain/model.ts";
+import type {
+  StandingProgress,
+  RuleStore,
+  StandingOrder,
+  StoredRule,
+} from "../../../base/domain/rewards/stored-rule.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { JsonObject } from "../../../base/domain/text/json.ts";
+import type { Logger } from "../../../base/telemetry/logger.ts";
+import { oldestStep } from "../gather-feedback.ts";
+import { ruleCondition } from "../rule-condition.ts";
+import type { RewardSettings } from "../settings.ts";
+import { readOn, type StandingTask } from "./read-on.ts";
+import { dayMs, standingState } from "./automatic-state.ts";
+import { trainOn, type TrainDependencies } from "./train-on.ts";
+
+export interface StandingDependencies extends TrainDependencies {
+  readonly rules: RuleStore;
+  readonly jobs: Pick<JobStore, "find">;
+  readonly models: Pick<ModelStore, "newestVersion">;
+  /** Reads the filter of an order. @throws ServiceError for one that is none any more */
+  readonly conditionOf: (filter: JsonObject | null) => Condition;
+  /** This server, as the database knows it. */
+  readonly owner: () => string;
+  readonly settings: RewardSettings;
+  readonly logger: Logger;
+}
+
+/** Pages of feedback that one rule reads before the next one has its turn. */
+const pagesMax = 10;
+
+export class StandingRules implements Service {
+  readonly #dependencies: StandingDependencies;
+  #looking: Promise<void> = Promise.resolve();
+  readonly #life = serviceOf("standing rules", {
+    start: async (signal) => {
+      this.#looking = this.#keepLooking(signal);
+    },
+    stop: () => this.#looking,
+  });
+
+  constructor(dependencies: StandingDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  /** Resolves when the look that is under way is over. */
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  async #keepLooking(signal: AbortSignal): Promise<void> {
+    const { clock, settings, logger } = this.#dependencies;
+    while (!signal.aborted) {
+      await this.look(signal).catch((error: unknown) =>
+        logger.warn({ err: error }, "standing rules could not be looked at; trying again"),
+      );
+      // A sleep rejects only when it is cut short, which the stop does.
+      await clock.sleep(settings.lookSeconds * 1000, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Has each rule of this server read on, and train where it may. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { rules, owner, logger } = this.#dependencies;
+    const server = owner();
+    for (const rule of await rules.claim(server)) {
+      if (signal.aborted) return;
+      if (rule.standing === null) continue;
+      const hold = { ruleId: rule.id, owner: server, updatedAt: rule.updatedAt };
+      try {
+        await this.#lookAt(rule, rule.standing, hold, signal);
+      } catch (error) {
+        const message =
+          error instanceof ServiceError ? error.message : "An error of the server; its log says more.";
+        logger.warn({ err: error, ruleId: rule.id }, "a standing rule could not go on; trying again");
+        await rules.setFault(hold, message);
+      }
+    }
+  }
+
+  async #lookAt(
+    stored: StoredRule,
+    order: StandingOrder,
+    hold: StandingTask["hold"],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { rules, clock, models, conditionOf } = this.#dependencies;
+    const dayAgo = new Date(clock.now().getTime() - dayMs);
+    await rules.releaseFailed(hold);
+    const [newest, before] = await Promise.all([
+      models.newestVersion(order.modelId),
+      rules.progress(stored.id, dayAgo),
+    ]);
+    // It went with its model, or by itself.
+    if (newest === null || before === null) return;
+    if (await this.#pausesFor(stored, hold, before)) return;
+    const span = { since: order.since, until: null };
+    const task: StandingTask = {
+      hold,
+      rule: stored.rule,
+      model: { id: order.modelId, projectId: `${stored.entity}/${stored.project}` },
+      stepMin: oldestStep(newest.step, order.versionAgeMax),
+      condition: ruleCondition(stored.rule, conditionOf(order.filter), span),
+      cursor: before.cursor,
+    };
+    const read = await this.#read(task, signal);
+    const progress = read === null ? null : await rules.progress(stored.id, dayAgo);
+    if (progress === null || signal.aborted) return;
+    const isTraining = await this.#isTraining(progress);
+    const now = clock.now();
+    const state = standingState({ order, isPaused: false, progress, isTraining, now });
+    if (state.kind !== "ready") return;
+    const tokensMax = order.tokensPerDay === null ? Infinity : order.tokensPerDay - state.tokenCount;
+    await this.#train({ ...task, cursor: progress.cursor }, order, tokensMax);
+  }
+
+  /** @returns null where the rule is not this server's any more */
+  async #read(task: StandingTask, signal: AbortSignal): Promise<true | null> {
+    let { cursor } = task;
+    for (let page = 0; page < pagesMax && !signal.aborted; page++) {
+      const read = await readOn(this.#dependencies, { ...task, cursor });
+      if (read === null) return null;
+      ({ cursor } = read);
+      if (!read.hasMore) break;
+    }
+    return true;
+  }
+
+  async #train(task: StandingTask, order: StandingOrder, tokensMax: number): Promise<void> {
+    try {
+      const jobId = await trainOn(this.#dependencies, task, order, { tokensMax });
+      if (jobId !== null)
+        this.#dependencies.logger.info({ ruleId: task.hold.ruleId, jobId }, "a standing rule made a job");
+    } catch (error) {
+      // Somebody else took some of it: what is left is found with the next look.
+      if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
+    }
+  }
+
+  /** Pauses a rule whose last jobs all failed: it would go on so for ever. */
+  async #pausesFor(
+    { updatedAt }: StoredRule,
+    hold: StandingTask["hold"],
+    { jobs }: StandingProgress,
+  ): Promise<boolean> {
+    const { failuresMax } = this.#dependencies.settings;
+    const newest = jobs.filter(({ createdAt }) => createdAt >= updatedAt).slice(0, failuresMax);
+    if (newest.length < failuresMax) return false;
+    const found = await Promise.all(newest.map(({ id }) => this.#dependencies.jobs.find(id)));
+    if (!found.every((job) => job?.state === "failed")) return false;
+    const fault = `Its last ${failuresMax} jobs failed: ${found[0]?.errorMessage ?? ""}`;
+    await this.#dependencies.rules.setFault(hold, fault, { pauses: true });
+    return true;
+  }
+
+  async #isTraining({ lastJob }: StandingProgress): Promise<boolean> {
+    const job = lastJob === null ? null : await this.#dependencies.jobs.find(lastJob.id);
+    return job !== null && !isTerminal(job.state);
+  }
+}

@@ -1,0 +1,374 @@
+// Runs training jobs in processes of their own, which stay warm between the jobs of one base model. A process that
+// dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
+import { existsSync } from "node:fs";
+import { mkdir, open, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
+import { jobKey, type ServerFolder } from "../../store/artifacts/server-folder.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type {
+  JobAssignment,
+  JobOutcome,
+  JobReport,
+  JobRun,
+  JobRunner,
+  JobTask,
+  RunnerPins,
+} from "../../base/domain/job.ts";
+import { unfolded } from "../../base/domain/text/folded-lines.ts";
+import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
+import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import {
+  missingBaseError,
+  missingFilesError,
+  waitsForWeights,
+} from "../../base/domain/transient-errors/missing-base.ts";
+import type { BaseHashes, ModelVersion, TrainedModel } from "../../base/domain/model.ts";
+import { ServiceError, notFound } from "../../base/domain/service-error.ts";
+import { ownState, type TrainerProfile } from "../../base/domain/trainer/profile.ts";
+import { hasWeights } from "../../lib/model-files/weight-files.ts";
+import { baseHashes } from "../../inference/architectures/hashes/base-hashes.ts";
+import type { Logger } from "../../base/telemetry/logger.ts";
+import type { TrainingLoad } from "./child-protocol.ts";
+import { discardState, embeddedProfile } from "./embedded/profile.ts";
+import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
+import { snapshotStates } from "./steps/job-snapshots.ts";
+import { discardStateThere } from "./tinker/states.ts";
+import { tinkerProfile } from "./tinker/profile.ts";
+import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
+import { requireWishedAdapter } from "./tinker/wished-adapter.ts";
+import { TrainingProcess } from "./training-process.ts";
+import {
+  linesFileOf,
+  placesOf,
+  resultFolderOf,
+  type RunPlaces,
+  type TrainingRun,
+  trainingRunOf,
+} from "./training-run.ts";
+
+export interface ChildJobRunnerOptions {
+  readonly artifacts: PlacedArtifacts;
+  readonly folder: ServerFolder;
+  /** Folders of base models by name. */
+  readonly baseFolders: ReadonlyMap<string, string>;
+  /** Base models whose weights are not here, since others compute them: jobs over these cannot run in this process. */
+  readonly weightless?: ReadonlySet<string>;
+  /** Base models whose tools stand in the system message, as they are served. */
+  readonly toolsAsText?: ReadonlySet<string>;
+  /** In which precision base models are served that are not in float32, by name. */
+  readonly precisions?: ReadonlyMap<string, string>;
+  /** What a job trains on, a group or conversation a line, as JSON, folded; null when the job is gone. */
+  readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
+  readonly settings: TrainingSettings;
+  /** Who trains in place of this machine; null where it does itself. */
+  readonly elsewhere?: TrainerElsewhere | null;
+  /** This program's version; see the job's pins. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A runner whose `stop` ends all its processes; attempts that still run then are cancelled. It needs no `start`. */
+export interface ChildJobRunner extends JobRunner, Service {
+  /** The processes that train or wait for work, for those who watch them. */
+  processIds(): readonly number[];
+}
+
+/** A runner that forks a process per base model when it is first needed. */
+export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRunner {
+  return new ProcessJobRunner(options);
+}
+
+class ProcessJobRunner implements ChildJobRunner {
+  readonly trainer: TrainerProfile;
+  readonly #options: ChildJobRunnerOptions;
+  /** Processes without a job, by base model; at most one each. */
+  readonly #idle = new Map<string, TrainingProcess>();
+  readonly #busy = new Set<TrainingProcess>();
+  readonly #runs = new Set<Promise<JobOutcome>>();
+  readonly #stopping = new AbortController();
+  readonly #life = serviceOf("training runner", { stop: () => this.#stop() });
+
+  constructor(options: ChildJobRunnerOptions) {
+    this.#options = options;
+    const { elsewhere = null } = options;
+    this.trainer = elsewhere === null ? embeddedProfile : tinkerProfile(elsewhere.address);
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  requireTrainable(baseModel: string): void {
+    if (this.trainer.name !== embeddedProfile.name || this.#options.weightless?.has(baseModel) !== true)
+      return;
+    throw new ServiceError({
+      code: "unsupported",
+      message:
+        `Jobs over the base model ${JSON.stringify(baseModel)} need its weights, which are not here: vLLM servers compute it. ` +
+        "Put them into the folder of its files, and start the server again.",
+    });
+  }
+
+  async pinsFor(
+    { baseModel, adapter }: TrainedModel,
+    from: ModelVersion,
+    { config }: JobTask,
+  ): Promise<RunnerPins> {
+    return withFullDiskNamed(async () => {
+      const { files, weights } = await this.#hashesOf(baseModel);
+      requireWeights(from, weights);
+      const { settings, precisions, elsewhere = null } = this.#options;
+      if (elsewhere !== null) requireWishedAdapter(elsewhere.address, adapter, settings.loraRank);
+      const servedPrecision = precisions?.get(baseModel);
+      const usual = this.trainer.basePrecisions.includes(settings.basePrecision)
+        ? settings.basePrecision
+        : "float32";
+      const basePrecision = config.basePrecision ?? usual;
+      return {
+        settings: {
+          ...pinnedSettings(
+            { ...settings, basePrecision, ...(servedPrecision && { servedPrecision }) },
+            adapter,
+          ),
+          ...(this.#options.toolsAsText?.has(baseModel) === true ? { toolsAsText: true } : {}),
+        },
+        baseHash: files,
+        trainerBuild: this.#build,
+      };
+    });
+  }
+
+  async run(
+    assignment: JobAssignment,
+    report: JobReport,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<JobOutcome> {
+    const eitherSignal = AbortSignal.any([signal, this.#stopping.signal]);
+    const run = withFullDiskNamed(() => this.#run(assignment, report, eitherSignal));
+    this.#runs.add(run);
+    try {
+      return await run;
+    } finally {
+      this.#runs.delete(run);
+    }
+  }
+
+  async keep(assignment: JobAssignment): Promise<void> {
+    await this.#options.artifacts.release(resultFolderOf(assignment));
+  }
+
+  async discard(assignment: JobAssignment): Promise<void> {
+    await this.#options.artifacts.remove(resultFolderOf(assignment));
+    await this.keep(assignment);
+  }
+
+  async discardWork(jobId: string): Promise<void> {
+    const { artifacts, folder } = this.#options;
+    for (const state of await snapshotStates(folder.jobFolder(jobId))) await this.discardState(state);
+    await artifacts.remove(jobKey(jobId));
+    await folder.removeJob(jobId);
+  }
+
+  async discardState(stored: string): Promise<void> {
+    const { artifacts, elsewhere = null, clock } = this.#options;
+    const state = ownState(this.trainer, stored);
+    if (state !== null && elsewhere !== null)
+      return await discardStateThere(elsewhere, state, clock).catch((error: unknown) => {
+        this.#options.logger.warn(
+          { err: error, state },
+          "a state that is not wanted any more stays at the trainer",
+        );
+      });
+    if (state !== null) return await discardState(artifacts, state);
+    this.#options.logger.warn(
+      { state: stored },
+      "a state of another trainer is not wanted any more; it stays there",
+    );
+  }
+
+  processIds(): readonly number[] {
+    return [...this.#busy, ...this.#idle.values()].flatMap(({ id }) => id ?? []);
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled(this.#runs);
+    await Promise.all([...this.#idle.values()].map((training) => training.end()));
+  }
+
+  async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
+    const { artifacts, folder, logger } = this.#options;
+    const { model } = assignment;
+    const load = await this.#loadFor(assignment);
+    const runs = [...(assignment.replay?.earlier ?? []), assignment].map((run) => ({
+      run,
+      places: placesOf(assignment, run, folder),
+    }));
+    const { adapterFolder, runKey } = runs[runs.length - 1].places;
+    // What a replay makes lies with its job's work, and goes with that.
+    if (assignment.replay === null) await artifacts.hold(adapterFolder);
+    try {
+      const filled: TrainingRun[] = [];
+      for (const { run, places } of runs) filled.push(await this.#fill(run, places, assignment));
+      const training = await this.#takeProcess(load, { signal });
+      this.#busy.add(training);
+      const comparedWith = assignment.replay?.version.adapterFolder ?? null;
+      const outcome = await training
+        .run({ kind: "run", runs: filled, comparedWith }, report, { signal })
+        .finally(() => this.#busy.delete(training));
+      this.#keepProcess(model.baseModel, training);
+      return outcome;
+    } catch (error) {
+      // The process is gone, and nothing reads what it was writing.
+      await artifacts.removeUnfinished(adapterFolder);
+      await artifacts.removeUnfinished(runKey);
+      throw error;
+    } finally {
+      for (const { places } of runs) {
+        const linesFile = linesFileOf(places);
+        await rm(linesFile, { force: true }).catch((error: unknown) =>
+          logger.warn(
+            { err: error, jobId: assignment.job.id, linesFile },
+            "what a job trains on could not be removed from its folder",
+          ),
+        );
+      }
+    }
+  }
+
+  get #build(): string {
+    return `hone-${this.#options.version}, algorithm ${trainerAlgorithm}`;
+  }
+
+  #folderOf(baseModel: string): string {
+    const folder = this.#options.baseFolders.get(baseModel);
+    if (folder !== undefined) return resolve(folder);
+    throw missingBaseError(baseModel);
+  }
+
+  async #hashesOf(baseModel: string): Promise<BaseHashes> {
+    const folder = this.#folderOf(baseModel);
+    const isGone =
+      !existsSync(join(folder, "config.json")) ||
+      (this.trainer.name === embeddedProfile.name && !hasWeights(folder));
+    if (isGone) throw missingFilesError(baseModel);
+    return baseHashes(folder, this.#options.folder.cacheOf(folder));
+  }
+
+  /** What the job's process has loaded; refuses another base than the one the job began with. */
+  async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
+    const { settings, artifacts, logger } = this.#options;
+    const folder = this.#folderOf(model.baseModel);
+    const { files: hash, weights } = await this.#hashesOf(model.baseModel);
+    requireWeights(from, weights);
+    if (hash !== pins.baseHash) {
+      throw new ServiceError({
+        code: "conflict",
+        message:
+          `The base model ${JSON.stringify(model.baseModel)} is not the one this job began with: its files hash to ` +
+          `${hash}, those of then to ${pins.baseHash}. Serve the earlier files again, or send the job again.`,
+      });
+    }
+    if (pins.trainerBuild !== this.#build)
+      logger.warn(
+        { jobId: job.id, began: pins.trainerBuild, now: this.#build },
+        "a job goes on in another build",
+      );
+    const toolsAsText = pins.settings["toolsAsText"] === true;
+    const cacheFolder = this.#options.folder.cacheOf(folder);
+    const baseModel = { name: model.baseModel, folder, weights, toolsAsText };
+    return {
+      elsewhere: this.#options.elsewhere ?? null,
+      baseModel,
+      settings: settingsOfJob(settings, pins.settings),
+      artifacts: artifacts.place,
+      cacheFolder,
+    };
+  }
+
+  /** Writes what a run of the assignment trains on. */
+  async #fill(run: JobRun, places: RunPlaces, assignment: JobAssignment): Promise<TrainingRun> {
+    const { job } = run;
+    const id = job.replayOf ?? job.id;
+    const lines = await this.#options.trajectoryLines(id);
+    if (lines === null) throw notFound("training job", id);
+    await mkdir(places.workFolder, { recursive: true });
+    const lineCount = await writeLines(linesFileOf(places), lines);
+    const reportedStepCount = run === assignment ? (job.progress?.gradientStepCount ?? 0) : 0;
+    return trainingRunOf(run, places, { lineCount, reportedStepCount });
+  }
+
+  /** A process that has just this loaded: the one that waits for work, else a new one. */
+  async #takeProcess(
+    load: TrainingLoad,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<TrainingProcess> {
+    const { name } = load.baseModel;
+    const idle = this.#idle.get(name);
+    this.#idle.delete(name);
+    if (idle?.mayWork === true) {
+      if (isDeepStrictEqual(idle.loaded, load)) return idle;
+      await idle.end();
+    }
+    const training = new TrainingProcess(this.#options.clock);
+    await training.start(load, { signal });
+    return training;
+  }
+
+  #keepProcess(baseModel: string, training: TrainingProcess): void {
+    const { idleMs } = this.#options.settings;
+    const idle = this.#idle.get(baseModel);
+    if (idleMs === 0 || idle?.mayWork === true) {
+      void training.end();
+      return;
+    }
+    this.#idle.set(baseModel, training);
+    training.endAfter(idleMs);
+  }
+}
+
+/** Training would go on over weights that the version was not trained over. */
+function requireWeights(from: ModelVersion, weights: string): void {
+  if (from.base !== null && from.base !== weights) throw waitsForWeights(from, weights);
+}
+
+/** Work that writes files: one that finds the disk full rejects with an obstacle. */
+async function withFullDiskNamed<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fullDiskError(error) ?? error;
+  }
+}
+
+/** Of characters that are written at once: a write for each line would take longer than reading it. */
+const writtenLength = 1 << 20;
+
+/** How many there are. */
+async function writeLines(file: string, parts: AsyncIterable<string>): Promise<number> {
+  const handle = await open(file, "w");
+  let count = 0;
+  let waiting = "";
+  try {
+    for await (const part of parts) {
+      const text = unfolded(part);
+      if (text.endsWith("\n")) count += 1;
+      waiting += text;
+      if (waiting.length < writtenLength) continue;
+      // Unlike `write`, it goes on where a write was cut short.
+      await handle.appendFile(waiting);
+      waiting = "";
+    }
+    await handle.appendFile(waiting);
+  } finally {
+    await handle.close();
+  }
+  return count;
+}

@@ -1,0 +1,225 @@
+// However sequences are packed, and whatever they begin with alike: losses, log-probabilities and gradients are those of
+// each sequence computed by itself, in double precision. Random sets of sequences, on models with and without windows.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../../../base/domain/model.ts";
+import { type Random, seededRandom, shuffled } from "../../../base/domain/random.ts";
+import { resolvePreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
+import { searchedOf } from "../../../base/domain/testing/search.ts";
+import { importanceSamplingLevels, resolveTrainingConfig } from "../../../base/domain/training-config.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { parseModelConfig } from "../../../inference/architectures/config/read-config.ts";
+import { createLoraAdapter } from "../../../inference/architectures/lora.ts";
+import { readLoraAdapter, writeLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
+import { createRandomWeights } from "../../../inference/architectures/testing/random-weights.ts";
+import { weightsInMemory } from "../../../inference/architectures/testing/weights-in-memory.ts";
+import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
+import { cutIntoPacks } from "../packing/packs.ts";
+import { groupByPrefix } from "../packing/prefix-groups.ts";
+import { NaiveTrainers } from "../testing/naive-trainer.ts";
+import {
+  type Loss,
+  preferenceLossOf,
+  type Trainer,
+  type TrainerCall,
+  type TrainerProvider,
+  type TrainingSequence,
+} from "../trainer.ts";
+import { tinyConfig } from "./tiny-model.ts";
+import { assertClose, flat, plainStep } from "./trainers-under-test.ts";
+
+const slidingConfig = parseModelConfig(
+  {
+    architectures: ["MistralForCausalLM"],
+    model_type: "mistral",
+    vocab_size: 11,
+    hidden_size: 8,
+    intermediate_size: 12,
+    num_hidden_layers: 2,
+    num_attention_heads: 2,
+    num_key_value_heads: 2,
+    head_dim: 4,
+    hidden_act: "silu",
+    rms_norm_eps: 1e-5,
+    rope_theta: 100,
+    max_position_embeddings: 12,
+    sliding_window: 3,
+    tie_word_embeddings: false,
+    eos_token_id: 0,
+  },
+  {},
+  "the packing test's model with a window",
+);
+
+const lora = { rank: 2, alpha: 4 };
+const sequenceLengthMax = 12;
+
+const losses: readonly Loss[] = [
+  ...importanceSamplingLevels.map((importanceSamplingLevel, index) => {
+    const config = resolveTrainingConfig({ importanceSamplingLevel, ppo: index % 2 === 1, k2Tau: 0.1 });
+    return { kind: "policy", config } as const;
+  }),
+  { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) },
+  {
+    kind: "policy",
+    config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3, klPenaltySource: "sample" }),
+  },
+  { kind: "cross-entropy" },
+  preferenceLossOf(resolvePreferenceConfig({ loss: "dpo", lengthNormalized: true, beta: 2 })),
+];
+
+/**
+ * The turns of a trajectory, and prompts of several problems with several answers each, among them equal and nested ones,
+ * and sequences of two tokens.
+ */
+function randomBatch(random: Random): readonly TrainingSequence[] {
+  const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(11));
+  const said = ids(9);
+  const batch = [3, 6, 9].map((length) => trained(random, [...said.slice(0, length), ...ids(2)], 9));
+  for (let group = 0; group < 2 + random.index(2); group++) {
+    const prompt = ids(1 + random.index(7));
+    const known: (readonly number[])[] = [];
+    for (let answer = 0; answer < 1 + random.index(5); answer++) {
+      const begun = random.uniform() < 0.4 && known.length > 0 ? known[random.index(known.length)] : prompt;
+      const room = sequenceLengthMax - begun.length;
+      const tokenIds = room === 0 ? begun : [...begun, ...ids(random.index(Math.min(4, room) + 1))];
+      known.push(tokenIds);
+      batch.push(trained(random, tokenIds.length < 2 ? [...tokenIds, ...ids(1)] : tokenIds, group));
+    }
+  }
+  return batch;
+}
+
+/** Some of the tokens train, also such that others have in their prompt; a third of the sequences was not recorded. */
+function trained(random: Random, tokenIds: readonly number[], group: number): TrainingSequence {
+  const mask = Uint8Array.from(tokenIds, (_, index) => (index > 0 && random.uniform() < 0.6 ? 1 : 0));
+  if (!mask.includes(1)) mask[tokenIds.length - 1] = 1;
+  const isRecorded = random.uniform() < 0.67;
+  const logprobs = (): Float32Array =>
+    Float32Array.from(mask, (trains) => (trains === 1 ? -1.5 - 2 * random.uniform() : NaN));
+  return {
+    tokenIds: Int32Array.from(tokenIds),
+    mask,
+    oldLogprobs: isRecorded ? logprobs() : new Float32Array(mask.length).fill(NaN),
+    referenceLogprobs: logprobs(),
+    advantage: 2 * random.uniform() - 1,
+    weight: 0.5 + random.uniform(),
+    group,
+  };
+}
+
+/** In pairs at random, so that answers of one come to lie in several microbatches; of an odd number one is left out. */
+function paired(random: Random, batch: readonly TrainingSequence[]): readonly TrainingSequence[] {
+  return shuffled(random, batch)
+    .slice(batch.length % 2)
+    .map((sequence, row) => ({ ...sequence, preference: { index: row >> 1, isChosen: row % 2 === 0 } }));
+}
+
+interface Computed {
+  readonly loss: number;
+  readonly logprobs: readonly number[];
+  readonly gradient: readonly number[];
+}
+
+/** The data folder of a test, with an adapter to start from that already changes the model. */
+function dataFolderOf(config: ModelConfig, t: TestContext): string {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-packing-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const adapter = createLoraAdapter(config, { ...lora, seed: "start" });
+  const random = seededRandom("packing adapter");
+  for (const values of adapter.matrices.values())
+    values.forEach((_, index) => (values[index] = 0.6 * (random.uniform() - 0.5)));
+  mkdirSync(join(dataFolder, "start"));
+  writeLoraAdapter(join(dataFolder, "start"), adapter, { config, baseModelName: "tiny" });
+  return dataFolder;
+}
+
+async function compute(
+  trainers: TrainerProvider,
+  { config, dataFolder }: { readonly config: ModelConfig; readonly dataFolder: string },
+  { batch, loss }: { readonly batch: readonly TrainingSequence[]; readonly loss: Loss },
+): Promise<Computed> {
+  let count = 0;
+  const call = (): TrainerCall => ({ id: `${count++}`, signal: new AbortController().signal });
+  const trainer = await trainers.open({ kind: "adapter", folder: join(dataFolder, "start") }, call());
+  const result = await trainer.forwardBackward(batch, loss, call());
+  const { logprobs } = await trainer.forward(batch, call());
+  logprobs.forEach((values, index) => assertClose(values, result.logprobs[index], 1e-5));
+  const matrices = async (each: Trainer): Promise<readonly number[]> => {
+    const folder = mkdtempSync(join(dataFolder, "version-"));
+    await each.exportAdapter(folder, call());
+    return flat(readLoraAdapter(folder, config));
+  };
+  const before = await matrices(trainer);
+  await trainer.optimStep(plainStep, call());
+  const after = await matrices(trainer);
+  return {
+    loss: result.loss,
+    logprobs: logprobs.flatMap((values) => [...values]),
+    gradient: before.map((value, index) => value - after[index]),
+  };
+}
+
+/** Sequences of one length, of which two share a prompt, the last token of each among those that train. */
+function evenBatch(random: Random): readonly TrainingSequence[] {
+  const beginnings = [[0], [1], [2], [3], [4], [9, 8, 7, 6, 5, 1], [9, 8, 7, 6, 5, 2]];
+  return beginnings.map((beginning, group) => {
+    const more = Array.from({ length: 7 - beginning.length }, () => random.index(11));
+    const sequence = trained(random, [...beginning, ...more], group);
+    return { ...sequence, mask: sequence.mask.with(6, 1) };
+  });
+}
+
+/** The layouts that a batch is computed in; `branched` where rows leave a prefix at several places. */
+function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number): readonly string[] {
+  return cutIntoPacks(groupByPrefix(batch), microbatchTokens).map(({ kind, groups }) => {
+    const isBranched = groups.some((group) => new Set(group.map((row) => row.prefixLength)).size > 1);
+    return isBranched ? "branched" : kind;
+  });
+}
+
+for (const [name, config] of searchedOf(Object.entries({ plain: tinyConfig, sliding: slidingConfig }), 1)) {
+  test(`packed sequences give what each gives alone, on a ${name} model`, async (t) => {
+    const dataFolder = dataFolderOf(config, t);
+    const weights = createRandomWeights(config, { seed: "packing", deviation: 0.4 });
+    const oracle = new NaiveTrainers({ config, weights, lora, dataFolder, sequenceLengthMax });
+    const sizes = [9, 1000];
+    const embedded = sizes.map(
+      (microbatchTokens) =>
+        new EmbeddedTrainers({
+          config,
+          weights: weightsInMemory(config, weights),
+          lora: { ...lora, targets: projectionNames },
+          baseModelName: "tiny",
+          artifacts: dataFolderAt(dataFolder).artifacts,
+          sequenceLengthMax,
+          microbatchTokens,
+          sharesPrefixes: true,
+          threads: 1,
+        }),
+    );
+    t.after(() => Promise.all(embedded.map((trainers) => trainers.close())));
+    const layouts = new Set<string>();
+    const where = { config, dataFolder };
+    for (const [index, loss] of losses.entries()) {
+      const random = seededRandom("packed batch", name, index);
+      const drawn = index === 1 ? evenBatch(random) : randomBatch(random);
+      const batch = loss.kind === "preference" ? paired(random, drawn) : drawn;
+      const expected = await compute(oracle, where, { batch, loss });
+      for (const size of sizes) for (const layout of layoutsOf(batch, size)) layouts.add(layout);
+      for (const trainers of searchedOf(embedded, 1, `${name} ${index}`)) {
+        const actual = await compute(trainers, where, { batch, loss });
+        assertClose(actual.logprobs, expected.logprobs, 1e-5);
+        assertClose(actual.gradient, expected.gradient, 1e-5);
+        const difference = Math.abs(actual.loss - expected.loss);
+        const allowed = 1e-5 * Math.max(Math.abs(expected.loss), 0.1);
+        assert.ok(difference <= allowed, `loss ${index} is off by ${difference}`);
+      }
+    }
+    assert.deepEqual(layouts, new Set(["branched", "list", "prefixed", "rows"]));
+  });
+}

@@ -1,0 +1,163 @@
+// What the trainer's contract runs against: a folder for versions, a start that any trainer can make, and shorthands for
+// calls and for looking at what a trainer holds through what it exports.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../../../base/domain/model.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
+import type { LoraAdapter } from "../../../inference/architectures/lora.ts";
+import { readLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
+import { weightsInMemory } from "../../../inference/architectures/testing/weights-in-memory.ts";
+import { reinforcementLearningAdamW } from "../adamw.ts";
+import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embedded-trainer.ts";
+import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
+import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
+
+/** Makes trainers of the contract's tiny model, whose versions lie in `dataFolder`; cleaned up after the test. */
+export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
+
+/** The embedded trainer of the contract's tiny model: in one thread, with prefixes shared, where nothing else is said. */
+export function tinyTrainers({
+  dataFolder,
+  ...options
+}: Pick<EmbeddedTrainerOptions, "microbatchTokens"> &
+  Partial<EmbeddedTrainerOptions> & { readonly dataFolder: string }): EmbeddedTrainers {
+  return new EmbeddedTrainers({
+    config: tinyConfig,
+    weights: weightsInMemory(tinyConfig, tinyWeights),
+    lora: { ...tinyLora, targets: projectionNames },
+    baseModelName: "tiny",
+    sequenceLengthMax: 10,
+    sharesPrefixes: true,
+    threads: 1,
+    artifacts: dataFolderAt(dataFolder).artifacts,
+    ...options,
+  });
+}
+
+/** With moments that forget at once and an epsilon beside which they vanish, AdamW subtracts the gradient itself. */
+export const plainStep: OptimizerStep = {
+  learningRate: 1e4,
+  beta1: 0,
+  beta2: 0,
+  epsilon: 1e4,
+  weightDecay: 0,
+  gradientNormMax: 0,
+};
+
+export const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
+
+/** As jobs step. */
+export const adamStep: OptimizerStep = { ...reinforcementLearningAdamW, learningRate: 0.01 };
+
+export interface Exported {
+  readonly folder: string;
+  readonly adapter: LoraAdapter;
+  /** Of the adapter's file. */
+  readonly bytes: Buffer;
+}
+
+/** Trainers of one test with their folder. */
+export class TrainerBench {
+  readonly trainers: TrainerProvider;
+  readonly dataFolder: string;
+  readonly #opened: Trainer[] = [];
+  #count = 0;
+
+  constructor(make: MakeTrainers, context: TestContext) {
+    this.dataFolder = mkdtempSync(join(tmpdir(), "hone-trainer-"));
+    context.after(async () => {
+      // One elsewhere tells its server that it is there for as long as it is open.
+      for (const trainer of this.#opened) await trainer.close();
+      rmSync(this.dataFolder, { recursive: true });
+    });
+    this.trainers = make(this.dataFolder, context);
+  }
+
+  /** A trainer on the adapter that tests start from: a new one behind a step, by which every matrix has a gradient. */
+  async open(): Promise<Trainer> {
+    const trainer = await this.openAt({ kind: "new", seed: "seed" });
+    await trainer.forwardBackward(tinyBatch(), policy, this.call());
+    await trainer.optimStep(plainStep, this.call());
+    return trainer;
+  }
+
+  /** A trainer for a run of its own, closed with the test. */
+  async openAt(start: TrainerStart, run: TrainerCall = this.call()): Promise<Trainer> {
+    const trainer = await this.trainers.open(start, run);
+    this.#opened.push(trainer);
+    return trainer;
+  }
+
+  /** A trainer where a state was saved. */
+  reopen(state: string): Promise<Trainer> {
+    return this.openAt({ kind: "state", state, keepsOptimizer: true });
+  }
+
+  /** A call that nothing aborts, with an id of its own. */
+  call(): TrainerCall {
+    return { id: `call ${this.#next()}`, signal: new AbortController().signal };
+  }
+
+  /** Saves under a name of its own. */
+  save(trainer: Trainer): Promise<string> {
+    return trainer.saveState(`states/${this.#next()}`, this.call());
+  }
+
+  async export(trainer: Trainer): Promise<Exported> {
+    const folder = mkdtempSync(join(this.dataFolder, "exported-"));
+    await trainer.exportAdapter(folder, this.call());
+    const bytes = readFileSync(join(folder, "adapter_model.safetensors"));
+    return { folder, adapter: readLoraAdapter(folder, tinyConfig), bytes };
+  }
+
+  /** To the last byte where the trainers say that they repeat themselves. */
+  assertSame(actual: Exported, expected: Exported): void {
+    if (this.trainers.profile.isRepeatable) assert.deepEqual(actual.bytes, expected.bytes);
+    assertClose(flat(actual.adapter), flat(expected.adapter), 1e-4);
+  }
+
+  /** The accumulated gradient in one array, in the order of the matrices; takes a plain step to see it. */
+  async gradient(trainer: Trainer): Promise<readonly number[]> {
+    const before = flat((await this.export(trainer)).adapter);
+    await trainer.optimStep(plainStep, this.call());
+    const after = flat((await this.export(trainer)).adapter);
+    const { learningRate, epsilon } = plainStep;
+    // Of a slope g the step is learningRate · g / (|g| + epsilon), a little less than g where slopes are large.
+    return before.map((value, index) => {
+      const moved = value - after[index];
+      return (moved * epsilon) / (learningRate - Math.abs(moved));
+    });
+  }
+
+  #next(): number {
+    return (this.#count += 1);
+  }
+}
+
+/** All numbers of an adapter, in the order of its matrices. */
+export function flat({ matrices }: LoraAdapter): readonly number[] {
+  return [...matrices.values()].flatMap((values) => [...values]);
+}
+
+/** Equal within `tolerance` of the largest expected number. */
+export function assertClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
+  assert.equal(actual.length, expected.length);
+  const largest = Array.from(expected).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  Array.from(expected).forEach((value, index) => {
+    const difference = Math.abs(actual[index] - value);
+    assert.ok(difference <= tolerance * largest, `${index}: ${actual[index]} is not ${value}`);
+  });
+}
+
+export async function assertRejects(promise: Promise<unknown>, ...codes: readonly string[]): Promise<void> {
+  await assert.rejects(
+    promise,
+    (error) => error instanceof ServiceError && codes.includes(error.code),
+    `rejects with ${codes.join(" or ")}`,
+  );
+}

@@ -1,0 +1,92 @@
+// From rewards to advantages and weights: the group baseline of GRPO, then one scale for the whole job.
+// Knows nothing of tokens but how many of them train.
+import { assert } from "../../../base/domain/assert.ts";
+import type { TrainingConfig } from "../../../base/domain/training-config.ts";
+import { clamped } from "../../../base/domain/summaries/outline-group.ts";
+import { mean, standardDeviation } from "../../trajectories/statistics.ts";
+
+/** Rewards closer than this to the group's first count as equal: what is left is rounding. */
+const REWARD_RESOLUTION = 1e-12;
+
+/**
+ * The advantage of every trajectory of one group: its reward less the group's mean, divided by the
+ * population standard deviation when `scaleRewards`. All are exactly 0 when the group has no variance.
+ */
+export function groupAdvantages(
+  rewards: readonly number[],
+  config: Pick<TrainingConfig, "scaleRewards">,
+): number[] {
+  if (!hasVariance(rewards)) return rewards.map(() => 0);
+  const center = mean(rewards);
+  const scale = config.scaleRewards ? standardDeviation(rewards) + 1e-6 : 1;
+  return rewards.map((reward) => clamped(reward - center) / scale);
+}
+
+/** Whether the rewards of the group differ at all. */
+export function hasVariance(rewards: readonly number[]): boolean {
+  return rewards.some((reward) => Math.abs(reward - rewards[0]) > REWARD_RESOLUTION);
+}
+
+/** One sequence of the job, as far as weighting goes. */
+export interface WeightingInput {
+  /** How many of its tokens train; at least 1. */
+  readonly trainableTokenCount: number;
+  /** Of the whole trajectory, all its sequences together. */
+  readonly trajectoryTokenCount: number;
+  /** As `groupAdvantages` gave it. */
+  readonly advantage: number;
+}
+
+export interface Weighting {
+  readonly advantage: number;
+  readonly weight: number;
+}
+
+/**
+ * Balances and normalises over the whole job: weights are 1 over the trajectory's tokens, with mean 1 over
+ * trained tokens, so that every trajectory has the same mass; `advantageBalance` shrinks one sign; advantages
+ * are divided by the mean of |advantage| times weight over trained tokens.
+ */
+export function weighSequences(
+  sequences: readonly WeightingInput[],
+  config: Pick<TrainingConfig, "advantageBalance">,
+): Weighting[] {
+  assert(
+    sequences.every((sequence) => sequence.trainableTokenCount > 0),
+    "every weighted sequence has a trainable token",
+  );
+  const rawWeights = sequences.map((sequence) => 1 / (sequence.trajectoryTokenCount + 1e-6));
+  const meanWeight = tokenMean(sequences, rawWeights);
+  const weights = rawWeights.map((weight) => weight / meanWeight);
+  const balanced = withinReach(sequences.map(({ advantage }) => balance(advantage, config.advantageBalance)));
+  const mass = tokenMean(
+    sequences,
+    balanced.map((advantage, index) => Math.abs(advantage) * weights[index]),
+  );
+  // A mass of zero means that the balance removed everything; nothing is left to scale.
+  const scale = mass > 0 ? mass : 1;
+  return balanced.map((advantage, index) => ({ advantage: advantage / scale, weight: weights[index] }));
+}
+
+/** In another unit where they are so great that their sums would overflow: only their proportions count. */
+function withinReach(advantages: readonly number[]): readonly number[] {
+  const greatest = advantages.reduce((one, other) => Math.max(one, Math.abs(other)), 0);
+  return greatest > 1e150 ? advantages.map((advantage) => advantage / greatest) : advantages;
+}
+
+function balance(advantage: number, advantageBalance: number): number {
+  if (advantageBalance > 0 && advantage < 0) return advantage * (1 - advantageBalance);
+  if (advantageBalance < 0 && advantage > 0) return advantage * (1 + advantageBalance);
+  return advantage;
+}
+
+/** The mean over trained tokens of a value that each sequence holds for all of its own. */
+function tokenMean(sequences: readonly WeightingInput[], values: readonly number[]): number {
+  let sum = 0;
+  let count = 0;
+  sequences.forEach((sequence, index) => {
+    sum += values[index] * sequence.trainableTokenCount;
+    count += sequence.trainableTokenCount;
+  });
+  return sum / count;
+}

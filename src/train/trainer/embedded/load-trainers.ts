@@ -1,0 +1,54 @@
+// The embedded trainer of a training process: it reads the base model's weights, and computes with them.
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
+import { projectionNames } from "../../../base/domain/model.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../../../inference/architectures/weights.ts";
+import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
+import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
+import { EmbeddedTrainers } from "./embedded-trainer.ts";
+
+export async function loadTrainers(
+  { baseModel, settings, cacheFolder }: TrainingLoad,
+  { config, artifacts }: { readonly config: ModelConfig; readonly artifacts: ArtifactStore },
+): Promise<LoadedTrainers> {
+  const { folder, name, weights } = baseModel;
+  const kernels = settings.basePrecision === "int8" ? await integerKernels(cacheFolder) : null;
+  const trainers = new EmbeddedTrainers({
+    config,
+    weights: readModelWeights(folder, config, { cacheFolder }),
+    ...(kernels !== null && { int8Base: readInt8TrainingWeights(folder, config, { cacheFolder, kernels }) }),
+    lora: {
+      rank: settings.loraRank,
+      alpha: settings.loraAlpha,
+      targets: settings.loraTargets ?? projectionNames,
+    },
+    baseModelName: name,
+    baseWeights: weights,
+    artifacts,
+    sequenceLengthMax: settings.sequenceLengthMax,
+    microbatchTokens: settings.microbatchTokens,
+    memoryBytes: settings.memoryBytes,
+    sharesPrefixes: true,
+    threads: settings.threads,
+  });
+  return {
+    trainers,
+    requireAble: async () => {
+      if (kernels !== null) requireCodes(kernels);
+    },
+    free: () => trainers.close(),
+  };
+}
+
+/** @throws ServiceError `unsupported` on a processor that cannot train as the job asks */
+function requireCodes({ codes }: IntegerKernels): void {
+  if (codes !== null) return;
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "base_precision is int8, and this processor multiplies 8-bit weights inexactly in every form. Train with " +
+      "base_precision float32.",
+  });
+}

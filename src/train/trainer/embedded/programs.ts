@@ -1,0 +1,85 @@
+// The programs of training, loaded when they are first needed and kept from job to job.
+import type { Tensor } from "../../../lib/graph/tensor.ts";
+import type { WeightSource } from "../../../lib/graph/weight-source.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
+import type { TaskHandlers } from "../../../base/processes/tasks.ts";
+import { type Session, createSession } from "../../../inference/onnx/session.ts";
+import { keyOf, PROGRAM_COUNT_MAX, type Program, ProgramGraphs } from "./program-graphs.ts";
+
+/** One run of a program. */
+export interface ProgramRun {
+  readonly program: Program;
+  /** A tensor for every input. */
+  readonly feeds: Readonly<Record<string, Tensor>>;
+}
+
+/** A tensor for every output. */
+export type ProgramOutputs = Readonly<Record<string, Tensor>>;
+
+/** For a pool of threads: in each, every run is computed to its end, whatever other threads do. */
+export interface ProgramTasks {
+  readonly run: { readonly task: ProgramRun; readonly result: ProgramOutputs };
+}
+
+export interface ProgramsOptions {
+  readonly config: ModelConfig;
+  /** Of every parameter of the model, in these forms. */
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  readonly forms?: WeightForms;
+  /** How many threads compute, the caller's included. */
+  readonly threads: number;
+}
+
+// The runtime makes new arrays for each run, which are the caller's.
+export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
+  const programs = new Programs(options);
+  return { run: (task) => programs.run(task) };
+}
+
+export class Programs {
+  readonly #options: ProgramsOptions;
+  readonly #graphs: ProgramGraphs;
+  /** In order of use, the longest unused first. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: ProgramsOptions, graphs = new ProgramGraphs(options.config, options.forms)) {
+    this.#options = options;
+    this.#graphs = graphs;
+  }
+
+  /** Runs a program, one at a time. @throws what `createSession` and `Session.run` throw */
+  async run({ program, feeds }: ProgramRun): Promise<ProgramOutputs> {
+    const session = await this.#session(program);
+    return await session.run(feeds);
+  }
+
+  /** Frees every program. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    this.#graphs.clear();
+    for (const session of sessions) await session.release();
+  }
+
+  async #session(program: Program): Promise<Session> {
+    const key = keyOf(program);
+    const known = this.#sessions.get(key);
+    this.#sessions.delete(key);
+    const session = known ?? (await this.#load(program));
+    this.#sessions.set(key, session);
+    if (this.#sessions.size > PROGRAM_COUNT_MAX) {
+      const [[longestUnused, released]] = this.#sessions;
+      this.#sessions.delete(longestUnused);
+      await released.release();
+    }
+    return session;
+  }
+
+  #load(program: Program): Promise<Session> {
+    const { weights, threads } = this.#options;
+    // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
+    const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
+    return createSession(this.#graphs.of(program), { weights, threads, ...economy });
+  }
+}

@@ -1,0 +1,123 @@
+// A state of the embedded trainer as a file: both moments of every adapter matrix, the number of steps taken, and the adapter
+// itself where it is not published in the same folder.
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { adapterFiles } from "../../../inference/architectures/hashes/adapter-hash.ts";
+import type { LoraAdapter } from "../../../inference/architectures/lora.ts";
+import { loraParameters } from "../../../inference/architectures/parameters.ts";
+import { readLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
+import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
+import { readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { type NamedTensor, writeSafetensors } from "../../../lib/model-files/write-safetensors.ts";
+import { type AdamWState, createAdamWState } from "../adamw.ts";
+import { stateFileName } from "./profile.ts";
+
+/** What a trainer goes on from. */
+export interface KeptState {
+  readonly adapter: LoraAdapter;
+  readonly optimizer: AdamWState;
+}
+
+/** Where states lie, and the model that they are of. */
+export interface StatePlace {
+  readonly artifacts: Pick<ArtifactStore, "path" | "putFile">;
+  readonly config: ModelConfig;
+}
+
+type Arrays = ReadonlyMap<string, Float32Array>;
+
+/**
+ * Writes a state below its name, whole or not at all.
+ *
+ * @returns the key of the file
+ */
+export async function writeState(
+  { artifacts, config }: StatePlace,
+  name: string,
+  { adapter, optimizer }: KeptState,
+): Promise<string> {
+  const folder = await artifacts.path(name, null);
+  const isPublished =
+    existsSync(join(folder, adapterFiles.config)) && isSame(readLoraAdapter(folder, config), adapter);
+  const tensors = [
+    ...(isPublished ? [] : tensorsOf(adapter.matrices, "")),
+    ...tensorsOf(optimizer.firstMoments, ".first_moment"),
+    ...tensorsOf(optimizer.secondMoments, ".second_moment"),
+  ];
+  const { rank, alpha, scale, targets } = adapter;
+  const metadata = {
+    format: "pt",
+    step_count: String(optimizer.stepCount),
+    ...(isPublished ? {} : { adapter: JSON.stringify({ rank, alpha, scale, targets }) }),
+  };
+  const key = `${name}/${stateFileName}`;
+  await artifacts.putFile(key, async (file) => writeSafetensors(file, tensors, { type: "F32", metadata }));
+  return key;
+}
+
+/**
+ * Reads a state that `writeState` wrote.
+ *
+ * @throws ServiceError `not_found` when there is no such file, `invalid` when it does not fit its adapter or the model
+ */
+export async function readState({ artifacts, config }: StatePlace, state: string): Promise<KeptState> {
+  const file = await artifacts.path(state, null);
+  if (!existsSync(file)) throw notFound("trainer state", state);
+  const { tensors, metadata } = readSafetensorsHeader(file);
+  const stepCount = Number(metadata["step_count"]);
+  if (!Number.isSafeInteger(stepCount) || stepCount < 0) throw unfit(state, "step_count");
+  const fill = (arrays: Arrays, suffix: string): void => {
+    for (const [name, data] of arrays)
+      data.set(readInto(tensors.get(`${name}${suffix}`), data, name + suffix));
+  };
+  const readInto = (stored: StoredTensor | undefined, data: Float32Array, what: string): Float32Array => {
+    if (stored?.byteLength !== data.byteLength) throw unfit(state, what);
+    return readFloats(stored);
+  };
+  const shape = metadata["adapter"];
+  const adapter =
+    shape === undefined
+      ? readLoraAdapter(await artifacts.path(dirname(state), null), config)
+      : emptyAdapter(config, shape);
+  if (shape !== undefined) fill(adapter.matrices, "");
+  const optimizer = createAdamWState(adapter.matrices);
+  optimizer.stepCount = stepCount;
+  fill(optimizer.firstMoments, ".first_moment");
+  fill(optimizer.secondMoments, ".second_moment");
+  return { adapter, optimizer };
+}
+
+/** Of the shape that `writeState` wrote, all zeros. */
+function emptyAdapter(config: ModelConfig, text: string): LoraAdapter {
+  const shape = JSON.parse(text) as Omit<LoraAdapter, "matrices">;
+  const zeros = loraParameters(config, shape).map(
+    (parameter) =>
+      [parameter.name, new Float32Array(parameter.shape.reduce((size, each) => size * each, 1))] as const,
+  );
+  return { ...shape, matrices: new Map(zeros) };
+}
+
+function tensorsOf(arrays: Arrays, suffix: string): readonly NamedTensor[] {
+  return [...arrays].map(([name, data]) => ({ name: `${name}${suffix}`, shape: [data.length], data }));
+}
+
+/** To the last bit, since training goes on from it. */
+function isSame(one: LoraAdapter, other: LoraAdapter): boolean {
+  const isAlike =
+    one.rank === other.rank && one.scale === other.scale && one.matrices.size === other.matrices.size;
+  return (
+    isAlike &&
+    [...one.matrices].every(([name, values]) => bytesOf(values).equals(bytesOf(other.matrices.get(name))))
+  );
+}
+
+function bytesOf(values: Float32Array = new Float32Array()): Buffer {
+  return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+}
+
+function unfit(state: string, what: string): ServiceError {
+  return invalid(`The trainer state ${state} does not fit its adapter (${what}).`);
+}

@@ -1,0 +1,323 @@
+// One training job from its trajectories to a published version. The story alone: who computes, where files lie and
+// how progress becomes durable are given.
+import { join } from "node:path";
+import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
+import { unreachable } from "../../base/domain/assert.ts";
+import type { Clock } from "../../base/domain/clock.ts";
+import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import {
+  requireTrainerFor,
+  type TrainerProfile,
+  type TrainerTask,
+  ownState,
+  stateOf,
+  storedState,
+} from "../../base/domain/trainer/profile.ts";
+import { adapterSeal } from "../../inference/architectures/hashes/adapter-hash.ts";
+import type { JsonObject } from "../../base/domain/text/json.ts";
+import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import type { TurnRenderer } from "../trajectories/example-sequences.ts";
+import { type JobResult, type TrainingPlan, unjudged, movementWarning } from "./plans/plan.ts";
+import { planPreference } from "./plans/preference.ts";
+import { planReinforcement } from "./plans/reinforcement.ts";
+import { planSupervised } from "./plans/supervised.ts";
+import { type OptimizerBatch, readBatch } from "./data/optimizer-batches.ts";
+import { type WorkLines, PreparedLines, preparedFileName, TokenFile } from "./prepared/token-file.ts";
+import { publishVersion } from "./folders/publish.ts";
+import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
+import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
+import { neededArrays, takeSteps, reportAgain, type TakenSteps } from "./steps/take-steps.ts";
+import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
+import type { StartVersion, TrainingRun } from "./training-run.ts";
+
+export interface TrainingJobDependencies {
+  readonly trainers: TrainerProvider;
+  readonly artifacts: ArtifactStore;
+  readonly tokenizer: ConversationTokenizer & TurnRenderer;
+  readonly settings: PinnedSettings;
+  /** Hex SHA-256 of the base model's weights. */
+  readonly base: string;
+  /** Share of the job's time that may go into snapshots; see {@link JobSnapshots}. */
+  readonly snapshotShare: number;
+  /** What the job trains on: as the store has it of a job of this kind. */
+  readonly lines: WorkLines<unknown>;
+  readonly report: JobReport;
+  readonly clock: Clock;
+  /** Aborted, the job rejects with `cancelled` and publishes nothing. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the job to its end. The same version, trajectories, settings and seed give the same adapter, byte for byte, so
+ * a second attempt after a crash changes nothing that the first one reported; it goes on behind the last step that the
+ * first one kept.
+ *
+ * A job in which nothing can train takes no step and publishes what it started from.
+ */
+export async function runTrainingJob(
+  dependencies: TrainingJobDependencies,
+  run: TrainingRun,
+): Promise<JobOutcome> {
+  const { clock } = dependencies;
+  const startMs = clock.monotonicMs();
+  const secondsSpent = (): number => (clock.monotonicMs() - startMs) / 1000;
+  const file = new TokenFile(join(run.workFolder, preparedFileName), preparedKey(dependencies, run));
+  try {
+    const plan = await planJob(dependencies, run, file);
+    return await carryOut(plan, dependencies, { ...run, secondsSpent });
+  } finally {
+    file.close();
+  }
+}
+
+/** What the prepared lines of a job depend on, beside the base model's files, to which a job is pinned. */
+function preparedKey(
+  { trainers, settings }: TrainingJobDependencies,
+  { task: { kind, config }, seed }: TrainingRun,
+): JsonObject {
+  const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
+  // Its own configuration decides too which of its lines train.
+  return { algorithm: trainerAlgorithm, kind, seed, config: JSON.stringify(config), sequenceLengthMax };
+}
+
+function sequenceLengthMaxOf(trainers: TrainerProvider, settings: PinnedSettings): number {
+  return Math.min(trainers.sequenceLengthMax, settings.sequenceLengthMax);
+}
+
+function planJob(
+  { trainers, tokenizer, settings, lines, clock, report }: TrainingJobDependencies,
+  { task, seed, startStep, from }: TrainingRun,
+  file: TokenFile,
+): Promise<TrainingPlan> {
+  const { profile } = trainers;
+  // It was asked when the job came; another trainer may have come since.
+  const { basePrecision } = settings;
+  // What each kind of task names is of its own configuration.
+  const asked = { kind: task.kind, config: { ...task.config, basePrecision } } as TrainerTask;
+  requireTrainerFor(profile, asked, from ?? { adapterFolder: null, trainerState: null });
+  const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
+  // Safe cast: the lines are of the task's kind.
+  const prepared = <Item>(): PreparedLines<Item> =>
+    new PreparedLines(file, lines as WorkLines<Item>, {
+      clock,
+      report: (count, total, secondsLeft) => report({ kind: "prepared", count, total, secondsLeft }),
+    });
+  const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
+  switch (task.kind) {
+    case "rl":
+      return planReinforcement(task.config, prepared(), model, { profile, settings, seed, startStep, read });
+    case "sft":
+      return planSupervised(task.config, prepared(), model, { seed, read });
+    case "preference":
+      return planPreference(task.config, prepared(), model, { seed, read });
+    default:
+      return unreachable(task);
+  }
+}
+
+/** Takes the steps of the plan, and publishes what comes of them. */
+async function carryOut(
+  plan: TrainingPlan,
+  dependencies: TrainingJobDependencies,
+  run: TrainingRun & { readonly secondsSpent: () => number },
+): Promise<JobOutcome> {
+  const { trainers, report, clock, signal, settings, base } = dependencies;
+  const { adapterFolder, secondsSpent } = run;
+  const { batches, counts } = plan;
+  await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
+  await report({ kind: "started", stepCount: batches.length, counts, metrics: plan.metrics.start });
+  const start = await startOf(dependencies, run);
+  const stepWarnings = batches.length === 0 ? [] : fixedStepWarnings(trainers.profile, plan.optimizerStep(0));
+  for (const warning of [...plan.warnings, ...start.warnings, ...stepWarnings])
+    await report({ kind: "warned", warning });
+  const snapshots = snapshotsOf(dependencies, run, { start: start.start, plan });
+  const opened = () => openTrainer(dependencies, start.start, run);
+  const { trainer, past } = await openWhereLeft(trainers, snapshots, {
+    plan,
+    opened,
+    call: { id: run.runKey, signal },
+  });
+  try {
+    const { basePrecision } = settings;
+    const context = { report, clock, snapshots, secondsSpent, basePrecision, signal };
+    await reportAgain(past, plan, { report, reportedCount: run.reportedStepCount });
+    const steps = await takeSteps(trainer, plan, past, context);
+    const warning = movementWarning(steps.metrics);
+    if (warning !== null) await report({ kind: "warned", warning });
+    await report({ kind: "entered", phase: "publishing" });
+    const result = batches.length === 0 ? unjudged : await checkResult(trainer, plan, steps, signal);
+    for (const each of result.warnings) await report({ kind: "warned", warning: each });
+    if (result.refusal !== null) throw new ServiceError({ code: "unsupported", message: result.refusal });
+    const target = { artifacts: dependencies.artifacts, adapterFolder };
+    const { adapterHash, state } = await publishVersion(trainer, target, { signal });
+    const trainerState = storedState(trainers.profile.name, state);
+    const metrics = {
+      ...plan.metrics.version(steps.metrics, past.seconds + secondsSpent()),
+      ...result.metrics,
+    };
+    return { adapterFolder, trainerState, base, adapterHash, counts, metrics };
+  } finally {
+    await trainer.close();
+  }
+}
+
+/** What of the steps the trainer does in its own way. */
+function fixedStepWarnings(
+  { name, fixedInStep = [] }: TrainerProfile,
+  step: OptimizerStep,
+): readonly string[] {
+  const spelled: Readonly<Record<keyof OptimizerStep, string>> = {
+    learningRate: `a learning rate of ${step.learningRate}`,
+    beta1: `beta 1 of ${step.beta1}`,
+    beta2: `beta 2 of ${step.beta2}`,
+    epsilon: `epsilon of ${step.epsilon}`,
+    weightDecay: `weight decay of ${step.weightDecay}`,
+    gradientNormMax: `gradients cut to a norm of ${step.gradientNormMax}`,
+  };
+  const asked = Object.entries(spelled).filter(([field]) => fixedInStep.includes(field));
+  const isOff: Partial<Record<string, boolean>> = {
+    weightDecay: step.weightDecay === 0,
+    gradientNormMax: step.gradientNormMax <= 0,
+  };
+  const fixed = asked.filter(([field]) => isOff[field] !== true);
+  if (fixed.length === 0) return [];
+  const named = fixed.map(([, text]) => text).join(", ");
+  return [`The trainer ${name} takes no notice of ${named}: its own configuration says it, or it has none.`];
+}
+
+/** One after another, with their tokens. */
+function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, void> {
+  for (const batch of batches) yield read(batch);
+}
+
+/** Where the trainer starts, and warnings about that for the job's sender. */
+async function startOf(
+  { trainers: { profile }, artifacts }: TrainingJobDependencies,
+  { from, fromKind, seed, task }: TrainingRun,
+): Promise<{ readonly start: TrainerStart; readonly warnings: readonly string[] }> {
+  if (from === null) return { start: { kind: "new", seed }, warnings: [] };
+  const state = ownState(profile, from.trainerState);
+  const folder = await artifacts.path(from.adapterFolder, null);
+  const fresh = freshOptimizerReason(profile, { from, fromKind, task });
+  const warnings =
+    fresh === null ? [] : [`Training goes on from this version's weights with a fresh optimizer: ${fresh}`];
+  if (state === null || (fresh !== null && profile.takesAdapters))
+    return { start: { kind: "adapter", folder }, warnings };
+  return { start: { kind: "state", state, keepsOptimizer: fresh === null }, warnings };
+}
+
+/** Why the optimizer starts anew though the version is not the base; null when it does not, or never was one. */
+function freshOptimizerReason(
+  { name }: TrainerProfile,
+  { from, fromKind, task }: Pick<TrainingRun, "fromKind" | "task"> & { readonly from: StartVersion },
+): string | null {
+  // What no job made, such as an imported adapter, never had an optimizer.
+  if (fromKind === null) return null;
+  if (fromKind !== task.kind)
+    return `the version was made by a job of kind ${fromKind}, and this one is of kind ${task.kind}.`;
+  if (from.trainerState === null) return "the state of its optimizer is not kept any more.";
+  const { trainer } = stateOf(from.trainerState);
+  return trainer === name ? null : `its state was kept by the trainer ${trainer}, and this one is ${name}.`;
+}
+
+function snapshotsOf(
+  { clock, report, trainers, artifacts, snapshotShare }: TrainingJobDependencies,
+  { workFolder, runKey, seed, from: version }: TrainingRun,
+  { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
+): JobSnapshots {
+  const from = JSON.stringify([start.kind, version]);
+  const key = { algorithm: trainerAlgorithm, seed, stepCount: plan.batches.length, from };
+  const note = (message: string): Promise<void> => report({ kind: "noted", message });
+  return new JobSnapshots({
+    trainers,
+    artifacts,
+    workFolder,
+    runKey,
+    share: snapshotShare,
+    key,
+    clock,
+    note,
+  });
+}
+
+/** A trainer behind the last step that an earlier attempt kept, and those steps; else one on the version to start from. */
+async function openWhereLeft(
+  trainers: TrainerProvider,
+  snapshots: JobSnapshots,
+  {
+    plan,
+    opened,
+    call,
+  }: {
+    readonly plan: TrainingPlan;
+    /** A trainer on the version to start from. */
+    readonly opened: () => Promise<Trainer>;
+    readonly call: TrainerCall;
+  },
+): Promise<{ readonly trainer: Trainer; readonly past: PastSteps }> {
+  const snapshot = await snapshots.newest(neededArrays(plan));
+  if (snapshot === null) return { trainer: await opened(), past: noSteps };
+  const { state, past } = snapshot;
+  try {
+    return {
+      trainer: await trainers.open({ kind: "state", state, keepsOptimizer: true }, call),
+      past,
+    };
+  } catch (error) {
+    if (!isUnusable(error)) throw error;
+    await snapshots.discard(`The steps taken before are taken again: ${error.message}`);
+    return { trainer: await opened(), past: noSteps };
+  }
+}
+
+/** Why a version cannot be read is for the log: the job's sender learns only which version it is. */
+async function openTrainer(
+  { trainers, artifacts, signal }: TrainingJobDependencies,
+  start: TrainerStart,
+  { from, fromHash, startStep, runKey }: TrainingRun,
+): Promise<Trainer> {
+  try {
+    if (from !== null) await artifacts.path(from.adapterFolder, adapterSeal(fromHash));
+    return await trainers.open(start, { id: runKey, signal });
+  } catch (cause) {
+    if (from === null || !isUnusable(cause)) throw cause;
+    throw new ServiceError({
+      code: "internal",
+      message:
+        `Version ${startStep}, which training starts from, cannot be read; the server's log says why. ` +
+        "Put its files back from a copy, or delete the version.",
+      cause,
+    });
+  }
+}
+
+/** Whether it is what a trainer was to start from that is wrong, and not that the trainer cannot be reached or was stopped. */
+function isUnusable(error: unknown): error is ServiceError {
+  const codes: readonly string[] = ["invalid", "not_found", "unsupported", "conflict"];
+  return error instanceof ServiceError && codes.includes(error.code);
+}
+
+/**
+ * Computes the checked sequences with the new weights, and judges them.
+ *
+ * @throws ServiceError `unsupported` where the model does not give finite numbers any more: weights that are finite by
+ *   themselves may still overflow in products
+ */
+async function checkResult(
+  trainer: Trainer,
+  { metrics, batches, optimizerStep }: TrainingPlan,
+  steps: TakenSteps,
+  signal: AbortSignal,
+): Promise<JobResult> {
+  const { checked } = steps;
+  const computed = await trainer.forward(checked, { id: "check", signal });
+  if (computed.logprobs.every((logprobs) => logprobs.every(Number.isFinite)))
+    return metrics.result?.(steps.metrics, checked, computed) ?? unjudged;
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "After its last step the model does not give finite log-probabilities any more, so no version is made of it; " +
+      `lower the learning rate, which is ${optimizerStep(batches.length - 1).learningRate}.`,
+  });
+}

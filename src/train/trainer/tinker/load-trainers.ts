@@ -1,0 +1,28 @@
+// The trainer elsewhere of a training process, which needs nothing of the base model's weights.
+import { systemClock } from "../../../base/domain/clock.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
+import { TinkerTrainers } from "./tinker-trainers.ts";
+import type { TrainerElsewhere } from "./trainer-address.ts";
+
+/** @param options.onSign called whenever the server shows that it is there */
+export function loadTrainers(
+  { baseModel, settings }: TrainingLoad,
+  {
+    config,
+    elsewhere,
+    onSign,
+  }: { readonly config: ModelConfig; readonly elsewhere: TrainerElsewhere; readonly onSign: () => void },
+): LoadedTrainers {
+  const trainers = new TinkerTrainers({
+    ...elsewhere,
+    config,
+    baseModelName: baseModel.name,
+    baseWeights: baseModel.weights,
+    rank: settings.loraRank,
+    sequenceLengthMax: Math.min(config.contextLength, settings.sequenceLengthMax),
+    clock: systemClock,
+    onSign,
+  });
+  return { trainers, requireAble: async () => undefined, free: async () => undefined };
+}

@@ -1,0 +1,159 @@
+// Trains on a server of the Tinker API. A run has a session there of its own, with the model that it trains and, where it is
+// asked for, one that stands for the base; what goes on from a state is a new model that loads it.
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../base/domain/clock.ts";
+import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
+import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import { throwIfAborted } from "../serial-calls.ts";
+import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
+import { type ConnectionLimits, TinkerConnection } from "./http/connection.ts";
+import { exportAdapter } from "./export-adapter.ts";
+import { type FutureLimits, Futures } from "./http/futures.ts";
+import { tinkerProfile } from "./profile.ts";
+import { isGone, jsonOf, reasonOf, refusalOf } from "./http/refusals.ts";
+import { RemoteModel, type TinkerService } from "./remote-model.ts";
+import { SentEncoding } from "./sent-encoding.ts";
+import { serverKinds } from "./server-kinds.ts";
+import { TinkerSession } from "./http/session.ts";
+import { discardOthers, discardState, parseState } from "./states.ts";
+import { TinkerTrainer } from "./tinker-trainer.ts";
+import { baseThere, type TrainerAddress } from "./trainer-address.ts";
+
+export interface TinkerTrainersOptions {
+  readonly address: TrainerAddress;
+  /** Sent with each request; servers without keys take any. */
+  readonly apiKey: string;
+  readonly config: ModelConfig;
+  /** The base's name here, which the exported adapter says, and the hex SHA-256 of its weights. */
+  readonly baseModelName: string;
+  readonly baseWeights?: string;
+  /** Of new adapters; what they are scaled by is the server's. */
+  readonly rank: number;
+  readonly sequenceLengthMax: number;
+  readonly clock: Clock;
+  /** Called whenever the server shows that it is there. */
+  readonly onSign?: () => void;
+  readonly connectionLimits?: Partial<ConnectionLimits>;
+  readonly futureLimits?: Partial<FutureLimits>;
+}
+
+export class TinkerTrainers implements TrainerProvider {
+  readonly profile: TrainerProvider["profile"];
+  readonly sequenceLengthMax: number;
+  readonly #options: TinkerTrainersOptions;
+  readonly #service: TinkerService;
+  /** What each run has open. */
+  readonly #runs = new Map<string, Trainer>();
+
+  constructor(options: TinkerTrainersOptions) {
+    const { address, apiKey, clock, onSign } = options;
+    this.#options = options;
+    this.profile = tinkerProfile(address);
+    this.sequenceLengthMax = options.sequenceLengthMax;
+    const kind = serverKinds[address.kind];
+    const connection = new TinkerConnection({
+      url: address.url,
+      apiKey,
+      clock,
+      limits: options.connectionLimits ?? {},
+    });
+    const futures = new Futures(connection, {
+      clock,
+      limits: options.futureLimits ?? {},
+      ...(onSign === undefined ? {} : { onSign }),
+    });
+    this.#service = { connection, futures, encoding: new SentEncoding(kind), kind, clock };
+  }
+
+  async open(start: TrainerStart, run: TrainerCall): Promise<Trainer> {
+    throwIfAborted(run.signal);
+    if (start.kind === "adapter")
+      throw new ServiceError({
+        code: "unsupported",
+        message: "The trainer takes no adapters: it goes on from states alone that it kept itself.",
+      });
+    // What a lost process had open ends with its session.
+    await this.#runs.get(run.id)?.close();
+    const session = await TinkerSession.open(this.#service.connection, {
+      run: run.id,
+      clock: this.#service.clock,
+      signal: run.signal,
+    });
+    try {
+      const trainer = await this.#openIn(session, start, run);
+      this.#runs.set(run.id, trainer);
+      return trainer;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  async discard(state: string): Promise<void> {
+    await discardState(this.#service.connection, state);
+  }
+
+  async #openIn(
+    session: TinkerSession,
+    start: Exclude<TrainerStart, { kind: "adapter" }>,
+    { id, signal }: TrainerCall,
+  ): Promise<Trainer> {
+    const models: RemoteModel[] = [];
+    const create = async (rank: number, seed: number, ofSignal: AbortSignal): Promise<RemoteModel> => {
+      const { address, baseModelName } = this.#options;
+      const base = baseThere(address, baseModelName);
+      const options = { count: models.length, signal: ofSignal };
+      const made = await RemoteModel.create(this.#service, session, { base, rank, seed }, options);
+      models.push(made);
+      return made;
+    };
+    const rank = start.kind === "new" ? this.#options.rank : await this.#rankOf(start.state, signal);
+    const model = await create(rank, seedOf(start.kind === "new" ? start.seed : id), signal);
+    if (start.kind === "state") {
+      await model.load(start.state, { optimizer: start.keepsOptimizer, signal });
+      await discardOthers(this.#service.connection, start.state);
+    }
+    const { config, baseModelName, baseWeights, address } = this.#options;
+    return new TinkerTrainer({
+      service: this.#service,
+      model,
+      limits: this,
+      openBase: (ofSignal) => create(rank, seedOf(`base of ${id}`), ofSignal),
+      exportTo: (folder, name) =>
+        exportAdapter(this.#service, model, name, {
+          folder,
+          adapters: address.adapters,
+          config,
+          baseModelName,
+          ...(baseWeights === undefined ? {} : { baseWeights }),
+        }),
+      discard: (state) => this.discard(state),
+      end: async () => {
+        await Promise.all(models.map((each) => each.unload()));
+        session.close();
+      },
+    });
+  }
+
+  /** Of the adapter in a state, which a model that loads it has to have. */
+  async #rankOf(state: string, signal: AbortSignal): Promise<number> {
+    const path = "weights_info";
+    const { connection } = this.#service;
+    parseState(state);
+    const reply = await connection.ask(
+      { path, json: { tinker_path: state } },
+      { isRepeatable: true, signal },
+    );
+    // Servers that cannot say it have no such call, and refuse a state that is not there as it is loaded.
+    if (reply.status === 404 && reasonOf(reply) === "Not Found") return this.#options.rank;
+    if (isGone(reply)) throw notFound("trainer's state", state);
+    if (reply.status !== 200) throw refusalOf(reply, path);
+    const { lora_rank: rank } = jsonOf(reply, path);
+    return typeof rank === "number" && Number.isSafeInteger(rank) && rank > 0 ? rank : this.#options.rank;
+  }
+}
+
+/** Servers take whole numbers. */
+export function seedOf(text: string): number {
+  return createHash("sha256").update(text).digest().readUInt32BE() >>> 1;
+}
