@@ -1,4 +1,4 @@
-# A Hone in a container: docs/deploy.md says how it is run.
+# A Hone in a container: docs/guides/deploy.md says how it is run.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -1,4 +1,4 @@
-// `npm run screenshots`: makes the pictures of docs/dashboard.md, of a server of its own on which the demo has just run.
+// `npm run screenshots`: makes the pictures of docs/guides/dashboard.md, of a server of its own on which the demo has just run.
 // Needs a Chromium: Debian's package, or one that CHROMIUM names.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

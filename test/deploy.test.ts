@@ -14,8 +14,8 @@ import { namesOf } from "./two-entities.ts";
 const compositions = ["compose.yaml", "deploy/distributed/compose.yaml"];
 const caddyfiles = ["deploy/Caddyfile", "deploy/distributed/Caddyfile"];
 const files = ["Dockerfile", ...compositions, "deploy/hone.service", ...caddyfiles, "deploy/nginx.conf"];
-const page = "docs/deploy.md";
-const pages = [page, "docs/distributed.md"];
+const page = "docs/guides/deploy.md";
+const pages = [page, "docs/guides/distributed.md"];
 const textOf = (file: string): string => readFileSync(file, "utf8");
 const { server, http } = readConfig({}, {});
 const settings = allSettings();
@@ -80,7 +80,7 @@ test("whoever ends a server waits longer than it takes, and proxies let in the l
 
 test("the pages name files and commands that are there", () => {
   for (const link of pages.flatMap((one) => found(one, /\]\((?!http|#)([^)#]+)/g)))
-    assert.ok(existsSync(join("docs", link)), `docs/${link}`);
+    assert.ok(existsSync(join("docs", "guides", link)), `docs/guides/${link}`);
   const { scripts, bin } = JSON.parse(textOf("package.json")) as {
     readonly scripts: Readonly<Record<string, string>>;
     readonly bin: Readonly<Record<string, string>>;
@@ -163,7 +163,8 @@ test("Caddy takes its files", { skip: leftOut("caddy", "version") }, () => {
 
 test("what runs together is what each of it is tried with elsewhere", () => {
   const [vllm = ""] = found("tools/conformance/vllm/run.py", /VERSION = "([\d.]+)"/g);
-  for (const image of found("docs/distributed.md", /vllm-openai:v([\d.]+)/g)) assert.equal(image, vllm);
+  for (const image of found("docs/guides/distributed.md", /vllm-openai:v([\d.]+)/g))
+    assert.equal(image, vllm);
   const [, together = ""] = compositions;
   const mounted = found(together, /^ +- (\.\.?\/[^:]+):/gm);
   const built = found(together, /(?:build|context): (\.\.\S*)/g);
@@ -177,5 +178,5 @@ test("what runs together is what each of it is tried with elsewhere", () => {
         assert.ok(existsSync(join("tools", "conformance", file)), `${dockerfile}: ${file}`);
   // The model that comes along is named by what the example asks for.
   const [model = ""] = found(together, /HONE_MODEL: (\w+)=/g);
-  assert.deepEqual(found("docs/distributed.md", /--base-model (\w+)/g), [model]);
+  assert.deepEqual(found("docs/guides/distributed.md", /--base-model (\w+)/g), [model]);
 });

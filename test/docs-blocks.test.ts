@@ -20,9 +20,9 @@ const server = serverOfFile({
 
 /** How many blocks of each page run, from its first on, and what they say at least once. */
 const pages = {
-  "docs/keys.md": { language: "sh", count: 5, says: /^changed reports$[\s\S]*"object":"list"/m },
-  "docs/weave.md": { language: "sh", count: 1, says: /^$/ },
-  "docs/client.md": { language: "ts", count: 1, says: /c-a-t/ },
+  "docs/guides/keys.md": { language: "sh", count: 5, says: /^changed reports$[\s\S]*"object":"list"/m },
+  "docs/guides/weave.md": { language: "sh", count: 1, says: /^$/ },
+  "docs/reference/client.md": { language: "ts", count: 1, says: /c-a-t/ },
 } as const;
 
 function blocksOf(page: string, language: string): readonly string[] {
@@ -54,13 +54,15 @@ for (const [page, { language, count, says }] of Object.entries(pages))
     assert.match(blocks.map((block) => runBlock(block, language)).join("\n"), says);
   });
 
-test("the block of docs/structured-outputs.md that checks a schema runs as it stands", () => {
-  const block = blocksOf("docs/structured-outputs.md", "sh").find((code) => code.includes("schemas check"));
+test("the block of docs/guides/structured-outputs.md that checks a schema runs as it stands", () => {
+  const block = blocksOf("docs/guides/structured-outputs.md", "sh").find((code) =>
+    code.includes("schemas check"),
+  );
   assert.match(runBlock(block ?? "", "sh"), /person\.json: .*/);
 });
 
 test("no block of these pages has something left to fill in", () => {
-  for (const page of [...Object.keys(pages), "docs/structured-outputs.md"])
+  for (const page of [...Object.keys(pages), "docs/guides/structured-outputs.md"])
     for (const code of blocksOf(page, "(?:sh|ts|js)"))
       assert.doesNotMatch(code, /=<|hone_\.\.\.|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-/, page);
 });

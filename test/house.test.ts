@@ -1,5 +1,5 @@
 // The house as a test: which area and which room may import which, which vendor belongs to which room; its invariants are in invariants.test.ts.
-// The tables are those of docs/architecture.md; a change there and here is one change.
+// The tables are those of docs/concepts/architecture.md; a change there and here is one change.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -242,8 +242,8 @@ test("the table allows nothing that no import needs, and only points upwards", (
 /** A cell of the page's tables as a list. */
 const listIn = (cell = ""): readonly string[] => (cell === "–" ? [] : cell.split(", ").toSorted());
 
-test("docs/architecture.md shows the same tables", () => {
-  const page = readFileSync("docs/architecture.md", "utf8");
+test("docs/concepts/architecture.md shows the same tables", () => {
+  const page = readFileSync("docs/concepts/architecture.md", "utf8");
   const areas = [...page.matchAll(/^\| \[`(\w+)\/`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)];
   assert.deepEqual(
     areas.map(([, area, mayImport]) => [area, listIn(mayImport)]),
@@ -277,8 +277,8 @@ function pathsIn(page: string): readonly string[] {
     .map(([, area = "", rest = ""]) => posix.join("src", area, rest));
 }
 
-test("docs/architecture.md names files and folders that are there", () => {
-  const named = pathsIn(readFileSync("docs/architecture.md", "utf8"));
+test("docs/concepts/architecture.md names files and folders that are there", () => {
+  const named = pathsIn(readFileSync("docs/concepts/architecture.md", "utf8"));
   const known = sources().map(({ path }) => path);
   const isThere = (name: string): boolean =>
     known.some(

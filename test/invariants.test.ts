@@ -1,7 +1,7 @@
-// The invariants of docs/architecture.md that a text shows: what stands in few places only, and which names and marks nowhere.
+// The invariants of docs/concepts/architecture.md that a text shows: what stands in few places only, and which names and marks nowhere.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { posix } from "node:path";
+import { join, posix } from "node:path";
 import { test } from "node:test";
 import { type Source, sources, isProduct, importsOf, packageOf } from "./house-sources.ts";
 
@@ -18,19 +18,18 @@ test("no file or folder has a name that says nothing", () => {
 });
 
 test("nothing that a merge left behind is in what people read", () => {
-  const pages = [".", "docs"].flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => name.endsWith(".md"))
-      .map((name) => posix.join(folder, name)),
-  );
-  assert.ok(pages.includes("CHANGELOG.md") && pages.includes("docs/training.md"));
+  const pages = [
+    ...readdirSync("."),
+    ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
+  ].filter((name) => name.endsWith(".md"));
+  assert.ok(pages.includes("CHANGELOG.md") && pages.includes("docs/concepts/training.md"));
   assert.deepEqual(
     pages.filter((page) => /^(<{7}|>{7}) /m.test(readFileSync(page, "utf8"))),
     [],
   );
 });
 
-/** Something that stands in few places alone, by an invariant of docs/architecture.md. */
+/** Something that stands in few places alone, by an invariant of docs/concepts/architecture.md. */
 interface Absence {
   readonly invariant: number;
   readonly pattern: RegExp;

@@ -1,5 +1,5 @@
 // Logits processors over HTTP: those that come along visibly do what they say, an operator's module is loaded from a file,
-// and what is wrong with a module or its arguments is said where it belongs. Runs the page docs/logits-processors.md, too.
+// and what is wrong with a module or its arguments is said where it belongs. Runs the page docs/guides/logits-processors.md, too.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { processorNames } from "../src/inference/engine/logits-processors/registrations.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
 
-const page = readFileSync("docs/logits-processors.md", "utf8");
+const page = readFileSync("docs/guides/logits-processors.md", "utf8");
 const folder = mkdtempSync(join(tmpdir(), "hone-processors-"));
 const dataFolder = newDataFolder();
 let server: RunningServer;

@@ -10,7 +10,7 @@ import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 const folder = "deploy/observability";
 const rulesFile = `${folder}/alerts.yaml`;
 const dashboardFile = `${folder}/grafana-dashboard.json`;
-const page = "docs/observability.md";
+const page = "docs/guides/observability.md";
 /** Nobody listens there: what is sent is lost, and counted. */
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
 const serverOfTests = serverOfFile({ flags: model, environment });

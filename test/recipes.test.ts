@@ -1,4 +1,4 @@
-// Every block of docs/recipes.md, run in its order as somebody would who copies it, beside a server of its own.
+// Every block of docs/guides/recipes.md, run in its order as somebody would who copies it, beside a server of its own.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ interface Recipe {
 }
 
 /** Of the page, by its headings; what stands before the first recipe is its own. */
-const [opening, ...recipes] = readFileSync("docs/recipes.md", "utf8")
+const [opening, ...recipes] = readFileSync("docs/guides/recipes.md", "utf8")
   .split(/^#+ (?=.*\n\n)/m)
   .filter((part) => part.trim() !== "")
   .map((part): Recipe => {
@@ -155,7 +155,7 @@ for (const { title, blocks } of recipes) {
 }
 
 test("links of the page lead somewhere", () => {
-  const links = [...readFileSync("docs/recipes.md", "utf8").matchAll(/\]\((?!http|#)([^)#]+)/g)];
+  const links = [...readFileSync("docs/guides/recipes.md", "utf8").matchAll(/\]\((?!http|#)([^)#]+)/g)];
   assert.ok(links.length > 8);
   for (const [, link = ""] of links)
     assert.equal(spawnSync("test", ["-e", join("docs", link)]).status, 0, `docs/${link}`);

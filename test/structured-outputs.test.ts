@@ -1,4 +1,4 @@
-// docs/structured-outputs.md holds: its tables are what the code says, and its examples run as they stand.
+// docs/guides/structured-outputs.md holds: its tables are what the code says, and its examples run as they stand.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ import { defaultGrammarLimits as limits } from "../src/lib/constraints/regex/lim
 import { readConstraint } from "../src/api/wire/chat/chat-constraint.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
-const page = readFileSync("docs/structured-outputs.md", "utf8");
+const page = readFileSync("docs/guides/structured-outputs.md", "utf8");
 const readme = readFileSync("README.md", "utf8");
 const trie = vocabularyOf([]);
 const server = serverOfFile();

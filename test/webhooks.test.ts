@@ -1,4 +1,4 @@
-// Webhooks as their users have them: the receiver of docs/webhooks.md, and a server that dies.
+// Webhooks as their users have them: the receiver of docs/guides/webhooks.md, and a server that dies.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ interface Program {
 }
 
 function runReceiver(t: TestContext, secret: string): Program {
-  const [, code = ""] = /^```js\n(.*?)^```/ms.exec(readFileSync("docs/webhooks.md", "utf8")) ?? [];
+  const [, code = ""] = /^```js\n(.*?)^```/ms.exec(readFileSync("docs/guides/webhooks.md", "utf8")) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "hone-receiver-"));
   writeFileSync(join(folder, "receiver.mjs"), code);
   const environment = { ...process.env, WEBHOOK_SECRET: secret, PORT: "0" };
@@ -67,7 +67,7 @@ async function hook(server: RunningServer, url: string, more: object = {}): Prom
   return webhook;
 }
 
-test("the receiver of docs/webhooks.md takes what is genuine, and nothing else", async (t) => {
+test("the receiver of docs/guides/webhooks.md takes what is genuine, and nothing else", async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const server = await startServer({ dataFolder, flags });

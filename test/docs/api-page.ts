@@ -1,4 +1,4 @@
-// The page docs/api.md: every route with the fields of what it takes and answers, all of it from the document that
+// The page docs/reference/api.md: every route with the fields of what it takes and answers, all of it from the document that
 // /openapi.json is. A test compares the two.
 import {
   branchesOf,

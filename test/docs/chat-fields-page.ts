@@ -1,5 +1,5 @@
 // Which tests over HTTP prove what each field of a chat request does: those whose titles name it in backquotes. As a list, and
-// as the page docs/chat-fields.md.
+// as the page docs/reference/chat-fields.md.
 import { readdirSync, readFileSync } from "node:fs";
 import { chatRequestSchema } from "../../src/api/wire/chat/chat-request.ts";
 
@@ -38,7 +38,7 @@ function titles(): ProvedField["tests"] {
     );
 }
 
-/** The whole page docs/chat-fields.md. */
+/** The whole page docs/reference/chat-fields.md. */
 export function provedFieldsPage(): string {
   const rows = provedFields().map(({ field, tests }) => {
     const texts = tests.map(({ file, title }) => `[${file}](../${file}): ${title}`);

@@ -7,7 +7,11 @@ import { test } from "node:test";
 import { checkExamples } from "./checked-examples.ts";
 
 test("every example in the client's pages is one that compiles", () => {
-  const { count, faults } = checkExamples(["docs/client.md", "docs/feedback.md", "docs/rl-loop.md"]);
+  const { count, faults } = checkExamples([
+    "docs/reference/client.md",
+    "docs/guides/feedback.md",
+    "docs/guides/rl-loop.md",
+  ]);
   assert.ok(count >= 8);
   assert.equal(faults, "");
 });

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { CallGroup } from "../../src/apps/client/calls/call-group.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
 
-test("docs/client.md lists every call of every group", () => {
-  const page = readFileSync("docs/client.md", "utf8");
+test("docs/reference/client.md lists every call of every group", () => {
+  const page = readFileSync("docs/reference/client.md", "utf8");
   for (const [name, group] of Object.entries(new Hone({ apiKey: null }))) {
     if (!(group instanceof CallGroup)) continue;
     const row = page.split("\n").find((line) => line.startsWith("|") && line.includes(`\`hone.${name}\``));
-    assert.ok(row !== undefined, `docs/client.md has no row for hone.${name}`);
+    assert.ok(row !== undefined, `docs/reference/client.md has no row for hone.${name}`);
     const words = [...row.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
     for (const call of callsOf(group))
       assert.ok(words.includes(call), `the row of hone.${name} does not name ${call}`);

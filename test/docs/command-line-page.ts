@@ -1,9 +1,9 @@
-// The page docs/command-line.md: every command with its arguments, flags and examples, of the commands' own definitions.
+// The page docs/reference/command-line.md: every command with its arguments, flags and examples, of the commands' own definitions.
 import type { Command, Option } from "commander";
 import { commandsOf, examples } from "../../src/apps/cli/examples.ts";
 import { createProgram } from "../../src/apps/cli/program.ts";
 
-/** The whole page docs/command-line.md. */
+/** The whole page docs/reference/command-line.md. */
 export function commandLinePage(): string {
   const commands = commandsOf(createProgram()).filter(([words]) => examples[words] !== undefined);
   const rows = commands.map(

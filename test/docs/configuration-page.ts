@@ -1,9 +1,9 @@
-// The page docs/configuration.md: every setting in its three spellings, with what it sets.
+// The page docs/reference/configuration.md: every setting in its three spellings, with what it sets.
 import { valueText } from "../../src/apps/cli/settings-help.ts";
 import { allSettings, type SettingSpelling } from "../../src/apps/server/config.ts";
 import { settingGroups } from "../../src/apps/server/settings.ts";
 
-/** The whole page docs/configuration.md. */
+/** The whole page docs/reference/configuration.md. */
 export function configurationPage(): string {
   const spellings = allSettings();
   const groups = Object.keys(settingGroups).map((title) => {

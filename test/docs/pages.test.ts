@@ -19,8 +19,8 @@ test("the pages say what the code says", async () => {
   );
 });
 
-test("links of docs/api.md lead to headings of the page", () => {
-  const page = readFileSync("docs/api.md", "utf8");
+test("links of docs/reference/api.md lead to headings of the page", () => {
+  const page = readFileSync("docs/reference/api.md", "utf8");
   const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) =>
     text
       .toLowerCase()

@@ -9,9 +9,9 @@ import { configurationPage } from "./configuration-page.ts";
 /** The text of each file, by its path. */
 export async function madePages(): Promise<Readonly<Record<string, string>>> {
   return {
-    "docs/api.md": apiPage(await readApiDocument()),
-    "docs/chat-fields.md": provedFieldsPage(),
-    "docs/command-line.md": commandLinePage(),
-    "docs/configuration.md": configurationPage(),
+    "docs/reference/api.md": apiPage(await readApiDocument()),
+    "docs/reference/chat-fields.md": provedFieldsPage(),
+    "docs/reference/command-line.md": commandLinePage(),
+    "docs/reference/configuration.md": configurationPage(),
   };
 }

@@ -6,12 +6,12 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "How base models write calls of tools, as `model=format`: one of the formats that docs/tools.md lists or `chat.toolFormats` describes, or `off`; `generic` shows the tools of a request in the system message, for models whose template knows none. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
+      "How base models write calls of tools, as `model=format`: one of the formats that docs/guides/tools.md lists or `chat.toolFormats` describes, or `off`; `generic` shows the tools of a request in the system message, for models whose template knows none. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
   },
   toolFormats: {
     kind: "list",
     default: [],
-    about: "JSON files that describe further formats of tool calls; docs/tools.md says how.",
+    about: "JSON files that describe further formats of tool calls; docs/guides/tools.md says how.",
   },
   reasoning: {
     kind: "list",

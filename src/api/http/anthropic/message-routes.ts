@@ -24,7 +24,7 @@ export const messageRoute: AnsweringRoute<"message"> = {
   schema: {
     summary: "Create a message",
     description:
-      "Anthropic's Messages API: [anthropic.md](anthropic.md) says how it is read. With `stream` it sends events that are named by their type; the last one is `message_stop` or `error`, and no `[DONE]` follows. Fields of a chat request that have no other name here mean what they mean there.",
+      "Anthropic's Messages API: [anthropic.md](../guides/anthropic.md) says how it is read. With `stream` it sends events that are named by their type; the last one is `message_stop` or `error`, and no `[DONE]` follows. Fields of a chat request that have no other name here mean what they mean there.",
     body: messagesForm.schema,
     response: answered("A message.", { json: messageSchema, events: messageEventSchema }),
   },

@@ -7,7 +7,7 @@ import { addPlaceFlags, placeOf, watched, type ArchiveFlags } from "./watched.ts
 
 const aboutBackup = `
 The server may run. What the database names at one moment is in the backup, whatever comes and goes meanwhile: read
-docs/backup.md for what is in it and what is not.`;
+docs/guides/backup.md for what is in it and what is not.`;
 
 const aboutRestore = `
 No server may run there; the database has to be empty, and the data folder without adapters and files of others. A backup of

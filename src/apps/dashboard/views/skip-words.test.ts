@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { skipWords } from "./skip-words.ts";
 
-test("every reason of docs/training.md has its sentence", () => {
-  const [, section = ""] = readFileSync("docs/training.md", "utf8").split("## What does not\n");
+test("every reason of docs/concepts/training.md has its sentence", () => {
+  const [, section = ""] = readFileSync("docs/concepts/training.md", "utf8").split("## What does not\n");
   const [table = ""] = section.split("\n## ");
   const reasons = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = ""]) => reason);
   assert.ok(reasons.length >= 9);

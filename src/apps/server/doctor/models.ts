@@ -70,7 +70,7 @@ function findingsWithin(
       return fault(
         `model ${model.name}`,
         reasonOf(error),
-        "docs/models.md says which models are served; `hone models check` says more of one.",
+        "docs/guides/models.md says which models are served; `hone models check` says more of one.",
       );
     }
   });

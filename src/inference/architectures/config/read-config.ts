@@ -113,7 +113,7 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   const field = Array.isArray(names) ? "architectures" : "model_type";
   reader.refuse(
     field,
-    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or have vLLM servers compute it (docs/vllm.md)`,
+    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or have vLLM servers compute it (docs/guides/vllm.md)`,
   );
   return null;
 }

@@ -93,7 +93,7 @@ test("formats of other families are found too, and a template that writes no cal
 });
 
 test("the page of tools shows a call of each format", () => {
-  const page = readFileSync("docs/tools.md", "utf8");
+  const page = readFileSync("docs/guides/tools.md", "utf8");
   for (const [name, format] of Object.entries(callFormats)) {
     const written = format.written("weather", { city: "Rome" });
     // In a cell of a table a line break is shown as a blank, and a bar is escaped.

@@ -1,5 +1,5 @@
 // The contract of a logits processor: what a module exports, what it is given, and what it does to scores. The same in
-// words for operators is docs/logits-processors.md.
+// words for operators is docs/guides/logits-processors.md.
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { ProcessorModel } from "./processor-model.ts";
 

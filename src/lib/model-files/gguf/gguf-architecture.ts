@@ -419,7 +419,7 @@ export function architectureOf(metadata: GgufMetadata): ReadArchitecture {
   const known = Object.hasOwn(architectures, prefix) ? architectures[prefix] : undefined;
   if (known === undefined) {
     throw metadata.error(
-      `its architecture is ${prefix}; ${ggufArchitectures.join(", ")} are served from GGUF files. Have vLLM servers compute other models (docs/vllm.md)`,
+      `its architecture is ${prefix}; ${ggufArchitectures.join(", ")} are served from GGUF files. Have vLLM servers compute other models (docs/guides/vllm.md)`,
     );
   }
   const isSet = (name: string): boolean => (metadata.number(`${prefix}.${name}`) ?? 0) !== 0;

@@ -37,7 +37,7 @@ export const requestFields = {
   }),
   kv_transfer_params: field("passing", nullable(passingSchema), {
     about:
-      "Has a prompt computed by one server and answered by another, as proxies before vLLM's servers ask for it: see [prefill-and-decode.md](prefill-and-decode.md). Refused unless the operator has servers share a secret (`transfer.secret`).",
+      "Has a prompt computed by one server and answered by another, as proxies before vLLM's servers ask for it: see [prefill-and-decode.md](../guides/prefill-and-decode.md). Refused unless the operator has servers share a secret (`transfer.secret`).",
     otherwise: "the prompt is computed and answered here",
     example: { do_remote_decode: true },
     isEngines: true,
