@@ -1,9 +1,9 @@
-// The sources of src/ as the tests of the house read them: which there are, and what each imports.
+// The sources of src/ and their imports, for house.test.ts and invariants.test.ts.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Source {
-  /** Relative to the repository, with forward slashes. */
+  /** Path in the repository, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -18,14 +18,14 @@ export function sources(): readonly Source[] {
     }));
 }
 
-/** Tests, and what only tests use. */
+/** True for tests and code that only tests use. */
 export const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.includes("/testing/");
 
-/** What the product is made of: neither tests, nor what only tests use. */
+/** True for product code. */
 export const isProduct = ({ path }: Pick<Source, "path">): boolean =>
   !isTest(path) && !/\/(testing|contract)\//.test(path);
 
-/** Every module a source names in a static or dynamic import, or a re-export. */
+/** Returns each module that a source imports or re-exports, statically or dynamically. */
 export function importsOf(text: string): readonly string[] {
   const withoutComments = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, "");
   const pattern =

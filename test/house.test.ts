@@ -1,5 +1,5 @@
-// The house as a test: which area and which room may import which, which vendor belongs to which room; its invariants are in invariants.test.ts.
-// The tables are those of docs/concepts/architecture.md; a change there and here is one change.
+// Checks the imports of src/ against the areas and rooms that docs/concepts/architecture.md and rooms.md describe, and
+// the sizes of files and folders. Change the pages and the table below together. Invariants are in invariants.test.ts.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -8,20 +8,20 @@ import { type Source, sources, isTest, isProduct, importsOf, packageOf } from ".
 
 /** A room of an area. */
 interface Room {
-  /** The rooms of its own area that it may import, each of which stands above it in the table. */
+  /** Rooms of its own area that it may import; each comes before it in the table. */
   readonly mayImport: readonly string[];
-  /** The packages that it imports, as no other room does. */
+  /** Packages that only this room imports. */
   readonly vendors: readonly string[];
-  /** The areas that it may import, where these are fewer than its area may. */
+  /** Areas that it may import, if fewer than its area may. */
   readonly areas?: readonly string[];
 }
 
 interface Area {
-  /** The areas that its rooms may import, each of which stands above it in the table. */
+  /** Areas that its rooms may import; each comes before it in the table. */
   readonly mayImport: readonly string[];
-  /** The only modules of other areas that it may import; all of them unless given. */
+  /** The only modules of other areas that it may import; all if absent. */
   readonly modules?: readonly string[];
-  /** By their folder in the area. */
+  /** Rooms by folder name. */
   readonly rooms: Readonly<Record<string, Room>>;
 }
 
@@ -147,13 +147,13 @@ const house: Readonly<Record<string, Area>> = {
 
 const lineCount = ({ text }: Source): number => text.split("\n").length - 1;
 
-/** The area and the room in which a file of src/ lies. */
+/** Returns the area and room of a file of src/. */
 function placeOf(path: string): readonly [area: string, room: string] {
   const [, area = "", room = ""] = path.split("/");
   return [area, room];
 }
 
-/** What is wrong with one import of one file, or null. */
+/** Returns the fault of an import, or null if it is allowed. */
 function importFault({ path }: Pick<Source, "path">, specifier: string): string | null {
   if (specifier.startsWith("node:")) return null;
   const [area, room] = placeOf(path);
@@ -180,7 +180,7 @@ function importFault({ path }: Pick<Source, "path">, specifier: string): string 
     : `${path}: ${area} may not import ${target}`;
 }
 
-test("imports stay within the house's table", () => {
+test("imports stay within the table", () => {
   const checked = sources().filter((source) => !isTest(source.path));
   let importCount = 0;
   const faults: string[] = [];
@@ -196,7 +196,7 @@ test("imports stay within the house's table", () => {
   assert.ok(importCount > 200, `saw only ${importCount} imports`);
 });
 
-/** What the tables allow of areas and rooms though no import needs it. */
+/** Returns entries of the table that no import uses. */
 function unusedRows(): readonly string[] {
   const used = new Set<string>();
   for (const { path, text } of sources().filter((source) => !isTest(source.path))) {
@@ -222,7 +222,7 @@ function unusedRows(): readonly string[] {
   return allowed.filter((row) => !used.has(row));
 }
 
-test("the table allows nothing that no import needs, and only points upwards", () => {
+test("the table allows only imports that exist, and only of rows above", () => {
   assert.deepEqual(unusedRows(), []);
   const above = (names: readonly string[], name: string): readonly string[] =>
     names.slice(0, names.indexOf(name));
@@ -239,17 +239,18 @@ test("the table allows nothing that no import needs, and only points upwards", (
   assert.equal(new Set(vendors).size, vendors.length, "each package belongs to one room");
 });
 
-/** A cell of the page's tables as a list. */
+/** Parses a table cell as a sorted list. */
 const listIn = (cell = ""): readonly string[] => (cell === "–" ? [] : cell.split(", ").toSorted());
 
-test("docs/concepts/architecture.md shows the same tables", () => {
-  const page = readFileSync("docs/concepts/architecture.md", "utf8");
-  const areas = [...page.matchAll(/^\| \[`(\w+)\/`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)];
+test("docs/concepts/architecture.md and rooms.md show the same tables", () => {
+  const areasPage = readFileSync("docs/concepts/architecture.md", "utf8");
+  const areas = [...areasPage.matchAll(/^\| \[`(\w+)\/`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)];
   assert.deepEqual(
     areas.map(([, area, mayImport]) => [area, listIn(mayImport)]),
     Object.entries(house).map(([area, { mayImport }]) => [area, mayImport.toSorted()]),
   );
-  const rooms = [...page.matchAll(/^\| `(\w+)\/([\w-]+)\/` \|.*\| ([^|]*) \| ([^|]*) \|$/gm)];
+  const roomsPage = readFileSync("docs/concepts/rooms.md", "utf8");
+  const rooms = [...roomsPage.matchAll(/^\| `(\w+)\/([\w-]+)\/` \|.*\| ([^|]*) \| ([^|]*) \|$/gm)];
   assert.deepEqual(
     rooms.map(([, area, room, mayImport, vendors]) => [area, room, listIn(mayImport), listIn(vendors)]),
     Object.entries(house).flatMap(([area, { rooms: own }]) =>
@@ -263,22 +264,25 @@ test("docs/concepts/architecture.md shows the same tables", () => {
   );
 });
 
-test("each area has a page that says what it is", () => {
+test("each area has a page with its name as the title", () => {
   for (const area of Object.keys(house)) {
     const page = readFileSync(join("src", area, "README.md"), "utf8");
     assert.ok(page.startsWith(`# ${area}\n`), area);
   }
 });
 
-/** The files and folders under src/ that a page names. */
+/** Returns the files and folders of src/ that a page names. */
 function pathsIn(page: string): readonly string[] {
-  return [...page.matchAll(/`([a-z]+)\/([a-z0-9-/]*)`/g)]
+  return [...page.matchAll(/`([a-z]+)\/([a-z0-9-/]*)(?:\.tsx?)?`/g)]
     .filter(([, area = ""]) => house[area] !== undefined)
     .map(([, area = "", rest = ""]) => posix.join("src", area, rest));
 }
 
-test("docs/concepts/architecture.md names files and folders that are there", () => {
-  const named = pathsIn(readFileSync("docs/concepts/architecture.md", "utf8"));
+test("the pages about the source name files and folders that exist", () => {
+  const pages = ["docs/concepts", "docs/decisions"].flatMap((folder) =>
+    readdirSync(folder).map((name) => join(folder, name)),
+  );
+  const named = ["CONTRIBUTING.md", ...pages].flatMap((page) => pathsIn(readFileSync(page, "utf8")));
   const known = sources().map(({ path }) => path);
   const isThere = (name: string): boolean =>
     known.some(
@@ -293,7 +297,7 @@ test("docs/concepts/architecture.md names files and folders that are there", () 
   assert.equal(isThere("src/api/gone"), false);
 });
 
-test("the check refuses what it should refuse", () => {
+test("the import check refuses forbidden imports and accepts allowed ones", () => {
   const faultOf = (path: string, specifier: string) => importFault({ path }, specifier);
   assert.notEqual(faultOf("src/base/domain/clock.ts", "../../inference/engine/loop-engine.ts"), null);
   assert.notEqual(faultOf("src/base/domain/clock.ts", "../telemetry/logger.ts"), null);
@@ -311,7 +315,7 @@ test("the check refuses what it should refuse", () => {
   );
 });
 
-test("examples reach the product over HTTP alone, as any client does", () => {
+test("examples import only the client, domain types and parts of the command line", () => {
   const files = readdirSync("examples", { recursive: true })
     .map((name) => `examples/${String(name).replaceAll("\\", "/")}`)
     .filter((path) => path.endsWith(".ts"));
@@ -328,7 +332,7 @@ test("examples reach the product over HTTP alone, as any client does", () => {
   );
 });
 
-test("commands load the server only once they run", () => {
+test("commands load the server only when they run", () => {
   const atOnce = /^import (?!type\b)[^;]*?from "((?:\.\.\/)+server\/[^"]+)"/gm;
   const loaded = sources()
     .filter((source) => source.path.startsWith("src/apps/cli/") && !isTest(source.path))
@@ -336,7 +340,7 @@ test("commands load the server only once they run", () => {
   assert.deepEqual([...new Set(loaded)].sort(), ["config.ts"]);
 });
 
-test("every source opens by saying what it is", () => {
+test("every source opens with a comment", () => {
   const faults = sources().filter(
     (source) => !isTest(source.path) && !/^(#!.*\n)?(\/\/|\/\*)/.test(source.text),
   );
@@ -346,21 +350,21 @@ test("every source opens by saying what it is", () => {
   );
 });
 
-/** The numbers of the lines of a source that are comments and too long to read. */
+/** Returns the numbers of comment lines above 130 characters. */
 function longComments(text: string): readonly number[] {
   return text
     .split("\n")
     .flatMap((line, index) => (/^\s*(\/\/|\/?\*)/.test(line) && line.length > 130 ? [index + 1] : []));
 }
 
-test("no line of a comment is longer than 130 characters", () => {
+test("no comment line is longer than 130 characters", () => {
   const long = sources().flatMap(({ path, text }) => longComments(text).map((line) => `${path}:${line}`));
   assert.deepEqual(long, []);
   const words = "word ".repeat(26);
   assert.deepEqual(longComments(`// ${words}\n${words}\n /** ${words}*/\n   * ${words}`), [1, 3, 4]);
 });
 
-test("a folder stays small enough to know", () => {
+test("no folder has more than 16 files", () => {
   const counts = new Map<string, number>();
   for (const source of sources().filter((candidate) => !isTest(candidate.path))) {
     const folder = posix.dirname(source.path);
@@ -370,7 +374,7 @@ test("a folder stays small enough to know", () => {
   assert.deepEqual(tooFull, []);
 });
 
-test("no room holds more than 15 % of the lines", () => {
+test("no room has more than 15 % of the lines", () => {
   const product = sources().filter(isProduct);
   const lines = new Map<string, number>();
   for (const source of product) {
@@ -404,7 +408,7 @@ test("half of the files have at most 90 lines", () => {
   assert.ok((counts[Math.floor(counts.length / 2)] ?? 0) <= 90);
 });
 
-/** The first circle among files that import each other, by path; null when there is none. Types count. */
+/** Returns the first import cycle by path, or null. Type imports count. */
 function importCircle(files: readonly Pick<Source, "path" | "text">[]): readonly string[] | null {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
@@ -426,12 +430,12 @@ function importCircle(files: readonly Pick<Source, "path" | "text">[]): readonly
   return null;
 }
 
-/** What a source starts as a thread or process of its own. */
+/** Returns the files that a source starts as threads or processes. */
 function entriesOf(text: string): readonly string[] {
   return [...text.matchAll(/new URL\(\s*"(\.[^"]+)\.js"/g)].map(([, path = ""]) => `${path}.ts`);
 }
 
-test("what only tests and tools use lies in testing/ and contract/, or where they are", () => {
+test("code used only by tests and tools is in testing/, contract/ or outside src/", () => {
   const product = new Map(sources().map(({ path, text }) => [path, text]));
   const reached = new Set<string>();
   const visit = (path: string): void => {
@@ -441,7 +445,7 @@ test("what only tests and tools use lies in testing/ and contract/, or where the
     for (const specifier of [...importsOf(text), ...entriesOf(text)])
       visit(posix.join(posix.dirname(path), specifier));
   };
-  // The command, what programs import, and what browsers load.
+  // Entry points: the command, the client that programs import, and the page.
   for (const entry of ["src/apps/cli/main.ts", "src/apps/client/index.ts", "src/apps/dashboard/main.tsx"])
     visit(entry);
   const unreached = sources()
@@ -454,11 +458,11 @@ test("what only tests and tools use lies in testing/ and contract/, or where the
   );
 });
 
-test("no files import each other in a circle", () => {
+test("no files import each other in a cycle", () => {
   assert.equal(importCircle(sources()), null);
 });
 
-test("a circle is found, and a common ground is none", () => {
+test("a cycle is found; a shared import is not one", () => {
   const file = (path: string, ...imports: readonly string[]) => ({
     path,
     text: imports.map((name) => `import type { X } from "${name}";`).join("\n"),

@@ -1,4 +1,5 @@
-// The invariants of docs/concepts/architecture.md that a text shows: what stands in few places only, and which names and marks nowhere.
+// Searches the source for violations of docs/concepts/invariants.md: text that belongs to few files, forbidden names,
+// merge conflict marks.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -7,7 +8,7 @@ import { type Source, sources, isProduct, importsOf, packageOf } from "./house-s
 
 const forbiddenNames = ["utils", "helpers", "common", "misc", "shared", "types", "constants"];
 
-test("no file or folder has a name that says nothing", () => {
+test("no file or folder has a meaningless name", () => {
   const faults = sources().filter((source) =>
     source.path.split("/").some((part) => forbiddenNames.includes(part.replace(/(\.test)?\.ts$/, ""))),
   );
@@ -17,7 +18,7 @@ test("no file or folder has a name that says nothing", () => {
   );
 });
 
-test("nothing that a merge left behind is in what people read", () => {
+test("no page has merge conflict marks", () => {
   const pages = [
     ...readdirSync("."),
     ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
@@ -29,15 +30,15 @@ test("nothing that a merge left behind is in what people read", () => {
   );
 });
 
-/** Something that stands in few places alone, by an invariant of docs/concepts/architecture.md. */
+/** A text that only some files may contain, by an invariant of docs/concepts/invariants.md. */
 interface Absence {
   readonly invariant: number;
   readonly pattern: RegExp;
-  /** The product's files that are looked at; all of `src/` unless given. */
+  /** Product files to search; all of `src/` if absent. */
   readonly among?: RegExp;
-  /** The files and folders that may have it. */
+  /** Files and folders that may contain it. */
   readonly allowed: readonly string[];
-  /** A text that has it. */
+  /** A text that contains it. */
   readonly example: string;
 }
 
@@ -64,7 +65,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 1,
     pattern: /\bprocess\.env\b/,
-    // All but the first set what a library reads of it.
+    // All but the first set variables that a library reads.
     allowed: [
       "src/apps/server/config.ts",
       "src/inference/onnx/environment.ts",
@@ -82,7 +83,7 @@ const absences: readonly Absence[] = [
     invariant: 3,
     pattern: /"\.[^"]*\/embedded\//,
     allowed: [
-      // The process of the embedded trainer, and what starts it.
+      // The process of the embedded trainer, and the code that starts it.
       "src/train/trainer/child-main.ts",
       "src/train/trainer/child-runner.ts",
     ],
@@ -110,21 +111,21 @@ const absences: readonly Absence[] = [
   {
     invariant: 7,
     pattern: /"node:child_process"/,
-    // `hone open` hands an address to the desktop, and waits for nothing of it.
+    // `hone open` passes an address to the desktop and does not wait.
     allowed: ["src/base/processes/", "src/apps/cli/commands/open.ts"],
     example: 'import { fork } from "node:child_process";',
   },
   {
     invariant: 13,
     pattern: /(?<!\w)\["(body|query)"/,
-    // What reads JSON from bytes is given nothing but a body.
+    // The JSON reader reads only bodies.
     allowed: ["src/api/wire/", "src/api/http/", "src/base/validation/json-body.ts"],
     example: 'const location = ["body", "batch"];',
   },
   {
     invariant: 14,
     pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
-    // Copies make the tables of an older version in memory, to see which those are.
+    // A copy creates the tables of an older version in memory to list them.
     allowed: [
       "src/store/database/sqlite/",
       "src/store/database/dump/tables-of-version.ts",
@@ -159,7 +160,7 @@ const absences: readonly Absence[] = [
   },
 ];
 
-/** The files that have what the invariant keeps to others. */
+/** Returns the files outside the allowed ones that contain the text. */
 function offenders(
   { pattern, among = /^src\//, allowed }: Absence,
   files: readonly Pick<Source, "path" | "text">[],
@@ -172,7 +173,12 @@ function offenders(
     );
 }
 
-test("what an invariant keeps to one place is nowhere else", () => {
+test("each invariant that is checked is on the page", () => {
+  const page = readFileSync("docs/concepts/invariants.md", "utf8");
+  for (const { invariant } of absences) assert.match(page, new RegExp(`^${invariant}\\. \\*\\*`, "m"));
+});
+
+test("text that an invariant restricts to some files occurs only there", () => {
   const product = sources().filter(isProduct);
   for (const absence of absences) {
     const { invariant, pattern, allowed, example } = absence;
@@ -191,12 +197,12 @@ test("what an invariant keeps to one place is nowhere else", () => {
   }
 });
 
-/** Every module that is loaded with a source: types are not, and neither are threads and processes of its own. */
+/** Returns the modules that load together with a source. Type imports, threads and processes do not count. */
 function loadedBy(text: string): readonly string[] {
   return importsOf(text.replaceAll(/\b(import|export) type\s[^;]*;/g, ""));
 }
 
-/** A way from a file to a package through what is loaded with it; null when there is none. */
+/** Returns the import path from a file to a package, or null. */
 function wayTo(name: string, from: string, files: ReadonlyMap<string, string>): readonly string[] | null {
   const seen = new Set<string>();
   const visit = (path: string, trail: readonly string[]): readonly string[] | null => {
@@ -213,7 +219,7 @@ function wayTo(name: string, from: string, files: ReadonlyMap<string, string>): 
   return visit(from, []);
 }
 
-test("invariant 7: the server's process loads no native compute, and what computes does", () => {
+test("invariant 7: only engine and trainer processes load native compute", () => {
   const files = new Map(sources().map(({ path, text }) => [path, text]));
   assert.equal(wayTo("onnxruntime-node", "src/apps/server/server.ts", files), null);
   for (const entry of ["src/inference/engine/embedded-main.ts", "src/train/trainer/child-main.ts"])
