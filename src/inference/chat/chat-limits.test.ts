@@ -1,4 +1,5 @@
-// What a request and its engine allow of an answer: sampling, room for tokens, beams, and what an engine cannot do.
+// Limits of an answer, set by the request and the engine: sampling, token budget, beams, and features the engine
+// lacks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, constraintFeaturesOf } from "../../base/domain/generation.ts";
@@ -29,7 +30,7 @@ import {
   beams,
 } from "./testing/scripted-engine.ts";
 
-test("sampling comes from the request, then the model's makers, then neutral values", async () => {
+test("takes sampling from the request, then the model's makers, then neutral values", async () => {
   const sampling = async (
     request: RequestChanges["sampling"],
     defaults: Partial<GenerationDefaults> = {},
@@ -71,7 +72,7 @@ test("sampling comes from the request, then the model's makers, then neutral val
   );
 });
 
-test("an answer may fill the context, and no more", async () => {
+test("lets an answer fill the context but not exceed it", async () => {
   const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")));
   const room = engine.limits.contextLength - header.promptTokenIds.length;
   assert.equal(engine.requests[0].stopping.maxTokens, room);
@@ -85,7 +86,7 @@ test("an answer may fill the context, and no more", async () => {
   assert.equal(cut.engine.requests[0].stopping.maxTokens, room, "more than fits is cut to what fits");
 });
 
-test("the longest answer is the request's, else the makers', and never more than there is room for", async () => {
+test("caps the answer's length by the request, else the makers' default, and always by the remaining room", async () => {
   const maxTokens = async (requested: number | null, recommended: number | null): Promise<number> => {
     const { engine } = await check(
       oneByOne(idsOf("a"), finished("length")),
@@ -100,7 +101,7 @@ test("the longest answer is the request's, else the makers', and never more than
   assert.equal(await maxTokens(null, 100_000), room);
 });
 
-test("an answer fills no more than the engine's memory, and a prompt that leaves no room is refused", async () => {
+test("caps an answer by the engine's memory and refuses a prompt that leaves no room", async () => {
   const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
   engine.rooms = [20];
   const { signal } = new AbortController();
@@ -113,7 +114,7 @@ test("an answer fills no more than the engine's memory, and a prompt that leaves
   assert.match(error.message, /memory for \d+ tokens of prompt and answer/);
 });
 
-test("more log-probabilities than an answer may have are refused", async () => {
+test("refuses more log-probabilities than an answer may have", async () => {
   const ends = Array.from({ length: 128 }, (_, choice) => finished("length", null, choice));
   const engine = new ScriptedEngine([[prompt], ends]);
   engine.state = { kind: "ready", limits: { ...engine.limits, contextLength: 4096 } };
@@ -126,7 +127,7 @@ test("more log-probabilities than an answer may have are refused", async () => {
   assert.equal(error.code, "invalid");
   const [{ location, message: text }] = error.faults;
   assert.equal(location.join("."), "output.logprobs");
-  // What is asked for is counted as far as the context goes.
+  // Requested tokens are counted only up to the context length.
   assert.match(
     text,
     /^`output.choices` and `stopping.maxTokens` allow 128 answers of 40\d\d tokens with 21 /,
@@ -138,7 +139,7 @@ test("more log-probabilities than an answer may have are refused", async () => {
   assert.equal(engine.requests.length, 2);
 });
 
-test("beams have the room that is left to so many, and more than can run are refused", async () => {
+test("shares the remaining room among beams and refuses more beams than can run", async () => {
   const engine = new ScriptedEngine([[prompt, finished("length"), finished("length", null, 1)]], ["beam"]);
   const signal = new AbortController().signal;
   const { header } = await readCompletion(serve(engine).begin(chatRequest(beams(2)), caller, { signal }));
@@ -156,7 +157,7 @@ test("beams have the room that is left to so many, and more than can run are ref
   );
 });
 
-test("nothing that the model's makers recommend for draws reaches a beam search", async () => {
+test("applies none of the makers' sampling defaults to a beam search", async () => {
   const { engine } = await check(
     [[prompt], [tokens(idsOf("a")), finished("length")]],
     { ...beams(1), sampling: { temperature: 0, allowedTokenIds: [4], badWords: ["b"] } },
@@ -170,7 +171,7 @@ test("nothing that the model's makers recommend for draws reaches a beam search"
   assert.deepEqual(badWords, [idsOf("b")]);
 });
 
-test("the answers of a search come whole, and the header says how many were found", async () => {
+test("sends each answer of a search whole, and the header gives the number of answers found", async () => {
   const answers = (found: number) =>
     Array.from({ length: found }, (_, rank) => [
       tokens([...idsOf("ab"), endOfText], rank),
@@ -192,7 +193,7 @@ test("the answers of a search come whole, and the header says how many were foun
   assert.deepEqual([all.header.choiceCount, all.deltas.length], [3, 3]);
 });
 
-test("a prompt that is too long, or that the template refuses, never reaches the engine", async () => {
+test("never submits a prompt that is too long or that the template refuses", async () => {
   const engine = new ScriptedEngine([]);
   const tooLong = await refused(engine, { prompt: { messages: [message("user", "z".repeat(200))] } });
   assert.equal(tooLong.code, "unsupported");
@@ -209,7 +210,7 @@ test("a prompt that is too long, or that the template refuses, never reaches the
   assert.equal(engine.requests.length, 0);
 });
 
-/** Of each feature a request that asks for it, the fields at fault, and what an engine that has it is asked. */
+/** For each feature: a request that uses it, the fields at fault, and the request that a capable engine receives. */
 const features: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | "embeddings">]: {
     readonly asks: RequestChanges;
@@ -252,7 +253,7 @@ const features: {
     asks: { sampling: { badWords: [" a", "東"] } },
     fields: ["sampling.badWords"],
     reaches: ({ sampling }) => sampling.badWords,
-    // " a" has a token more than "a", so it is not the same word with a blank in its first token.
+    // " a" has one token more than "a", so it is not the same word with a blank in its first token.
     as: [idsOf("a"), idsOf("東"), idsOf(" 東")],
   },
   "logits-processors": {
@@ -301,7 +302,7 @@ for (const [feature, { asks, fields, reaches, as }] of Object.entries(features))
       error.faults.map(({ location }) => location.join(".")),
       fields,
     );
-    // The record's keys are the features.
+    // Safe cast: the record's keys are the features.
     const able = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")), [feature as EngineFeature]);
     const signal = new AbortController().signal;
     await readCompletion(serve(able).begin(chatRequest(asks), caller, { signal }));
@@ -309,7 +310,7 @@ for (const [feature, { asks, fields, reaches, as }] of Object.entries(features))
   });
 }
 
-test("the engine learns whose prompts they are, by the caller's entity and not by its key", async () => {
+test("gives the engine the caller's entity, not its key, as the owner of a prompt", async () => {
   const ownerFor = async (asker: { readonly entity: string; readonly keyId: string }) => {
     const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
     const { signal } = new AbortController();
@@ -321,7 +322,7 @@ test("the engine learns whose prompts they are, by the caller's entity and not b
   assert.notEqual(await ownerFor({ ...caller, entity: "another" }), owners[0]);
 });
 
-test("each kind of constraint, and how it writes JSON, is refused where the engine lacks it", async () => {
+test("refuses each kind of constraint, and each JSON style, that the engine lacks", async () => {
   const ways = featureRequests(requestOf([1]));
   for (const feature of constraintFeatures) {
     for (const { constraint } of ways[feature]) {
@@ -344,7 +345,7 @@ test("each kind of constraint, and how it writes JSON, is refused where the engi
   }
 });
 
-test("calls, and thoughts before a constraint, are refused by what asks for them where they cannot be held", async () => {
+test("names the field that requires calls, or a thought before a constraint, if the engine cannot enforce them", async () => {
   const refusedFor = async (asks: RequestChanges): Promise<string> => {
     const engine = new ScriptedEngine([], ["constraint-json-object"]);
     const replies = { ...plainReplies, callFormat: callFormats.hermes, thinks: true };
@@ -363,7 +364,7 @@ test("calls, and thoughts before a constraint, are refused by what asks for them
   assert.equal(await refusedFor({ constraint: anyJson }), "constraint");
 });
 
-test("an engine that is not exact says so to whoever asks for a seed", async () => {
+test("returns a notice for a seed if the engine is not exact", async () => {
   const noticeFor = async (isExact: boolean, seed: number | null): Promise<string | null> => {
     const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
     engine.capabilities = { ...engine.capabilities, isExact };
@@ -375,7 +376,7 @@ test("an engine that is not exact says so to whoever asks for a seed", async () 
   assert.match((await noticeFor(false, 3)) ?? "", /^seed: the engine of this model is not exact/);
 });
 
-test("every field that an engine cannot serve is named at once", async () => {
+test("names every field that the engine cannot serve in one error", async () => {
   const error = await refused(new ScriptedEngine([], ["min-p"]), {
     identity: { priority: 1, cacheSalt: "s" },
     sampling: { minP: 0.5, repetitionPenalty: 2 },

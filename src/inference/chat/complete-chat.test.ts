@@ -1,4 +1,4 @@
-// Chats from request to deltas over an engine that plays a script.
+// Chats from request to deltas, over an engine that plays a script.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -34,7 +34,7 @@ import {
   refused,
 } from "./testing/scripted-engine.ts";
 
-test("what an answer used is counted once for its key, also of one that its reader leaves", async () => {
+test("counts an answer's usage once for its key, also if the reader leaves", async () => {
   const counted: unknown[] = [];
   const usage: UsageCounter = { count: (...one) => void counted.push(one) };
   const ids = [...idsOf("yes, 1"), endOfText];
@@ -49,7 +49,7 @@ test("what an answer used is counted once for its key, also of one that its read
   assert.deepEqual(counted.slice(1), [[by, { requests: 1, ...left.usage }]]);
 });
 
-test("tells a header, a delta per batch of tokens, the finish on the last of them, and the usage", async () => {
+test("emits a header, a delta per batch of tokens, the finish on the last one, and the usage", async () => {
   const ids = [...idsOf("yes, 1"), endOfText];
   const { header, deltas, finishes, text, usage, engine } = await check(
     oneByOne(ids, finished("stop", endOfText)),
@@ -77,7 +77,7 @@ test("tells a header, a delta per batch of tokens, the finish on the last of the
   assert.deepEqual(engine.requests[0].prompt.tokenIds, header.promptTokenIds);
 });
 
-test("the header waits for the whole prompt, and names the tokens of its log-probabilities", async () => {
+test("holds the header until the whole prompt is computed, and names its tokens' log-probabilities", async () => {
   const [a] = idsOf("a");
   const broken = idsOf("東")[0];
   const own = { id: broken, logprob: -2, rank: 7 };
@@ -100,7 +100,7 @@ test("the header waits for the whole prompt, and names the tokens of its log-pro
   assert.equal(silent.header.promptLogprobs, null);
 });
 
-test("what there is to know of the constraint stands in the header", async () => {
+test("puts notices about the constraint into the header", async () => {
   const noted: GenerationEvent = { kind: "constraint-noted", notices: ["a is so", "b is so"] };
   const script: Script = [[noted], [prompt, tokens(idsOf("a")), finished("length")]];
   const { header } = await check(script, { constraint: anyJson }, { features: ["constraint-json-object"] });
@@ -109,7 +109,7 @@ test("what there is to know of the constraint stands in the header", async () =>
   assert.equal(silent.header.notice, null);
 });
 
-test("a further end token ends with its id as the reason, and its text is not shown", async () => {
+test("gives the id of a further end token as the stop reason and hides its text", async () => {
   const [further] = idsOf("b");
   const { text, ids, finishes, engine } = await check(
     oneByOne([...idsOf("a"), further], finished("stop", further)),
@@ -124,7 +124,7 @@ test("a further end token ends with its id as the reason, and its text is not sh
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: further, matchedStop: null }]);
 });
 
-test("the finish comes in a delta of its own when the engine tells it later", async () => {
+test("puts the finish into a separate delta if the engine reports it later", async () => {
   const { deltas, finishes } = await check([[prompt, tokens(idsOf("a"))], [finished("length")]]);
   assert.deepEqual(
     deltas.map((delta) => [delta.text, delta.finish?.reason ?? null]),
@@ -136,7 +136,7 @@ test("the finish comes in a delta of its own when the engine tells it later", as
   assert.equal(finishes.length, 1);
 });
 
-test("a character spread over tokens comes whole; one left incomplete becomes U+FFFD, in the log-probabilities too", async () => {
+test("emits a character spread over tokens whole, and an incomplete one as U+FFFD, also in the log-probabilities", async () => {
   const ids = [...idsOf("東"), ...idsOf("京").slice(0, 1)];
   const { deltas, text } = await check(oneByOne(ids, finished("length")), {
     output: { logprobs: { topCount: 1 } },
@@ -150,7 +150,7 @@ test("a character spread over tokens comes whole; one left incomplete becomes U+
   assert.equal(Buffer.from(logprobs.flatMap((entry) => entry.bytes)).toString(), text());
 });
 
-test("joined bytes of the log-probabilities are the text, whatever the tokens", async () => {
+test("makes the joined bytes of the log-probabilities equal the text", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 511 }), { minLength: 1 }), async (drawn) => {
       const ids = drawn.filter((id) => id !== endOfText).concat(endOfText);
@@ -167,7 +167,7 @@ test("joined bytes of the log-probabilities are the text, whatever the tokens", 
   );
 });
 
-test("log-probabilities name each token, and alternatives in its place", async () => {
+test("names each token in its log-probabilities, and its alternatives", async () => {
   const { deltas, engine, header } = await check(
     oneByOne([...idsOf("a"), endOfText], finished("stop", endOfText)),
     { output: { logprobs: { topCount: 1 } } },
@@ -189,7 +189,7 @@ test("log-probabilities name each token, and alternatives in its place", async (
   );
 });
 
-test("a trained model tells log-probabilities and ids unless told not to; a base model only when asked", async () => {
+test("gives log-probabilities and ids by default for a trained model, and on request for a base model", async () => {
   const script = oneByOne(idsOf("a"), finished("length"));
   const modes = async (model: ResolvedModel, request: RequestChanges): Promise<unknown> => {
     const { header, engine, deltas } = await check(script, request, { model });
@@ -213,13 +213,13 @@ test("a trained model tells log-probabilities and ids unless told not to; a base
   ]);
 });
 
-test("a trained model's adapter reaches the engine", async () => {
+test("passes a trained model's adapter to the engine", async () => {
   const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")), {}, { model: trained });
   assert.deepEqual(engine.requests[0].prompt.adapter, trained.adapter);
   assert.equal(header.model, "agent");
 });
 
-test("a version whose adapter an engine refuses is refused by name, unless it was deleted meanwhile", async () => {
+test("names the version whose adapter an engine refuses, unless it was deleted meanwhile", async () => {
   const unreadable = new ServiceError({ code: "conflict", message: "cannot be read" });
   const codeOf = async (error: ServiceError, isDeleted: boolean): Promise<string> => {
     const { signal } = new AbortController();
@@ -231,7 +231,7 @@ test("a version whose adapter an engine refuses is refused by name, unless it wa
   assert.equal(await codeOf(new ServiceError({ code: "unavailable", message: "" }), true), "unavailable");
 });
 
-test("a model without finite scores ends its requests by name, before and amid an answer", async () => {
+test("names the model whose scores are not finite, before and during an answer", async () => {
   for (const [script, model] of [
     [[brokenModel()], base],
     [[[prompt, tokens(idsOf("a"))], brokenModel()], trained],
@@ -251,7 +251,7 @@ test("a model without finite scores ends its requests by name, before and amid a
   }
 });
 
-test("a stop string spread over tokens cuts the text, not the tokens, and frees the slot", async () => {
+test("cuts the text but not the tokens at a stop string spread over tokens, and frees the slot", async () => {
   const ids = idsOf("one STOP two");
   const {
     engine,
@@ -269,14 +269,14 @@ test("a stop string spread over tokens cuts the text, not the tokens, and frees 
   assert.equal(usage.completionTokens, seen().length);
 });
 
-test("a stop string completed by the last allowed token wins over the length", async () => {
+test("prefers a stop string completed by the last allowed token over the length", async () => {
   const { finishes } = await check([[prompt, tokens(idsOf("a STOP")), finished("length")]], {
     stopping: { stop: ["STOP"] },
   });
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
 });
 
-test("a stop string is shown where that is asked for, and nothing is held back", async () => {
+test("shows the stop string on request, and then holds nothing back", async () => {
   const { text, deltas, finishes } = await check(oneByOne(idsOf("one STOP two"), finished("length")), {
     stopping: { stop: ["STOP"], includeStopText: true },
   });
@@ -288,7 +288,7 @@ test("a stop string is shown where that is asked for, and nothing is held back",
   );
 });
 
-test("a stop string in the first tokens does not end an answer of more", async () => {
+test("ignores a stop string within the minimum number of tokens", async () => {
   const ids = idsOf("ab ab");
   const { text, finishes, engine } = await check(
     [[prompt], [tokens(ids)], [finished("length")]],
@@ -300,7 +300,7 @@ test("a stop string in the first tokens does not end an answer of more", async (
   assert.equal(engine.requests[0].stopping.minTokens, idsOf("ab").length);
 });
 
-test("special tokens are in the text where they are not to be skipped, the one that ends it where it is to be shown", async () => {
+test("shows special tokens that are not to be skipped, and the one that ends the answer if requested", async () => {
   const shown = async (stopping: RequestChanges["stopping"], skipSpecialTokens: boolean): Promise<string> => {
     const script = oneByOne([...idsOf("a"), 1, endOfText], finished("stop", endOfText));
     return (await check(script, { stopping, output: { skipSpecialTokens } })).text();
@@ -312,7 +312,7 @@ test("special tokens are in the text where they are not to be skipped, the one t
   assert.equal(await shown({ includeStopText: true }, false), `a${first}${end}`);
 });
 
-test("the last message is echoed where the answer goes on in its role", async () => {
+test("echoes the last message if the answer continues it", async () => {
   const echoOf = async (last: MessageRecord, changes: Partial<ConversationPrompt>): Promise<string> => {
     const messages = [message("user", "hi"), last];
     const { header, text } = await check(oneByOne(idsOf("a"), finished("length")), {
@@ -334,7 +334,7 @@ test("the last message is echoed where the answer goes on in its role", async ()
   assert.equal(await echoOf({ role: "assistant", content: null }, {}), "");
 });
 
-test("what was held back is shown when the answer ends", async () => {
+test("shows held-back text when the answer ends", async () => {
   const { text, deltas } = await check(oneByOne(idsOf("a STO"), finished("length")), {
     stopping: { stop: ["STOP"] },
   });
@@ -345,7 +345,7 @@ test("what was held back is shown when the answer ends", async () => {
   );
 });
 
-test("however the engine batches tokens, text, ids and finish are the same", async () => {
+test("gives the same text, ids and finish however the engine batches tokens", async () => {
   const words = fc.constantFrom("a", "b", "ab", "京", " the", "👍🏽");
   await fc.assert(
     fc.asyncProperty(
@@ -371,7 +371,7 @@ test("however the engine batches tokens, text, ids and finish are the same", asy
   );
 });
 
-test("several choices are told apart, and usage counts them all", async () => {
+test("distinguishes several choices and counts all of them in the usage", async () => {
   const { text, finishes, usage, deltas } = await check(
     [
       [prompt, tokens(idsOf("a"), 0), tokens(idsOf("STOP"), 1)],
@@ -392,7 +392,7 @@ test("several choices are told apart, and usage counts them all", async () => {
   assert.equal(deltas.filter((delta) => delta.choice === 0).at(-1)?.choiceTokens, 2);
 });
 
-test("the answer has the last message's role when nothing opens the assistant's turn", async () => {
+test("gives the answer the last message's role if no generation prompt is added", async () => {
   const messages = [message("user", "hi"), message("bard", "Once")];
   const { header } = await check(oneByOne(idsOf("a"), finished("length")), {
     prompt: { messages, addGenerationPrompt: false, continueFinalMessage: true },
@@ -401,7 +401,7 @@ test("the answer has the last message's role when nothing opens the assistant's 
   assert.match(tokenizer.decode(header.promptTokenIds, { skipSpecialTokens: false }), /bard\nOnce$/);
 });
 
-test("texts and token ids are prompts too, and the assistant answers them", async () => {
+test("accepts texts and token ids as prompts, answered by the assistant", async () => {
   const answer = oneByOne(idsOf("a"), finished("length"));
   const options = { truncation: null, echo: false };
   for (const prompt of [
@@ -416,7 +416,7 @@ test("texts and token ids are prompts too, and the assistant answers them", asyn
   }
 });
 
-test("a prompt of another kind is echoed as its text", async () => {
+test("echoes the text of a prompt that is no conversation", async () => {
   const answer = oneByOne(idsOf("a"), finished("length"));
   const options = { truncation: null, echo: true };
   const echoOf = async (prompt: TextPrompt | TokenPrompt): Promise<string> =>
@@ -426,7 +426,7 @@ test("a prompt of another kind is echoed as its text", async () => {
   assert.equal(await echoOf({ kind: "tokens", tokenIds, ...options }), "Once ");
 });
 
-test("an engine that is not up is not asked anything", async () => {
+test("asks nothing of an engine that is not up", async () => {
   const engine = new ScriptedEngine([]);
   engine.state = { kind: "starting", reason: "" };
   const error = await refused(engine);
@@ -436,7 +436,7 @@ test("an engine that is not up is not asked anything", async () => {
   assert.equal(engine.requests.length, 0);
 });
 
-test("what the engine refuses is thrown before any event", async () => {
+test("throws an engine's refusal before any event", async () => {
   for (const code of ["conflict", "overloaded", "unavailable"] as const) {
     const engine = new ScriptedEngine([]);
     engine.refusal = new ServiceError({ code, message: "no" });
@@ -449,7 +449,7 @@ test("what the engine refuses is thrown before any event", async () => {
   );
 });
 
-test("an engine that fails later ends the answer with its error, after what it said", async () => {
+test("ends the answer with the engine's error if it fails later, after the text so far", async () => {
   const engine = new ScriptedEngine([
     [prompt, tokens(idsOf("a"))],
     new ServiceError({ code: "unavailable", message: "gone" }),
@@ -464,7 +464,7 @@ test("an engine that fails later ends the answer with its error, after what it s
   assert.deepEqual(texts, ["a"]);
 });
 
-test("a second request with a running id is refused, until the first has ended", async () => {
+test("refuses a second request with a running id until the first has ended", async () => {
   const engine = new ScriptedEngine([]);
   const service = serve(engine);
   const controller = new AbortController();
@@ -489,7 +489,7 @@ test("a second request with a running id is refused, until the first has ended",
   assert.equal(again.usage.completionTokens, 1);
 });
 
-test("a signal aborts the generation, before, during and after it started", async () => {
+test("aborts the generation on a signal before, during and after its start", async () => {
   const engine = new ScriptedEngine([]);
   assert.equal((await refused(engine, {}, AbortSignal.abort())).code, "cancelled");
   assert.equal(engine.requests.length, 0);
@@ -502,7 +502,7 @@ test("a signal aborts the generation, before, during and after it started", asyn
   assert.ok(engine.abortCount > 0);
 });
 
-test("a request whose prompt is being made counts as running, waits as its entity's, and goes with its client", async () => {
+test("counts a request as running and waiting while its prompt is written, and drops it with its client", async () => {
   const engine = new ScriptedEngine([]);
   const clients: string[] = [];
   const slowPrompts: PromptWriter = {
@@ -525,7 +525,7 @@ test("a request whose prompt is being made counts as running, waits as its entit
   assert.equal(engine.requests.length, 0);
 });
 
-test("leaving early frees the slot, whether anything was read or not", async () => {
+test("frees the slot if the reader leaves early, whether or not anything was read", async () => {
   for (const reads of [true, false]) {
     const engine = new ScriptedEngine(oneByOne(idsOf("a long story"), finished("length")));
     const service = serve(engine);
@@ -538,7 +538,7 @@ test("leaving early frees the slot, whether anything was read or not", async () 
   }
 });
 
-test("tokens that came at once for several choices are one step, and the first is not held back for it", async () => {
+test("treats tokens of several choices in one batch as one step, without holding back the first", async () => {
   const [a, b] = [tokens(idsOf("a")), tokens(idsOf("b"), 1)];
   const ends = [finished("length"), finished("length", null, 1)];
   const engine = new ScriptedEngine([[prompt], [a], [b, a], ends]);

@@ -1,5 +1,5 @@
-// One chat completion from request to last delta, free of HTTP: find the model, render, submit, read. Keeps nothing but
-// the ids of what is running; it hands what it answers to a recorder, and does not authenticate.
+// Runs one chat completion from request to last delta: finds the model, renders, submits and reads. Knows no HTTP and
+// does not authenticate. Stores only the ids of running requests; a recorder stores the answers.
 import type { Caller } from "../../base/domain/access.ts";
 import { assert, present } from "../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../base/domain/broken-model.ts";
@@ -46,58 +46,60 @@ import type { WaitingPlaces } from "./waiting-places.ts";
 
 export interface ChatService {
   /**
-   * Begins to answer a request: resolves once the prompt is computed, and it is known how many answers there are. What is
-   * wrong with the request, and an engine that cannot take it, is thrown here; what goes wrong later, by the deltas.
+   * Begins to answer a request. Resolves once the prompt is computed and the number of answers is known; throws for an
+   * invalid request and for an engine that cannot take it. Later failures are thrown by the deltas.
    *
-   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid`
-   * (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the
-   * engine cannot do), `conflict` (the request's id is running), `overloaded` (the engine, or a limit of the caller's),
-   * `unavailable`, `cancelled` (the signal)
+   * @throws ServiceError with one of these codes:
+   * - `not_found` (also for a version that is deleted before it is loaded), `forbidden`
+   * - `invalid` (the model's name; calls of tools that the model does not make)
+   * - `unsupported` (template, context length, what the engine cannot do)
+   * - `conflict` (the request's id is running)
+   * - `overloaded` (the engine, or a limit of the caller's), `unavailable`, `cancelled` (the signal)
    */
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
-  /** Requests waiting or being answered. */
+  /** Number of requests waiting or being answered. */
   readonly runningCount: number;
-  /** The trained models that they are for, one each. */
+  /** Running requests for trained models, one entry each. */
   trainedRequests(): Iterable<TrainedRequest>;
 }
 
-/** A request that runs, or waits to run, on an adapter. */
+/** A running or waiting request for an adapter. */
 export interface TrainedRequest {
   readonly base: string;
   readonly modelId: string;
-  /** Its prompt is computed. */
+  /** True once the prompt is computed. */
   readonly hasBegun: boolean;
 }
 
 export interface BeginOptions {
-  /** Ends the completion, and frees the engine's slots. */
+  /** Ends the completion and frees the engine's slots. */
   readonly signal: AbortSignal;
-  /** What the caller's limits leave it; absent where it has none. */
+  /** Remaining allowance of the caller; absent if unlimited. */
   readonly allowance?: Allowance | null;
-  /** Called once the engine has the request: what can be known to be wrong with it was thrown before. */
+  /** Called once the engine has the request. Errors that can be detected earlier have been thrown by then. */
   readonly onSubmitted?: () => void;
-  /** Within which it is traced; absent or null where it is not. */
+  /** Parent span of the trace; absent or null if not traced. */
   readonly span?: Span | null;
-  /** What is thrown of an error, such as one that names fields as the caller knows them; absent throws it as it is. */
+  /** Maps an error before it is thrown, for example to the caller's names of fields. Absent: throws it unchanged. */
   readonly located?: (error: unknown) => unknown;
 }
 
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
-  /** Absent where prompts do not pass between servers. */
+  /** Absent if prompts do not pass between servers. */
   readonly exchange?: PromptExchange | null;
-  /** Absent where nothing is recorded. */
+  /** Absent if nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
-  /** Shared with others who ask the engines; absent where any entity may have all. */
+  /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
   readonly places?: WaitingPlaces;
-  /** Counts the adapters that requests run on, for those who delete versions. */
+  /** Counts the requests that use each adapter, for the deletion of versions. */
   readonly adapters?: AdaptersInUse;
-  /** Counts what keys use; absent where nothing does. */
+  /** Counts usage per key; absent if nothing does. */
   readonly usage?: UsageCounter | null;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Null where nobody wants it. */
+  /** Null if not exported. */
   readonly genAi?: GenAiMeter | null;
   readonly logger: Logger;
 }
@@ -114,7 +116,7 @@ export function createChatService({
     begin: async (request, caller, options) => {
       const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
       const completion = new Completion(shared, { request, caller, ...options });
-      // Leaving a generator that has not been asked for anything would run nothing of it, and free nothing.
+      // A generator must have been started: leaving an unstarted one runs none of its code and frees nothing.
       await completion.deltas.next();
       return completion;
     },
@@ -129,14 +131,14 @@ export function createChatService({
   };
 }
 
-/** What all completions share. */
+/** State shared by all completions. */
 interface Shared extends Omit<ChatDependencies, "metrics" | "adapters"> {
-  /** The ids of those that run. */
+  /** Ids of running requests. */
   readonly running: Set<string>;
   readonly adapters: AdaptersInUse;
   readonly metrics: ChatMetrics;
   readonly vllm: VllmMetrics;
-  /** Of those that run. */
+  /** Timelines of running requests. */
   readonly timelines: Set<ChatTimeline>;
 }
 
@@ -149,18 +151,18 @@ class Completion implements ChatCompletion {
   readonly deltas: AsyncGenerator<readonly ChatDelta[], void>;
   readonly #shared: Shared;
   readonly #asked: Asked;
-  /** What is to be done when it ends, however it does, the last first. */
+  /** Clean-up steps, run in reverse order however the completion ends. */
   readonly #ends: (() => void)[] = [];
   readonly #timeline: ChatTimeline;
   #header: ChatHeader | null = null;
-  /** What of the usage the metrics have. */
+  /** Usage already counted in the metrics. */
   #counted: ChatUsage = noUsage;
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   #reservation: TokenReservation | null = null;
-  /** To be called when it waits for the engine no longer. */
+  /** Called when it stops waiting for the engine. */
   #stopWaiting: () => void = () => undefined;
-  /** Known at its end. */
+  /** Final at the end of the answer. */
   #isRecorded = true;
 
   constructor(shared: Shared, asked: Asked) {
@@ -186,7 +188,7 @@ class Completion implements ChatCompletion {
     await this.deltas.return();
   }
 
-  /** The whole of it. What comes first is empty: the header is there then. */
+  /** Runs the whole completion. The first yield is empty and means that the header is set. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
     const { clock, metrics, timelines } = this.#shared;
     const timeline = this.#timeline;
@@ -227,7 +229,7 @@ class Completion implements ChatCompletion {
         if (reader.isFinished) break;
       }
       assert(reader.isFinished, "an engine finishes every choice or throws");
-      // Before the answer's end: whoever has it whole finds it recorded.
+      // Recorded before the answer's end, so that a client with the whole answer can find its record.
       this.#isRecorded = (await this.#recording?.end(timeline.usage)) ?? false;
       timeline.outcome = "completed";
     } catch (thrown) {
@@ -244,7 +246,7 @@ class Completion implements ChatCompletion {
     }
   }
 
-  /** What is over is counted, timed and traced. */
+  /** Counts, times and traces the ended request. */
   #observe(): void {
     const { vllm, genAi = null } = this.#shared;
     const timeline = this.#timeline;
@@ -295,7 +297,7 @@ class Completion implements ChatCompletion {
     return { base, plan, generation };
   }
 
-  /** Takes of the caller's limits what the request may need, until its end. */
+  /** Reserves what the request may need of the caller's limits, until it ends. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
     const { request, caller, allowance = null } = this.#asked;
     const leavePlace = this.#shared.places?.enter(caller.entity);
@@ -304,7 +306,7 @@ class Completion implements ChatCompletion {
     if (allowance === null) return;
     const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
     this.#stopWaiting = () => (leaveQueue(), leavePlace?.());
-    // Without a bound of the request's own the room of a whole context would be taken for an answer of a few words.
+    // Without a bound in the request, a few words would reserve a whole context.
     const { maxTokens } = generation.stopping;
     const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
     const answerTokens = isBounded ? maxTokens * choiceCountOf(generation) : 0;
@@ -313,7 +315,7 @@ class Completion implements ChatCompletion {
     this.#ends.push(() => reservation.settle());
   }
 
-  /** What the engine is asked beside, for a prompt that passes between servers; fetches it where another one holds it. */
+  /** Returns the extra engine options for a prompt that passes between servers. Fetches it if another server holds it. */
   async #pass(
     plan: GenerationPlan,
     model: ResolvedModel,
@@ -335,7 +337,7 @@ class Completion implements ChatCompletion {
     return this.#passed.asked;
   }
 
-  /** The model and its base, whose engine is loaded and stays so until the end. */
+  /** Returns the model and its base, whose engine is loaded and stays loaded until the end. */
   #reachModel(): Promise<ReachedModel> {
     const { request, caller, signal } = this.#asked;
     const refuse = (base: ServedBase): void => {
@@ -358,7 +360,7 @@ class Completion implements ChatCompletion {
     return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
   }
 
-  /** As it goes on, so that a long answer is in the metrics and counts for limits while it is made. */
+  /** Counted while the answer is generated, so that metrics and limits include long answers early. */
   #count(base: string): void {
     const { usage } = this.#timeline;
     this.#shared.metrics.used(base, usage, this.#counted);
@@ -366,7 +368,7 @@ class Completion implements ChatCompletion {
     this.#reservation?.use(usage.promptTokens + usage.completionTokens);
   }
 
-  /** What an error means for the request. */
+  /** Translates an error for the request. */
   async #errorOf(error: unknown): Promise<unknown> {
     const { model, plan } = this.#timeline;
     if (model === null || plan === null) return error;
@@ -399,7 +401,10 @@ function headerOf(
 
 const noRoom = "The prompt is not held for another server: those that are held already leave no room for it.";
 
-/** A request's id among all that run: ids belong to their entity, and one entity's say nothing to another. */
+/**
+ * Key of a request among all running ones. Ids are scoped to their entity, so one entity's ids reveal nothing to
+ * another.
+ */
 function runningId({ identity }: ChatRequest, { entity }: Caller): string {
   return JSON.stringify([entity, identity.requestId]);
 }

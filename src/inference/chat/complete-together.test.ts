@@ -3,21 +3,21 @@ import { test } from "node:test";
 import type { ChatCompletion, ChatDelta, ChatHeader, RequestDeltas } from "../../base/domain/chat.ts";
 import { beginTogether, type BeginOne } from "./complete-together.ts";
 
-/** Deltas that are told apart by their number. */
+/** Deltas identified by their number. */
 const numbered = (number: number): readonly ChatDelta[] => [
-  // Of a delta no more than what is looked at.
+  // Holds only the field that the tests read.
   { choiceTokens: number } as ChatDelta,
 ];
 const numbersOf = ({ deltas }: RequestDeltas): readonly number[] =>
   deltas.map(({ choiceTokens }) => choiceTokens);
 
-/** A completion that has begun, with these deltas; its model is its number. */
+/** A started completion with these deltas; its model is named by its number. */
 function completionOf(
   request: number,
   deltas: AsyncGenerator<readonly ChatDelta[], void>,
 ): Promise<ChatCompletion> {
   const usage = { promptTokens: 1, completionTokens: request, cachedTokens: 0 };
-  // Of a header no more than what is looked at.
+  // Holds only the field that the tests read.
   const header = { model: `model ${request}` } as ChatHeader;
   return Promise.resolve({
     header,
@@ -28,7 +28,7 @@ function completionOf(
   });
 }
 
-/** Ends as an answer does whose signal aborts. */
+/** Rejects once the signal aborts, as an answer does. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = (): void => reject(new Error("aborted"));
@@ -50,7 +50,7 @@ async function gathered(
 
 const never = new AbortController().signal;
 
-test("each request's deltas come in its own order, whole, and beside the others'", async () => {
+test("keeps each request's deltas in order and whole, interleaved with the others'", async () => {
   const begin: BeginOne = (request) =>
     completionOf(
       request,
@@ -69,7 +69,7 @@ test("each request's deltas come in its own order, whole, and beside the others'
   assert.deepEqual(order.slice(0, 2), [0, 1]);
 });
 
-test("what was used is the sum of all", async () => {
+test("sums the usage of all requests", async () => {
   const begin: BeginOne = (request) =>
     completionOf(
       request,
@@ -85,7 +85,7 @@ test("what was used is the sum of all", async () => {
   }
 });
 
-test("none begins before every request was submitted, and what is wrong with one is thrown first", async () => {
+test("starts none before every request is submitted, and throws the error of a bad one first", async () => {
   const refusal = new Error("the last prompt is too long");
   const ended: number[] = [];
   const begin: BeginOne = async (request, { signal, onSubmitted }) => {
@@ -110,7 +110,7 @@ test("none begins before every request was submitted, and what is wrong with one
   assert.deepEqual(new Set(ended), new Set([0, 1]));
 });
 
-test("one that fails on the way ends the others, and its error is the one that is thrown", async () => {
+test("ends all requests if one fails later, and throws its error", async () => {
   const failure = new Error("the engine is down");
   let endedCount = 0;
   const begin: BeginOne = (request, { signal }) =>
@@ -130,7 +130,7 @@ test("one that fails on the way ends the others, and its error is the one that i
   assert.equal(endedCount, 4);
 });
 
-test("leaving early ends all of them, and so does the signal", async () => {
+test("ends all requests if the reader leaves early or the signal aborts", async () => {
   for (const count of [1, 3]) {
     for (const leaves of [true, false]) {
       let endedCount = 0;
@@ -145,7 +145,7 @@ test("leaving early ends all of them, and so does the signal", async () => {
             endedCount += 1;
           }
         })();
-        // As chat's are, they have begun.
+        // Started, as chat's deltas are.
         await deltas.next();
         return completionOf(request, deltas);
       };
@@ -161,7 +161,7 @@ test("leaving early ends all of them, and so does the signal", async () => {
   }
 });
 
-test("a reader that is slow holds up whoever answers: one step of each waits at most", async () => {
+test("lets at most one step of each request wait for a slow reader", async () => {
   let madeCount = 0;
   const begin: BeginOne = (request) =>
     completionOf(

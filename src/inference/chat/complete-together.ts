@@ -1,21 +1,21 @@
-// Answers several requests at once, as one: what each brings comes in its own order, beside what the others bring, and the
-// first that fails ends them all. What is answered, and how it is written, is not its business.
+// Answers several requests as one. Each request's deltas keep their order, interleaved with the others'; the first
+// failure ends all. Knows nothing of how requests are answered or written.
 import { setMaxListeners } from "node:events";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatCompletion, ChatUsage, RequestDeltas } from "../../base/domain/chat.ts";
 
-/** Begins to answer one of the requests; `onSubmitted` may be called once nothing is left to refuse. */
+/** Begins to answer one of the requests; it may call `onSubmitted` once no refusal is possible. */
 export type BeginOne = (
   request: number,
   options: { readonly signal: AbortSignal; readonly onSubmitted: () => void },
 ) => Promise<ChatCompletion>;
 
 /**
- * Resolves once every request was submitted and one of them has begun, which is the one whose header it has: what is wrong
- * with one of them is thrown before. At most one step of each waits to be read. Leaving it, or the signal, ends all.
+ * Resolves once every request is submitted and one of them has begun; the header is that one's. An invalid request
+ * throws before. At most one step of each request waits to be read; leaving the generator, or the signal, ends all.
  *
  * @param count at least 1
- * @throws what the first to fail threw, once all have ended
+ * @throws the error of the first request to fail, once all have ended
  */
 export async function beginTogether(
   count: number,
@@ -25,7 +25,7 @@ export async function beginTogether(
   if (count === 1) return alone(await begin(0, { signal, onSubmitted: () => undefined }));
   const begun: ChatCompletion[] = [];
   const deltas = answerAll(count, begin, { signal, begun });
-  // As with one completion: a generator that was not asked for anything frees nothing.
+  // As with one completion: leaving an unstarted generator frees nothing.
   await deltas.next();
   return {
     header: present(begun[0], "one of them has begun").header,
@@ -58,7 +58,7 @@ function alone(completion: ChatCompletion): ChatCompletion<RequestDeltas> {
   };
 }
 
-/** What it yields first is empty: one of them has begun then. */
+/** The first yield is empty and means that one request has begun. */
 async function* answerAll(
   count: number,
   begin: BeginOne,
@@ -66,7 +66,7 @@ async function* answerAll(
 ): AsyncGenerator<RequestDeltas, void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // One listener for each request is what is meant here, not a leak.
+  // One listener for each request is intended here, not a leak.
   setMaxListeners(0, both);
   const handover = new Handover<RequestDeltas>();
   const submissions = new Countdown(count);
@@ -113,7 +113,7 @@ function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   };
 }
 
-/** Resolves when each of so many steps was made. */
+/** Resolves once the given number of steps is made. */
 class Countdown {
   readonly done: Promise<void>;
   #left: number;
@@ -124,7 +124,7 @@ class Countdown {
     this.done = new Promise((resolve) => (this.#onDone = resolve));
   }
 
-  /** Makes one of the steps; to be called any number of times. */
+  /** Returns a function that makes one step; further calls of it have no effect. */
   step(): () => void {
     let isMade = false;
     return () => {
@@ -136,13 +136,13 @@ class Countdown {
   }
 }
 
-/** Gives values of several producers to one consumer; a producer waits until its value is taken. */
+/** Passes values from several producers to one consumer; a producer waits until its value is taken. */
 class Handover<Value> {
   readonly #offers: { readonly value: Value; readonly onTaken: () => void }[] = [];
   #onOffer = (): void => undefined;
   #isClosed = false;
 
-  /** Returns at once, without effect, when nobody takes any more. */
+  /** Returns immediately, without effect, once closed. */
   offer(value: Value): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((onTaken) => {
@@ -151,7 +151,7 @@ class Handover<Value> {
     });
   }
 
-  /** The value that was offered first, or null once all is over. */
+  /** Takes the oldest offer; null once closed. */
   async take(): Promise<Value | null> {
     while (this.#offers.length === 0) {
       if (this.#isClosed) return null;
@@ -162,7 +162,7 @@ class Handover<Value> {
     return offer?.value ?? null;
   }
 
-  /** Nobody offers, or nobody takes, any more. */
+  /** Ends the handover for both sides. */
   close(): void {
     this.#isClosed = true;
     for (const { onTaken } of this.#offers.splice(0)) onTaken();

@@ -1,5 +1,5 @@
-// What a request asks of an engine that cannot do it, refused field by field. The engine says what it can do; nothing
-// here knows which engine it is.
+// Refuses, field by field, the features of a request that the engine lacks. Reads only the engine's capabilities,
+// never which engine it is.
 import { chatFault, type ChatField, type ChatRequest, type ChatSampling } from "../../base/domain/chat.ts";
 import {
   constraintFeaturesOf,
@@ -13,7 +13,7 @@ import { askingParameters, samplingFeatures, type SamplingFeature } from "../../
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import { calledFault } from "./tools/tool-use.ts";
 
-/** The fields that ask for features, beside sampling and constraints. */
+/** The fields that ask for features other than sampling and constraints. */
 const otherFields: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature | "embeddings">]: ChatField;
 } = {
@@ -25,8 +25,8 @@ const otherFields: {
 };
 
 /**
- * @param others what is refused beside, with it
- * @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do
+ * @param others further faults, reported in the same error
+ * @throws ServiceError `unsupported` naming every field that asks for a feature that chat or the engine lacks
  */
 export function refuseMissingFeatures(
   request: ChatRequest,
@@ -46,7 +46,7 @@ export function refuseMissingFeatures(
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }
 
-/** Those of a request that ask for a feature; of constraints see {@link constraintFault}. */
+/** The request's fields that ask for a feature; see {@link constraintFault} for constraints. */
 function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly ChatField[] {
   if (isOfConstraint(feature)) return [];
   if (isOther(feature)) return [otherFields[feature]];
@@ -56,8 +56,8 @@ function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly Chat
 }
 
 /**
- * Asked of what a request comes to: calls of tools, and thoughts before a constraint, are held to constraints that the
- * client did not write.
+ * Checks the constraint that is finally submitted. Constraints that the client did not write enforce calls of tools,
+ * and thoughts before a constraint.
  *
  * @throws ServiceError `unsupported` naming the field that asks for them
  */
@@ -71,7 +71,7 @@ export function refuseMissingConstraint(
   throw new ServiceError({ code: "unsupported", faults: [fault] });
 }
 
-/** What of a constraint an engine does not offer, in words; none where it offers all. */
+/** Describes the parts of a constraint that an engine does not offer; empty if it offers all. */
 export function missingOf(
   constraint: Constraint | null,
   { features }: Pick<EngineCapabilities, "features">,
@@ -81,7 +81,7 @@ export function missingOf(
     .map(wordsOf);
 }
 
-/** What of constraints an engine offers, in words. */
+/** Describes the constraints that an engine offers. */
 export function offeredConstraints({ features }: Pick<EngineCapabilities, "features">): string {
   return [...features].filter(isOfConstraint).map(wordsOf).join(", ");
 }

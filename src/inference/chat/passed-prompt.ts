@@ -1,5 +1,5 @@
-// Prompts that pass between servers, as a chat request asks for it: what this server cannot do of that is refused, what the
-// engine is to hold goes with its request, and what another server holds is fetched before.
+// Passes prompts between servers for a chat request. Refuses what this server cannot do, asks the engine to hold a
+// prompt, and fetches a prompt that another server holds.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import type {
@@ -16,7 +16,7 @@ import { TransferFailure } from "../kv-transfer/transfer-failure.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 
-/** What of a request's passing cannot be done here. */
+/** Returns the faults of a request's passing that this server cannot fulfil. */
 export function refusedPassing(
   { passing }: ChatRequest,
   { engine }: ServedBase,
@@ -33,19 +33,19 @@ export function refusedPassing(
   return message === null ? [] : [chatFault("passing", { message, type: "unsupported" })];
 }
 
-/** A prompt that passes between servers, and what is to be done with it. */
+/** A prompt that passes between servers, with its clean-up. */
 export interface PassedPrompt {
-  /** What the engine is asked beside. */
+  /** Extra options for the engine. */
   readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received" | "passed">;
-  /** What the client should know, a sentence each. */
+  /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
-  /** Where it is held, once the engine says that it is. */
+  /** Place of the held prompt; used once the engine confirms that it holds it. */
   readonly place: HeldPlace | null;
-  /** What is answered of what servers behind the engine say; absent where there are none. */
+  /** Seals parameters that servers behind the engine return; absent if there are none. */
   readonly seal?: (answered: PassedParameters) => PassedParameters;
-  /** Has the engine forget what it received. */
+  /** Makes the engine forget the received prompt. */
   readonly forget: () => void;
-  /** Has the engine let go of what nobody will fetch. */
+  /** Releases a held prompt that will not be fetched. */
   readonly letGo: () => void;
 }
 
@@ -60,11 +60,11 @@ export interface PassingContext {
 }
 
 /**
- * Fetches what another server holds, and says what this one is to hold.
+ * Fetches a prompt that another server holds, and says whether this server is to hold one.
  *
  * @param passing asks for nothing that is refused
- * @throws ServiceError `unavailable` for a prompt that cannot be fetched, where the operator does not want it computed here;
- *   the signal's reason
+ * @throws ServiceError `unavailable` for a prompt that cannot be fetched if the operator forbids computing it here;
+ * the signal's reason
  */
 export async function passPrompt(
   { isHeld, from }: PromptPassing,
@@ -89,10 +89,10 @@ export async function passPrompt(
 }
 
 /**
- * Passes on to the servers behind an engine what is theirs.
+ * Forwards passing parameters to the servers behind an engine.
  *
  * @param passing asks for nothing that is refused
- * @throws ServiceError `unsupported` where it was sent meanwhile by another request
+ * @throws ServiceError `unsupported` if another request has sent them meanwhile
  */
 export function passOn(
   { parameters }: PromptPassing,
@@ -112,7 +112,7 @@ export function passOn(
 const cannotBeTold =
   "The prompt is not held for another server: which weights it was computed with is not known for sure.";
 
-/** The id of what came; undefined where the prompt is computed here. */
+/** Returns the id of the fetched prompt; undefined if the prompt is computed here. */
 async function fetched(
   from: Omit<HeldPlace, "engineId">,
   {
@@ -153,7 +153,7 @@ async function fetched(
   }
 }
 
-/** Null where it is not known for sure. */
+/** Null if it is not known for sure. */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();
   const weights = state.kind === "ready" ? state.weights : undefined;

@@ -1,5 +1,6 @@
-// What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
-// Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
+// Plans a chat request for the model it names: resolves defaults, checks limits, and builds the engine's request.
+// Waits only for the prompt, which other threads write. Otherwise pure, except for a random seed if the request has
+// none.
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../../base/domain/chat.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
 import {
@@ -22,20 +23,22 @@ import type { ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
-  /** What is known of it before anything is computed. */
+  /** The part of the header known before anything is computed. */
   readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
-  /** What the client should know, a sentence each. */
+  /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
-  /** The token that is no stop reason when it ends a choice. */
+  /** The end token that is not reported as a stop reason. */
   readonly endOfTextId: number | null;
   readonly reply: ReplyPlan;
 }
 
 /**
  * @param request asks for nothing that the engine cannot do
- * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit and for token ids that the model lacks, `invalid` for more log-probabilities than an answer may have,
- * `overloaded` when too many prompts wait, `cancelled` when the signal aborts
+ * @throws ServiceError with one of these codes:
+ * - `unavailable` while the engine is not up
+ * - `unsupported` for a prompt that cannot be rendered or does not fit and for token ids that the model lacks
+ * - `invalid` for more log-probabilities than an answer may have
+ * - `overloaded` when too many prompts wait, `cancelled` when the signal aborts
  */
 export async function planGeneration(
   request: ChatRequest,
@@ -45,7 +48,7 @@ export async function planGeneration(
     readonly client: string;
     readonly entity: string;
     readonly signal: AbortSignal;
-    /** Log-probabilities are then computed also where the client wants none. */
+    /** If true, log-probabilities are computed even if the client requests none. */
     readonly isRecorded: boolean;
   },
 ): Promise<GenerationPlan> {
@@ -117,7 +120,7 @@ function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
   ].flat();
 }
 
-/** More alternatives of a token than the engine gives. */
+/** Refuses more alternatives of a token than the engine gives, and more log-probabilities than an answer may have. */
 function refuseWideLogprobs(
   { output }: ChatRequest,
   { logprobCountMax, vocabularySize }: EngineLimits,
@@ -137,8 +140,8 @@ function refuseWideLogprobs(
 }
 
 /**
- * Log-probabilities that an answer may have, each of which is some 60 bytes of it: as many as 128 choices of 32,768 tokens
- * have without alternatives.
+ * Maximum log-probabilities of an answer, each about 60 bytes: the count for 128 choices of 32,768 tokens without
+ * alternatives.
  */
 const logprobsMax = choiceCountMax * 32_768;
 
@@ -167,7 +170,7 @@ function refuseManyLogprobs(
   throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
 }
 
-/** How many tokens of the prompt are kept; null keeps all. */
+/** Returns how many of the prompt's last tokens are kept; null keeps all. */
 function keptTokens(
   { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
   { contextLength, positionCountMax }: RequestLimits,
@@ -184,13 +187,13 @@ function keptTokens(
   throw new ServiceError({ code: "unsupported", faults });
 }
 
-/** The answer goes on with the last message where nothing opens a turn of its own. */
+/** Without a generation prompt, the answer continues the last message and has its role. */
 function roleOf(prompt: ChatPrompt): string {
   const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
   return opensTurn ? "assistant" : (prompt.messages.at(-1)?.role ?? "assistant");
 }
 
-/** What the answer goes on with: the prompt's text, or the last message's where the answer has its role. */
+/** Returns the text that the answer continues: the prompt's, or the last message's if the answer has its role. */
 function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): string {
   if (prompt.kind === "text") return prompt.text;
   if (prompt.kind === "tokens") return tokenizer.decode(prompt.tokenIds, output);
@@ -198,13 +201,13 @@ function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): str
   return last?.role === roleOf(prompt) ? (joinedText(last.content ?? null) ?? "") : "";
 }
 
-/** A trained model gives log-probabilities unasked, since rollouts need them, and spells those tokens by id. */
+/** A trained model gives log-probabilities by default, since rollouts need them, and names tokens by id. */
 function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
   if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
   return output.logprobs === null ? "off" : "text";
 }
 
-/** What a request must keep to. */
+/** Limits that a request must respect. */
 interface RequestLimits extends EngineLimits {
   /** Tokens in prompt and answer together that the engine has room for. */
   readonly positionCountMax: number;
@@ -224,7 +227,7 @@ function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
 }
 
 /**
- * Tokens that may follow the prompt: what the context and the memory leave.
+ * Returns how many tokens may follow the prompt within the context and the memory.
  *
  * @returns at least 1
  */

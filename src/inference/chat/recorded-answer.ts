@@ -1,4 +1,4 @@
-// What chat hands to whoever records its answers.
+// Builds the input of the recorder from a chat.
 import { present } from "../../base/domain/assert.ts";
 import type { ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
@@ -11,7 +11,10 @@ import type { RecordedSampling } from "../../base/domain/recordings/recorded-com
 import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 
-/** Whether what this model answers to the request is recorded; what a base model says has no project to be recorded in. */
+/**
+ * True if the model's answer to the request is recorded. A base model's answers belong to no project and are never
+ * recorded.
+ */
 export function isRecorded(
   recorder: ChatRecorder | null,
   request: ChatRequest,

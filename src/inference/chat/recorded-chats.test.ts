@@ -1,4 +1,4 @@
-// What is recorded of an answer.
+// Recording of answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../base/domain/chat.ts";
@@ -17,7 +17,7 @@ import {
   serve,
 } from "./testing/scripted-engine.ts";
 
-/** Keeps what it is given; an answer's end waits until `open` is called. */
+/** Stores its input; an answer's end waits until `open` is called. */
 function keepingRecorder(wanted = true, isStored = true) {
   const begun: AnsweredRequest[] = [];
   const deltas: ChatDelta[] = [];
@@ -42,7 +42,7 @@ function keepingRecorder(wanted = true, isStored = true) {
   return { recorder, begun, deltas, open, ends: () => endCount };
 }
 
-test("what a trained model answers is recorded before its end, with log-probabilities that its header keeps from the client", async () => {
+test("records a trained model's answer before its end, with log-probabilities that the client does not get", async () => {
   const ids = [...idsOf("yes"), endOfText];
   const script = oneByOne(ids, finished("stop", endOfText));
   const { recorder, begun, deltas, open, ends } = keepingRecorder();
@@ -83,7 +83,7 @@ test("what a trained model answers is recorded before its end, with log-probabil
   assert.deepEqual([promptTokenIds, choiceCount, sender], [completion.header.promptTokenIds, 1, caller]);
 });
 
-test("what is not to be recorded is not, nor what a base model says, or fails, or is left", async () => {
+test("records no unwanted answer, no base model's, and none that fails or is left", async () => {
   const script = oneByOne(idsOf("yes, 1"), finished("length"));
   const { signal } = new AbortController();
   const asked = { output: { logprobs: null } };
@@ -116,7 +116,7 @@ test("what is not to be recorded is not, nor what a base model says, or fails, o
   assert.deepEqual([failing.begun.length, failing.ends(), left.begun.length, left.ends()], [1, 0, 1, 0]);
 });
 
-test("an answer whose recording is not on disk at its end does not say that it is recorded", async () => {
+test("does not mark an answer as recorded if its record is not on disk at its end", async () => {
   const script = oneByOne(idsOf("yes"), finished("length"));
   const { recorder, open } = keepingRecorder(true, false);
   open();

@@ -21,7 +21,7 @@ interface Changes extends RequestChanges {
   readonly format?: keyof typeof callFormats;
 }
 
-/** The fault that a refusal becomes where calls are required, or the request's own constraint is kept. */
+/** The fault reported for a refusal if calls are required, or if the request's own constraint is used. */
 function faultOf(message: string, { thought = "none", format = "hermes", ...changes }: Changes): Fault {
   const request = chatRequest(changes);
   const choice = request.calls.choice ?? { kind: toolsOf(request).length > 0 ? "required" : "none" };
@@ -48,7 +48,7 @@ function faultOf(message: string, { thought = "none", format = "hermes", ...chan
   return error.faults[0];
 }
 
-test("what is wrong with a tool's schema is told at the tool, in every format", () => {
+test("reports a fault in a tool's schema at the tool, in every format", () => {
   const place = ["prompt", "tools", "1", "function", "parameters"];
   const message = "In the content at #/format/tags/1/content/json_schema: No.";
   const fault = faultOf(message, { prompt: { tools } });
@@ -61,13 +61,13 @@ test("what is wrong with a tool's schema is told at the tool, in every format", 
   assert.deepEqual(faultOf(inText, text).location, ["prompt", "tools", "1", "custom", "format"]);
 });
 
-test("where no text is left, it is the one tool that must be called, or the tools", () => {
+test("blames the one tool that must be called, or all tools, if no text is possible", () => {
   const named = { prompt: { tools }, calls: { choice: { kind: "named", name: "g" } as const } };
   assert.deepEqual(faultOf("No text.", named).location, ["prompt", "tools", "1", "function", "parameters"]);
   assert.deepEqual(faultOf("No text.", { prompt: { tools } }).location, ["prompt", "tools"]);
 });
 
-test("what is wrong with the request's own constraint is told there, in its own words", () => {
+test("reports a fault in the request's own constraint there, in the engine's words", () => {
   const own = { constraint: jsonSchema({ type: "integer" }) };
   assert.deepEqual(faultOf("No.", own).location, ["constraint"]);
   const place = "#/format/elements/1/json_schema";
@@ -78,7 +78,7 @@ test("what is wrong with the request's own constraint is told there, in its own 
   assert.equal(faultOf(whole, { ...tag, thought: "open" }).message, whole);
 });
 
-test("any other error, and one of an answer that is free, stays as it is", () => {
+test("leaves other errors, and those of an unconstrained answer, unchanged", () => {
   const request = chatRequest();
   const errors = [new Error("x"), new ServiceError({ code: "internal", message: "x" })];
   const form = { thought: "none", calls: null } as const;

@@ -1,5 +1,5 @@
-// Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool whose
-// schema it was made of. The engine refuses a constraint once it has the request, and knows no field names.
+// Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool
+// whose schema it contains. The engine knows no field names and refuses a constraint only after it has the request.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import {
@@ -14,9 +14,9 @@ import { callableTool, type ReplyPlan } from "./tools/reply-plan.ts";
 import { allows, toolsOf } from "./tools/tool-use.ts";
 
 /**
- * The error of a generation; a refusal of the constraint names the field it comes from.
+ * Translates the error of a generation; a refusal of the constraint names the field it comes from.
  *
- * @param reply with what the engine was given: the request's own constraint, or one that was made of it and its tools
+ * @param reply with the constraint that the engine got: the request's own, or one made of it and its tools
  */
 export function locateRefusal(
   error: unknown,
@@ -35,7 +35,7 @@ function ownFault(message: string): Fault {
   return chatFault("constraint", { message, type: "unsupported" });
 }
 
-/** The fault of what stands within a constraint that the client did not write. */
+/** Returns the fault for a place within a constraint that the client did not write. */
 function foundFault(
   message: string,
   request: ChatRequest,
@@ -53,7 +53,10 @@ function foundFault(
   return toolFault(said, request, index);
 }
 
-/** What no text satisfies that was made of tools alone: where one of them may be called, it is that one's schema. */
+/**
+ * Returns the fault of an unsatisfiable constraint made only of tools: if a single tool may be called, its schema is
+ * at fault.
+ */
 function wholeFault(message: string, request: ChatRequest): Fault {
   const { choice } = request.calls;
   const callable = toolsOf(request).flatMap((tool, index) => {
@@ -71,7 +74,7 @@ function toolFault(message: string, request: ChatRequest, index: number): Fault 
   return chatFault("prompt.tools", { message, type: "unsupported", below });
 }
 
-/** All that a pointer goes through; its names and indices have no escapes as far as that is looked at. */
+/** Returns each value on the pointer's path. Assumes names without escapes, which holds for the pointers read here. */
 function valuesAt(tag: ExactJson, pointer: string): readonly ExactJson[] {
   const values: ExactJson[] = [tag];
   for (const name of pointer.split("/").slice(1)) {

@@ -1,4 +1,4 @@
-// What is found of a model's answers in its template, and what the operator says instead.
+// Abilities of a model's answers, found in its template or set by the operator.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -26,14 +26,14 @@ async function abilities(
 
 const folder = "test/fixtures/tool-model";
 
-test("a template that writes calls and thoughts is read so, with its marks as text", async () => {
+test("reads calls and thoughts that the template writes, with their marks as text", async () => {
   const { callFormat, thinks, markIds } = await abilities(folder);
   assert.equal(callFormat, callFormats.hermes);
   assert.equal(thinks, true);
   assert.deepEqual([...markIds], [3, 4, 5, 6]);
 });
 
-test("the built-in model calls no tools unless it is asked to, and thinks nothing", async () => {
+test("finds no tool calls, unless asked for, and no thoughts in the built-in model", async () => {
   const builtIn = { name: "m", toolCalls: "off" } as const;
   const { callFormat, thinks, markIds } = await abilities("models/hone-tiny", {}, builtIn);
   assert.deepEqual([callFormat, thinks, markIds.size], [null, false, 0]);
@@ -43,7 +43,7 @@ test("the built-in model calls no tools unless it is asked to, and thinks nothin
   }
 });
 
-test("the operator's word counts, of this model alone, and the last one", async () => {
+test("prefers the operator's last setting for this model", async () => {
   const other = await abilities(folder, { toolCalls: ["x=off"], reasoning: ["x=off"] });
   assert.deepEqual([other.callFormat, other.thinks], [callFormats.hermes, true]);
   const off = await abilities(folder, { toolCalls: ["m=llama3", "m=off"], reasoning: ["m=off"] });
@@ -52,7 +52,7 @@ test("the operator's word counts, of this model alone, and the last one", async 
   assert.deepEqual([on.callFormat, on.thinks], [callFormats["mistral-named"], true]);
 });
 
-test("it is said why calls and thoughts are read as they are", async () => {
+test("gives the reason why calls and thoughts are read as they are", async () => {
   const reasons = async (...given: Parameters<typeof abilities>): Promise<readonly string[]> =>
     Object.values((await abilities(...given)).reasons);
   assert.deepEqual(await reasons(folder), [
@@ -77,7 +77,7 @@ test("it is said why calls and thoughts are read as they are", async () => {
   );
 });
 
-test("a setting of a model that is not served is refused", () => {
+test("refuses a setting for a model that is not served", () => {
   refuseStrangeModels(["a", "b=c"], { toolCalls: ["b=c=off"], reasoning: ["a=on"] });
   assert.throws(() => refuseStrangeModels(["a", "b"], { toolCalls: [], reasoning: ["a=on", "c=on"] }), {
     code: "invalid",
@@ -85,7 +85,7 @@ test("a setting of a model that is not served is refused", () => {
   });
 });
 
-test("a setting that says nothing is refused by its name", async () => {
+test("names an empty setting when refusing it", async () => {
   const refused = { name: "ServiceError", code: "invalid" };
   for (const item of ["hermes", "m=xml", "=off", "m="])
     await assert.rejects(abilities(folder, { toolCalls: [item] }), {

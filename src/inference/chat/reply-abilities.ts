@@ -1,5 +1,5 @@
-// What a model's answers may hold beside text: thoughts and calls of tools. Found in its chat template, unless the operator
-// says otherwise.
+// Abilities of a model's answers besides text: thoughts and tool calls. Detected in its chat template, unless the
+// operator overrides them.
 import type { BaseModel } from "../../base/domain/model.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -9,23 +9,23 @@ import type { ChatSettings } from "./settings.ts";
 import type { CallFormat } from "./tools/call-format.ts";
 import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
 
-/** What is known without the model's tokenizer. */
+/** The abilities known without the model's tokenizer. */
 export type TemplateReplies = Omit<ReplyAbilities, "markIds">;
 
 export interface ReplyAbilities {
-  /** How the model writes calls of tools; null where none are read out of its answers. */
+  /** Format in which the model writes tool calls; null if none are parsed. */
   readonly callFormat: CallFormat | null;
-  /** Whether it may think before it answers. */
+  /** True if the model may think before it answers. */
   readonly thinks: boolean;
-  /** The special tokens that mark calls and thoughts: they are text, which readers and constraints go by. */
+  /** Special tokens that mark calls and thoughts; shown as text, since readers and constraints rely on them. */
   readonly markIds: ReadonlySet<number>;
-  /** Why calls and thoughts are read so, for people. */
+  /** Reasons for how calls and thoughts are read, for people. */
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 
 /**
- * @param model the base model, with what holds where the settings say nothing of it
- * @param described the formats of calls that the operator describes
+ * @param model the base model, with its defaults for omitted settings
+ * @param described the call formats that the operator describes
  * @throws ServiceError `invalid` for a setting that names no format
  */
 export function readReplyAbilities(
@@ -39,7 +39,7 @@ export function readReplyAbilities(
   return { callFormat, thinks, reasons: { calls, thoughts } };
 }
 
-/** Finds the tokens that mark what is read out of answers. */
+/** Finds the tokens that mark calls and thoughts in answers. */
 export function withMarkIds(replies: TemplateReplies, tokenizer: Tokenizer): ReplyAbilities {
   const { callFormat, thinks } = replies;
   const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];
@@ -94,7 +94,7 @@ function thinksOf(
   return { thinks, reason: `its chat template ${verb} ${thoughtMarks.end}` };
 }
 
-/** @throws ServiceError `invalid` for a setting of a model that is none of `names` */
+/** @throws ServiceError `invalid` for a setting of a model that is not in `names` */
 export function refuseStrangeModels(
   names: readonly string[],
   { toolCalls, reasoning }: Pick<ChatSettings, "toolCalls" | "reasoning">,
@@ -114,7 +114,7 @@ function split(item: string): { readonly item: string; readonly model: string; r
   return { item, model: item.slice(0, Math.max(0, at)), value: item.slice(at + 1) };
 }
 
-/** What a list of `model=value` says of a model; null where it says nothing. */
+/** Returns the value for a model in a list of `model=value`; null if it has none. */
 function settingOf(
   setting: string,
   items: readonly string[],

@@ -1,4 +1,4 @@
-// What becomes of sampling and stopping where a request says something, its model's makers do, or nobody.
+// Sampling and stopping resolved from the request, the makers' defaults, and neutral values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSampling, type SamplingParameters } from "../../base/domain/sampling.ts";
@@ -36,7 +36,7 @@ function checkStopping(
   assert.equal(actual.endOfTextId, expected.endOfTextId);
 }
 
-test("what the model's makers recommend holds where the request says nothing", () => {
+test("uses the makers' defaults for fields that the request omits", () => {
   checkSampling({}, {});
   const made = { temperature: 0.6, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1.1 };
   checkSampling({}, made, made);
@@ -44,14 +44,14 @@ test("what the model's makers recommend holds where the request says nothing", (
   checkSampling(asked, asked, made);
 });
 
-test("a temperature next to nothing is greedy, and a small one is raised", () => {
+test("treats a tiny temperature as greedy, and raises a small one", () => {
   const cut = { topP: 0.5, topK: 3 };
   checkSampling({ ...cut, temperature: 9e-6 }, { temperature: 0 });
   checkSampling({ ...cut, temperature: 1e-5 }, { ...cut, temperature: 0.01 });
   checkSampling({ temperature: 0 }, { temperature: 0, repetitionPenalty: 1.2 }, { repetitionPenalty: 1.2 });
 });
 
-test("spellings of off are one, and biases stay between -100 and 100", () => {
+test("normalizes the spellings of off, and clamps biases to between -100 and 100", () => {
   for (const topK of [0, 512, 9999]) checkSampling({ topK }, { topK: 0 });
   checkSampling({ topK: 511 }, { topK: 511 });
   const logitBias = [
@@ -67,11 +67,11 @@ test("spellings of off are one, and biases stay between -100 and 100", () => {
   checkSampling({ logitBias }, { logitBias: kept });
 });
 
-test("bad words without tokens are dropped", () => {
+test("drops bad words without tokens", () => {
   checkSampling({ badWords: ["a", "b"] }, { badWords: [[7], [8, 9]] }, {}, [[7], [], [8, 9]]);
 });
 
-test("-1 and none are a fresh seed", () => {
+test("draws a random seed for -1 and for none", () => {
   const seeds = [null, -1, null, -1].map((seed) => {
     const request = chatRequest({ sampling: { seed } });
     return resolveSampling(request, { defaults: noDefaults([2]) }, { badWordIds: [], vocabularySize: 512 })
@@ -80,7 +80,7 @@ test("-1 and none are a fresh seed", () => {
   assert.equal(new Set(seeds).size, 4);
 });
 
-test("the request's stop tokens end an answer beside the model's, and alone where these are to be ignored", () => {
+test("ends an answer at the request's stop tokens and the model's, or only at the request's", () => {
   const further = { endTokenIds: [endOfText, 300] };
   checkStopping({}, { stopTokenIds: [endOfText, 300], endOfTextId: endOfText }, further);
   checkStopping(
@@ -89,7 +89,7 @@ test("the request's stop tokens end an answer beside the model's, and alone wher
     further,
   );
   checkStopping({ ignoreEndTokens: true }, { stopTokenIds: [], endOfTextId: null }, further);
-  // The end of text is a stop token like any other then, with its id as the reason.
+  // The end of text is then an ordinary stop token, with its id as the reason.
   checkStopping(
     { ignoreEndTokens: true, stopTokenIds: [9, endOfText] },
     { stopTokenIds: [9, endOfText], endOfTextId: null },
@@ -97,7 +97,7 @@ test("the request's stop tokens end an answer beside the model's, and alone wher
   );
 });
 
-test("lengths are cut to the room that is left", () => {
+test("caps lengths by the remaining room", () => {
   const resolved = (stopping: RequestChanges["stopping"], maxTokens: number | null = null) => {
     const base = { tokenizer, defaults: { ...noDefaults([2]), maxTokens } };
     const { stopping: actual } = resolveStopping(chatRequest({ stopping }), base, 40);

@@ -1,5 +1,5 @@
-// How the tokens of an answer are drawn and what ends it, with the model's defaults where a request says nothing. Token ids
-// that the model does not have are refused here, what else cannot be done elsewhere.
+// Resolves how an answer's tokens are sampled and what ends it, with the model's defaults for fields a request omits.
+// Refuses token ids that the model lacks; other modules refuse the rest.
 import { type ChatRequest, chatFault, type ChatField } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import { freshSeed } from "../../base/domain/random.ts";
@@ -7,13 +7,16 @@ import { plainSampling, type SamplingParameters } from "../../base/domain/sampli
 import type { ServedBase } from "./served-base.ts";
 import { cut, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 
-/** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */
+/**
+ * Temperatures below this are greedy; from here up to `temperatureMin` they are raised, since dividing by less
+ * overflows.
+ */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
-/** A larger bias counts as this much. */
+/** Larger biases are clamped to this. */
 const biasMax = 100;
 
-/** @param resolved what is known once the prompt is made */
+/** @param resolved known once the prompt is written */
 export function resolveSampling(
   { sampling, output }: ChatRequest,
   { defaults }: Pick<ServedBase, "defaults">,
@@ -28,16 +31,16 @@ export function resolveSampling(
     logitBias: (sampling.logitBias ?? []).map(
       ([id, bias]) => [id, Math.max(-biasMax, Math.min(biasMax, bias))] as const,
     ),
-    // A word that has no tokens is in no answer.
+    // A word without tokens cannot occur in an answer.
     badWords: resolved.badWordIds.filter((ids) => ids.length > 0),
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
-  // Nothing is drawn by a search: what is recommended for draws says nothing of it.
+  // A search samples nothing, so the makers' sampling defaults do not apply.
   if (output.choices.kind === "beam") {
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  // All else is kept where greedy too, where it changes nothing: it is refused or passed on, whatever else was asked.
+  // Greedy keeps the other fields, where they change nothing: they must be refused or passed on regardless.
   if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,
@@ -46,32 +49,32 @@ export function resolveSampling(
   };
 }
 
-/** Without what is null. */
+/** Returns the values without nulls. */
 function givenOf<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
   const entries = Object.entries(values).filter(([, value]) => value !== null);
-  // What is left has these names.
+  // Safe cast: the remaining entries have these names.
   return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
 }
 
-/** What ends an answer, and which of it is no stop reason. */
+/** Conditions that end an answer, and the end token that is no stop reason. */
 export interface ResolvedStopping {
   readonly stopping: GenerationRequest["stopping"];
-  /** The model's own end of text; null where it does not end the answer. */
+  /** The model's end of text; null if it does not end the answer. */
   readonly endOfTextId: number | null;
 }
 
-/** @param room how many tokens may follow the prompt */
+/** @param room number of tokens that may follow the prompt */
 export function resolveStopping(
   { stopping }: ChatRequest,
   { tokenizer, defaults }: Pick<ServedBase, "tokenizer" | "defaults">,
   room: number,
 ): ResolvedStopping {
   const { minTokens } = stopping;
-  // The makers' length gives way to what was asked for.
+  // A request's minimum overrides the makers' maximum.
   const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
-  // What was asked for is an upper bound: an answer that fills the room ends with `length`.
+  // An upper bound: an answer that fills the room ends with `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
   const { endTokenIds } = defaults;
   const isEnded = !stopping.ignoreEndTokens;
@@ -91,8 +94,8 @@ export function resolveStopping(
   };
 }
 
-// Token ids of a request that the model does not have, refused field by field. Those of the prompt are looked at where it
-// is made.
+// Token ids in a request that the model does not have, refused field by field. Ids in the prompt are checked where it
+// is written.
 
 /**
  * @param resolved.badWordIds the tokens of the request's bad words

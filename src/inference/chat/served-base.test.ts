@@ -1,4 +1,4 @@
-// What a model's makers recommend, as their files say it.
+// Defaults recommended by a model's makers, read from its files.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -41,21 +41,21 @@ test("reads sampling, and takes the end tokens that it is given", async (t) => {
   });
 });
 
-test("recommends nothing where the makers say nothing", async (t) => {
+test("recommends nothing if the makers recommend nothing", async (t) => {
   assert.deepEqual(await check(t, {}), {
     defaults: noDefaults([2, 7]),
     notApplied: [],
   });
 });
 
-test("names what the makers recommend and is not applied", async (t) => {
+test("names recommendations that are not applied", async (t) => {
   const generation = {
     do_sample: true,
     transformers_version: "4.57.1",
     no_repeat_ngram_size: 3,
     typical_p: 0.9,
     length_penalty: null,
-    // What many folders hold that asks for nothing.
+    // Common members that have no effect.
     use_cache: true,
     output_attentions: false,
     return_dict_in_generate: true,

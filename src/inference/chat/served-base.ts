@@ -1,5 +1,5 @@
-// A base model as it is served: its engine with all that turns text into its tokens and back. Built by whoever wires the
-// server; chat only uses it. `reachModel` brings the base of a request's model into memory.
+// A base model as served: its engine, and the tokenizer and prompts that translate between text and tokens. The
+// composition of the server builds it; chat only uses it. `reachModel` loads the base of a request's model.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -15,36 +15,36 @@ export interface ServedBase {
   readonly model: Pick<BaseModel, "name" | "folder" | "toolCalls">;
   readonly engine: Engine;
   /**
-   * Absent where its engine is always loaded. Resolves once it is, and keeps it loaded until what this resolves to is called;
-   * requests that one signal ends are let in together.
+   * Loads the engine and keeps it loaded until the returned function is called; absent if the engine is always loaded.
+   * Requests that one signal ends are admitted together.
    *
-   * @throws ServiceError `unavailable` where it cannot be loaded, or no memory is free for it in time; `overloaded` where too
-   *   many wait; `cancelled` when the signal aborts
+   * @throws ServiceError `unavailable` if it cannot be loaded, or no memory is free for it in time; `overloaded` if
+   * too many wait; `cancelled` when the signal aborts
    */
   readonly hold?: (options: { readonly signal: AbortSignal }) => Promise<() => void>;
   readonly prompts: PromptWriter;
-  /** Of answers alone: what is tokenized may take long, and is a matter of `prompts`. */
+  /** Only for answers: tokenizing may take long, so `prompts` does it. */
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
-  /** In which its engine computes; absent for float32. */
+  /** Precision in which its engine computes; absent for float32. */
   readonly precision?: string;
-  /** Tokens in prompt and answer together, as the model was made; the engine may hold fewer. */
+  /** Maximum tokens in prompt and answer together for which the model was made; the engine may allow fewer. */
   readonly contextLength: number;
 }
 
-/** The base models, of which those that nobody uses need not be in memory. */
+/** The base models; unused ones need not be in memory. */
 export interface ServedBases {
   /**
-   * What turns text into tokens of a base and back, which stays until the release; its engine is `hold`'s matter.
+   * Returns a base's tokenizer and prompts, which stay in memory until the release. Its engine needs `hold` too.
    *
-   * @param name of one that is served
+   * @param name of a served base
    */
   use(name: string): Promise<{ readonly base: ServedBase; readonly release: () => void }>;
 }
 
 /**
- * What a request to this base must keep to.
+ * Returns the limits for requests to this base.
  *
  * @throws ServiceError `unavailable` while the engine is not up, and so has no limits
  */
@@ -58,7 +58,7 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
   throw new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds: 2 });
 }
 
-/** Tokens that prompt and answer may have together; as the model was made while its engine is not up. */
+/** Returns the maximum tokens of prompt and answer together; the model's own limit while its engine is not up. */
 export function servedContextLength({
   engine,
   contextLength,
@@ -68,11 +68,11 @@ export function servedContextLength({
   return Math.min(contextLength, state.limits.contextLength, engine.roomFor({ kind: "sample", count: 1 }));
 }
 
-/** What a model's makers recommend; each is used where a request says nothing. */
+/** Defaults recommended by a model's makers; each is used if a request omits the field. */
 export interface GenerationDefaults {
-  /** Any of these ends an answer, beside the tokenizer's end-of-text token. */
+  /** Each of these ends an answer, besides the tokenizer's end-of-text token. */
   readonly endTokenIds: readonly number[];
-  /** At least 0; null where the makers say nothing. */
+  /** At least 0; null if the makers recommend none. */
   readonly temperature: number | null;
   /** (0, 1] */
   readonly topP: number | null;
@@ -82,11 +82,11 @@ export interface GenerationDefaults {
   readonly minP: number | null;
   /** Above 0. */
   readonly repetitionPenalty: number | null;
-  /** At least 1; null where the makers say nothing. */
+  /** At least 1; null if the makers recommend none. */
   readonly maxTokens: number | null;
 }
 
-/** What generation_config.json may hold that is read elsewhere or says nothing of how tokens are drawn. */
+/** Members of generation_config.json that are read elsewhere or do not affect sampling. */
 const otherMembers: ReadonlySet<string> = new Set([
   "_from_model_config",
   "bos_token_id",
@@ -95,7 +95,7 @@ const otherMembers: ReadonlySet<string> = new Set([
   "transformers_version",
 ]);
 
-/** What a model folder recommends, and what of it is not done here. */
+/** A model folder's recommendations, and those among them that are not applied. */
 export interface Recommendations {
   readonly defaults: GenerationDefaults;
   /** Members with their values, for people. */
@@ -148,7 +148,7 @@ export async function readGenerationDefaults(
   return { defaults, notApplied };
 }
 
-/** The values at which members that are not read change nothing, as transformers has them; without any, no value does. */
+/** Values at which unread members have no effect, following transformers; an empty list means that no value does. */
 const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   do_sample: [true],
   num_beams: [1],
@@ -169,7 +169,7 @@ const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   renormalize_logits: [false],
 };
 
-/** How transformers computes, and what it returns beside the answer. */
+/** Settings of how transformers computes, and of its extra outputs. */
 const ofTransformers: ReadonlySet<string> = new Set([
   "use_cache",
   "cache_implementation",
@@ -187,7 +187,7 @@ function asksForNothing(member: string, value: unknown): boolean {
   return Object.hasOwn(plainValues, member) && plainValues[member].includes(value);
 }
 
-// The model that a request names, with its base in memory. Whoever asks keeps both until its request ends.
+// Dependencies for reaching the model that a request names, with its base in memory.
 
 interface ModelReach {
   readonly directory: Pick<ModelDirectory, "resolve">;
@@ -201,10 +201,10 @@ export interface ReachedModel {
 }
 
 /**
- * Resolves once the base's engine is loaded, which it stays until what `ends` has got is called.
+ * Resolves the model once its base's engine is loaded. Model and engine stay until the functions in `ends` are called.
  *
- * @param asked.refuse throws for what the base cannot do, before its engine is loaded for it
- * @param asked.ends gets what lets go of the model, also where this throws
+ * @param asked.refuse throws if the base lacks an ability, before its engine is loaded
+ * @param asked.ends receives the release functions, also if this throws
  * @throws ServiceError as {@link ModelDirectory.resolve}, and as `hold` of the base
  */
 export async function reachModel(
@@ -226,6 +226,6 @@ export async function reachModel(
   refuse(base);
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
-  // Which weights it has, and so what may run on them, is known for sure once it is loaded.
+  // Its weights, and so its abilities, are certain only once it is loaded: checks again.
   return kind === "unloaded" || kind === "loading" ? reachModel(reach, asked) : { model, base };
 }

@@ -1,4 +1,4 @@
-// What the operator may set of chat: what is read in a model's answers.
+// Settings of chat: parsing of a model's answers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

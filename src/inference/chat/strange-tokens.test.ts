@@ -18,7 +18,7 @@ function faultsOf(
   return [];
 }
 
-test("every field is named with its ids and the size of the vocabulary", () => {
+test("names every field with its ids and the size of the vocabulary", () => {
   const changes = {
     sampling: { logitBias: [[1, 1] as const, [512, 1] as const], allowedTokenIds: [511, 600, 601] },
     stopping: { stopTokenIds: [0, 2 ** 40] },
@@ -43,12 +43,12 @@ test("every field is named with its ids and the size of the vocabulary", () => {
   ]);
 });
 
-test("ids of the vocabulary are taken", () => {
+test("accepts ids of the vocabulary", () => {
   const all = { sampling: { logitBias: [[511, 1] as const], allowedTokenIds: [0, 511] } };
   assert.deepEqual(faultsOf({ ...all, stopping: { stopTokenIds: [511] } }, [[511]]), []);
 });
 
-test("of many ids the text repeats the first ones", () => {
+test("shows only the first of many ids", () => {
   const allowedTokenIds = Array.from({ length: 5000 }, (_, index) => 1000 + index);
   const [[, message]] = faultsOf({ sampling: { allowedTokenIds } });
   assert.ok(message.length < 400 && message.includes("1000, 1001"));

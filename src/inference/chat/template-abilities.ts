@@ -1,5 +1,5 @@
-// What a model's chat template makes of the conversations that clients send: found by rendering one of each kind when the
-// model is loaded, so that its operator learns of it before a client does.
+// Checks which kinds of conversation a model's chat template can render. Renders one of each kind when the model is
+// loaded, so that the operator learns of a gap before a client does.
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -20,7 +20,7 @@ const tool = {
 interface Probe {
   readonly what: string;
   readonly conversation: Pick<Conversation, "messages" | "tools">;
-  /** What the prompt holds where the template shows it. */
+  /** Text in the prompt if the template shows it. */
   readonly shown: string;
 }
 
@@ -38,14 +38,14 @@ const others: readonly Probe[] = [
   { what: "tools", conversation: { messages: [user], tools: [tool] }, shown: tool.function.name },
 ];
 
-/** What of a conversation is not as its sender expects, for people. */
+/** A feature of conversations that the template does not show, for people. */
 export interface Unshown {
   readonly what: string;
-  /** Whether such a conversation is refused; else it is rendered without a word of that. */
+  /** True if such a conversation is refused; else it is rendered silently without the feature. */
   readonly isRefused: boolean;
 }
 
-/** What the template refuses or leaves out; one that refuses a user's message is not looked at further. */
+/** Returns the features that the template refuses or leaves out. If it refuses a user's message, only that is checked. */
 export function unshownBy(template: ChatTemplate): readonly Unshown[] {
   const first = faultOf(template, question);
   return first === null ? others.flatMap((probe) => faultOf(template, probe) ?? []) : [first];

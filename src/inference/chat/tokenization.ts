@@ -1,5 +1,5 @@
-// Prompts as tokens and tokens as text, for clients who count: what a chat would make of them, without an answer. Made in
-// the prompt threads of the base model, whose engine is not needed.
+// Tokenizes prompts as a chat would, and turns tokens back into text, without an answer. Runs in the prompt threads of
+// the base model and does not need its engine.
 import type { Caller } from "../../base/domain/access.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../../base/domain/chat.ts";
 import type { ModelDirectory } from "../models/registry/model-directory.ts";
@@ -9,8 +9,8 @@ import { servedContextLength, type ServedBase, type ServedBases } from "./served
 
 export interface TokenizationService {
   /**
-   * @throws ServiceError for the model's name as a chat does; `unsupported` when the template refuses the messages, and for
-   * more tokens than are counted; `overloaded`, `cancelled`
+   * @throws ServiceError for the model's name as a chat does; `unsupported` when the template refuses the messages,
+   * and for more tokens than are counted; `overloaded`, `cancelled`
    */
   tokenize(
     request: TokenizeRequest,
@@ -18,7 +18,7 @@ export interface TokenizationService {
     options: { readonly signal: AbortSignal },
   ): Promise<Tokenized>;
   /**
-   * The text of tokens, special ones too.
+   * Returns the text of tokens, special ones too.
    *
    * @throws ServiceError as `tokenize`; `unsupported` for ids that the model lacks
    */
@@ -35,8 +35,8 @@ interface Dependencies {
 }
 
 /**
- * Most tokens that a text or conversation may have that nothing answers, and most that are turned into text: what the longest
- * context of models in use holds.
+ * Maximum tokens of a text or conversation that is only tokenized, and of tokens turned into text: the longest context
+ * of models in use.
  */
 const fit = { purpose: "count", countMax: 128 * 1024 } as const;
 
@@ -71,7 +71,7 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
   };
 }
 
-/** A model may give ids to which no token belongs: its logits may cover more of them than the tokenizer has. */
+/** Includes ids without a token: a model's logits may cover more ids than its tokenizer has. */
 function vocabularySizeOf({ engine, tokenizer }: ServedBase): number {
   const { state } = engine.status();
   return Math.max(tokenizer.vocabularySize, state.kind === "ready" ? state.limits.vocabularySize : 0);

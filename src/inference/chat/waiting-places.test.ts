@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WaitingPlaces } from "./waiting-places.ts";
 
-test("an entity takes half of the places that others leave, and gives each back once", () => {
+test("gives an entity half of the places that others leave, and takes each back once", () => {
   const places = new WaitingPlaces(8);
   const leave = Array.from({ length: 4 }, () => places.enter("a"));
   const refused = { code: "overloaded", message: /4 requests of the entity "a" wait/, retryAfterSeconds: 2 };

@@ -1,12 +1,12 @@
-// The places of requests that wait for an engine, shared out among entities: however many one of them sends, another's next
-// request finds a place. Over all engines of a server, since they may wait for the same memory.
+// Shares the waiting places for engines among entities: however many requests one sends, another's next request finds
+// a place. Covers all engines of a server, since they may wait for the same memory.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
 
 export class WaitingPlaces {
   readonly #shares: TenantShares;
 
-  /** @param countMax requests that may wait */
+  /** @param countMax maximum waiting requests */
   constructor(countMax: number) {
     this.#shares = new TenantShares(countMax);
   }

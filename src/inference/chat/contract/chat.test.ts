@@ -1,4 +1,4 @@
-// Two chats under the contract: the real one over an engine of few words, and the fake that http's tests use.
+// Two chats under the contract: the real one over an engine of few words, and the fake used by HTTP tests.
 import { FakeChat } from "../../../api/http/testing/fake-chat.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
@@ -24,7 +24,7 @@ const tokenizer = await loadTokenizer(folder);
 const prompts = await directPrompts(folder);
 const answer = tokenizer.encode("yes, 1", { addSpecialTokens: false });
 
-/** Gives every choice the same answer, a token at a time, the choices in turn. */
+/** Gives each choice the same answer, one token at a time, the choices in turn. */
 async function* play(
   request: GenerationRequest,
   end: Promise<never> | null,

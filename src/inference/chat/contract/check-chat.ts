@@ -1,5 +1,5 @@
-// The contract of every chat: what a completion emits, in which order, and what it adds up to. Says nothing of what is
-// answered.
+// The contract of each chat: which events a completion emits, their order, and their totals. Does not check the
+// answer's content.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../../base/domain/chat.ts";
@@ -10,7 +10,7 @@ import { readCompletion, type CompletionRead } from "../testing/read-completion.
 
 export type Chat = Pick<ChatService, "begin">;
 
-/** `answers` completes; the others do so after the first delta of the first choice. */
+/** `answers` completes; the others hang or fail after the first delta of the first choice. */
 export type ChatBehaviour = "answers" | "hangs" | "fails";
 
 const caller = {

@@ -1,4 +1,4 @@
-// The contract of every prompt writer: which ids it gives, and what it refuses. Says nothing of time.
+// The contract of each prompt writer: the ids it returns and the prompts it refuses. Does not check time.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import type { PromptTask, PromptWriter, WrittenPrompt } from "../prompts/write-p
 
 const root = "test/fixtures/goldens/models";
 
-/** A task for a model of 512 ids. */
+/** A task for a model with 512 ids. */
 export function promptTask(
   prompt: readonly MessageRecord[] | ChatPrompt,
   changes: Partial<PromptTask> & { readonly contextLength?: number; readonly keepLast?: number } = {},
@@ -39,7 +39,7 @@ function tokenPrompt(tokenIds: readonly number[]): TokenPrompt {
 
 export const userSays = (content: string): readonly MessageRecord[] => [{ role: "user", content }];
 
-/** Registers the tests that a prompt writer must pass; `make` gives one for the model in a folder. */
+/** Registers the tests that a prompt writer must pass; `make` creates one for the model in a folder. */
 export function checkPrompts(name: string, make: (folder: string) => Promise<PromptWriter>): void {
   const write = (prompts: PromptWriter, task: PromptTask): Promise<WrittenPrompt> =>
     prompts.write(task, { client: "c", signal: new AbortController().signal });

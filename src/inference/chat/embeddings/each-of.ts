@@ -1,10 +1,10 @@
-// The same work for each of many, a few at a time. The first that fails ends the others.
+// Maps items concurrently with a limit. The first failure aborts the others.
 import { setMaxListeners } from "node:events";
 
 /**
- * @param work gets a signal of its own, which aborts as soon as another one has failed
+ * @param work gets a separate signal, which aborts as soon as another item has failed
  * @returns the results in the items' order
- * @throws what the first to fail threw, once none is under way any more
+ * @throws the first error, once no work is running
  */
 export async function eachOf<Item, Result>(
   items: readonly Item[],
@@ -13,7 +13,7 @@ export async function eachOf<Item, Result>(
 ): Promise<readonly Result[]> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // One listener for each that is under way is what is meant here, not a leak.
+  // One listener for each running item is intended here, not a leak.
   setMaxListeners(0, both);
   const results: Result[] = [];
   const failures: unknown[] = [];

@@ -1,4 +1,4 @@
-// The service of embeddings over an engine that answers with numbers made of what it is asked.
+// The embedding service over an engine whose numbers derive from the request.
 import { AdaptersInUse } from "../../models/registry/version-uses.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -45,13 +45,13 @@ const model: ResolvedModel = {
 };
 const size = 4;
 
-/** Answers in a later turn with the number of tokens and the last of them; counts what is under way. */
+/** Answers in a later turn with the number of tokens and the last of them; counts concurrent requests. */
 class CountingEngine implements Engine {
   readonly capabilities;
   readonly requests: GenerationRequest[] = [];
   underWay = 0;
   underWayMax = 0;
-  /** Of the request with this index. */
+  /** Failure of the request with this index. */
   failure: { readonly index: number; readonly error: ServiceError } | null = null;
   hangs = false;
 
@@ -147,7 +147,7 @@ function embed(
 
 const tokens = (...tokenIds: readonly number[]) => ({ kind: "tokens", tokenIds }) as const;
 
-test("each input has a vector of length 1, by its place, and all tokens are counted", async () => {
+test("returns a unit vector per input in input order and counts all tokens", async () => {
   const engine = new CountingEngine();
   const text = "one and one";
   const textIds = tokenizer.encode(text, { addSpecialTokens: true });
@@ -165,7 +165,7 @@ test("each input has a vector of length 1, by its place, and all tokens are coun
     assert.deepEqual([prompt.adapter, cacheOwner], [adapter, "acme"]);
 });
 
-test("fewer dimensions are the first numbers, brought to length 1 again; more than there are is refused", async () => {
+test("truncates to fewer dimensions and normalizes again, and refuses more than the model has", async () => {
   const service = serviceOver(new CountingEngine());
   const { embeddings } = await embed(service, { inputs: [tokens(4, 4, 4)], dimensions: 2 });
   assert.deepEqual(embeddings, [Float32Array.of(0.6, 0.8)]);
@@ -175,7 +175,7 @@ test("fewer dimensions are the first numbers, brought to length 1 again; more th
   });
 });
 
-test("however many inputs there are, few are under way at a time", async () => {
+test("runs only a few inputs at a time", async () => {
   const engine = new CountingEngine();
   const inputs = Array.from({ length: 100 }, (_, index) => tokens(index + 1));
   const { embeddings } = await embed(serviceOver(engine), { inputs });
@@ -183,7 +183,7 @@ test("however many inputs there are, few are under way at a time", async () => {
   assert.deepEqual([engine.underWayMax, engine.underWay], [16, 0]);
 });
 
-test("what is wrong with one input is said of it before any is computed", async () => {
+test("reports a fault in one input before any is computed", async () => {
   const engine = new CountingEngine();
   for (const bad of [
     tokens(),
@@ -206,7 +206,7 @@ test("what is wrong with one input is said of it before any is computed", async 
   assert.equal(engine.requests.length, 0);
 });
 
-test("one that fails ends all, and an adapter's refusal is about the model", async () => {
+test("ends all inputs if one fails, and blames the model for an adapter's refusal", async () => {
   for (const [code, wanted] of [
     ["overloaded", "overloaded"],
     ["conflict", "not_found"],
@@ -221,7 +221,7 @@ test("one that fails ends all, and an adapter's refusal is about the model", asy
   }
 });
 
-test("a model without finite states is at fault by name", async () => {
+test("names the model whose states are not finite", async () => {
   const engine = new CountingEngine();
   engine.failure = { index: 0, error: brokenModel() };
   await assert.rejects(embed(serviceOver(engine), {}), {
@@ -230,7 +230,7 @@ test("a model without finite states is at fault by name", async () => {
   });
 });
 
-test("a signal ends it, and its adapter is in use until then", async () => {
+test("ends on a signal and keeps its adapter in use until then", async () => {
   const engine = new CountingEngine();
   engine.hangs = true;
   const service = serviceOver(engine);
@@ -243,7 +243,7 @@ test("a signal ends it, and its adapter is in use until then", async () => {
   assert.deepEqual([engine.underWay, service.runningCount, ...adapters.ids()], [0, 0]);
 });
 
-test("an engine without embeddings is not asked for them", async () => {
+test("asks no embeddings of an engine that offers none", async () => {
   const refused = embed(serviceOver(new CountingEngine([])), {});
   await assert.rejects(refused, { code: "unsupported", message: /tiny offers no embeddings/ });
 });

@@ -1,6 +1,6 @@
-// Embeddings of texts: the model's last hidden state of each text's last token, brought to length 1. A text goes through
-// prompt threads and engine as a chat's prompt does, and takes turns with those there; a request has a few under way at a
-// time, so that however many it brings it fills no queue. Knows no HTTP.
+// Embeddings of texts: the model's last hidden state of each text's last token, scaled to length 1. A text passes
+// through the same prompt threads and engine queue as a chat's prompt. A request runs only a few texts at a time, so
+// that it never fills a queue.
 import type { Caller } from "../../../base/domain/access.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../../base/domain/broken-model.ts";
@@ -28,22 +28,26 @@ import type { WaitingPlaces } from "../waiting-places.ts";
 
 export interface EmbeddingService {
   /**
-   * @throws ServiceError for the model's name as a chat does; `unsupported` where its engine offers no embeddings, and for
-   *   inputs that are empty, too long, or hold ids that the model lacks; `invalid` for more dimensions than it has and for
-   *   too many tokens; `overloaded`, `unavailable`, `cancelled` (the signal)
+   * Embeds the inputs of a request.
+   *
+   * @throws ServiceError for the model's name as a chat does, and:
+   * - `unsupported` for an engine without embeddings, and for inputs that are empty, too long, or hold ids that the
+   *   model lacks
+   * - `invalid` for more dimensions than the model has and for too many tokens
+   * - `overloaded`, `unavailable`, `cancelled` (the signal)
    */
   embed(
     request: EmbeddingRequest,
     caller: Caller,
     options: {
       readonly signal: AbortSignal;
-      /** What the caller's limits leave it; absent where it has none. */
+      /** Remaining allowance of the caller; absent if unlimited. */
       readonly allowance?: Allowance | null;
-      /** What is thrown of an error that is about one of the inputs. */
+      /** Maps an error about one of the inputs before it is thrown. */
       readonly located: (error: unknown, input: number) => unknown;
     },
   ): Promise<Embeddings>;
-  /** Requests waiting or being answered. */
+  /** Number of requests waiting or being answered. */
   readonly runningCount: number;
 }
 
@@ -51,18 +55,18 @@ interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
   readonly metrics: Metrics;
-  /** Counts the adapters that requests run on, for those who delete versions. */
+  /** Counts the requests that use each adapter, for the deletion of versions. */
   readonly adapters?: AdaptersInUse;
-  /** Counts what keys use; absent where nothing does. */
+  /** Counts usage per key; absent if nothing does. */
   readonly usage?: UsageCounter | null;
-  /** Shared with others who ask the engines; absent where any entity may have all. */
+  /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
   readonly places?: WaitingPlaces;
 }
 
-/** As OpenAI has it: more are sent in several requests. */
+/** OpenAI's limit per request. */
 export const inputTokensMax = 300_000;
 
-/** So many share calls of the engine, and are a small part of the queue. */
+/** Enough to fill a batch of the engine, and a small part of its queue. */
 const underWayMax = 16;
 
 export function createEmbeddingService({
@@ -141,7 +145,7 @@ function refuseWithout({ engine, model }: ServedBase): void {
   });
 }
 
-/** How many numbers each embedding is to have. */
+/** Returns the size of each embedding. */
 function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
   const size = present(servedLimits(base).embeddingSize, "the size of embeddings that an engine offers");
   if (dimensions === null || dimensions <= size) return dimensions ?? size;
@@ -152,7 +156,7 @@ function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
   });
 }
 
-/** The tokens of every input. What is wrong with one of them is known before any is computed. */
+/** Tokenizes every input, so that faults are reported before any input is computed. */
 async function writeAll(
   inputs: readonly EmbeddedInput[],
   base: ServedBase,
@@ -248,7 +252,7 @@ function embeddingRequest(
   };
 }
 
-/** What an engine's refusal means: one of an adapter, or of a broken model, names the model. */
+/** Translates an engine's refusal: for an adapter or a broken model, the error names the model. */
 async function faultOf(
   error: unknown,
   { model }: ReachedModel,

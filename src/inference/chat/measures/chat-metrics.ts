@@ -1,4 +1,4 @@
-// What chat counts and times, under the server's own names and under those of vLLM.
+// Chat's counters and histograms, under the server's own names and under vLLM's.
 import type { ChatUsage } from "../../../base/domain/chat.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { phasesOf, type ChatTimeline } from "./chat-timeline.ts";
@@ -7,7 +7,7 @@ export interface ChatMetrics {
   /** `outcome` is `completed` or the code of the error that ended the request. */
   ended(outcome: string, durationMs: number): void;
   firstOutput(base: string, waitedMs: number): void;
-  /** Counts what a request has used since `before`. */
+  /** Counts the request's usage since `before`. */
   used(base: string, usage: ChatUsage, before: ChatUsage): void;
 }
 
@@ -60,20 +60,20 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
   };
 }
 
-// What vLLM counts and times of its requests, under vLLM's names and with its buckets: gateways and dashboards that read
-// those of vLLM read these. What is shown of an engine at this moment is in the server's gauges.
+// vLLM's request metrics, with its names and buckets, for gateways and dashboards that read vLLM's. The server's
+// gauges show an engine's current state.
 
 export interface VllmMetrics {
   firstToken(base: string, waitedMs: number): void;
-  /** Of a request whose model was known. */
+  /** Only for a request whose model is known. */
   ended(base: string, timeline: ChatTimeline): void;
 }
 
-/** As vLLM labels what is of one engine; each base model has one here. */
+/** Labels as in vLLM, where they identify an engine; here each base model is one engine. */
 export const vllmLabels = (base: string) => ({ model_name: base, engine: "0" });
 
 const labels = ["model_name", "engine"];
-/** vLLM's. */
+/** vLLM's buckets. */
 const firstTokenBuckets = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
   2560,
@@ -149,7 +149,7 @@ export function createVllmMetrics(metrics: Metrics): VllmMetrics {
   };
 }
 
-/** vLLM counts choices that call tools among those that stop. */
+/** vLLM counts choices that call tools as `stop`. */
 function shown(reason: ChatTimeline["finishes"][number]["reason"]): string {
   return reason === "tool_calls" ? "stop" : reason;
 }

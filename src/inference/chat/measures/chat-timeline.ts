@@ -1,28 +1,31 @@
-// When what of one chat request happened, and what came of it: kept while it is answered, and read when it is over, by
-// metrics and traces. Costs a few reads of the clock for a request, and nothing for a token.
+// The stages of one chat request with their times and its outcome. Filled while the request is answered, and read by
+// metrics and traces when it is over. Reads the clock a few times per request and never per token.
 import type { ChatFinish, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 
-/** How a choice ended by itself. */
+/** Finish of a choice that ran to its end. */
 interface FinishedChoice {
   readonly reason: ChatFinish["reason"];
   readonly tokenCount: number;
 }
 
-/** Times are the clock's monotonic milliseconds, in their order; null for what the request did not come to. */
+/**
+ * Times are the clock's monotonic milliseconds, in chronological order; null for stages that the request did not
+ * reach.
+ */
 export interface ChatTimeline {
   readonly request: ChatRequest;
   readonly requestedMs: number;
-  /** Its model is known, and in memory. */
+  /** When its model was known and in memory. */
   reachedMs: number | null;
   model: ResolvedModel | null;
-  /** Its prompt is rendered and tokenized, and the engine has it. */
+  /** When its prompt was rendered and tokenized, and the engine had it. */
   submittedMs: number | null;
   plan: GenerationPlan | null;
-  /** How long it waited in the engine, until its prompt was begun; null also where an engine cannot say. */
+  /** How long it waited in the engine before its prompt was begun; null also if the engine does not report it. */
   waitedMs: number | null;
-  /** Its prompt is computed. */
+  /** When its prompt was computed. */
   computedMs: number | null;
   firstTokenMs: number | null;
   endedMs: number | null;
@@ -46,29 +49,29 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Holds for a reader that leaves early, which reaches neither the end nor the error.
+    // Default for a reader that leaves early, which reaches neither the end nor the error.
     outcome: "cancelled",
     usage: noUsage,
     finishes: [],
   };
 }
 
-/** How long the parts of a request that was answered took, in milliseconds; they follow each other without gaps. */
+/** Durations of an answered request's phases in milliseconds; they follow each other without gaps. */
 export interface ChatPhases {
-  /** Until the engine had it, for its model and its prompt's tokens. */
+  /** Until the engine has the request: loading the model, and writing the prompt. */
   readonly preparedMs: number;
-  /** In the engine, until its prompt was begun. */
+  /** In the engine, until its prompt is begun. */
   readonly queuedMs: number;
-  /** Until its first token, or its end where it had none. */
+  /** Until its first token, or its end if it has none. */
   readonly prefillMs: number;
-  /** From then to its end. */
+  /** From the first token to its end. */
   readonly decodeMs: number;
   readonly totalMs: number;
-  /** Between the tokens of its longest choice, on average; null where that has fewer than two. */
+  /** Average time between the tokens of its longest choice; null for fewer than two tokens. */
   readonly perTokenMs: number | null;
 }
 
-/** Null for a request whose prompt was not computed, or that is not over. */
+/** Returns null for a request whose prompt was not computed, or that is not over. */
 export function phasesOf({
   requestedMs,
   submittedMs,
@@ -79,7 +82,7 @@ export function phasesOf({
   finishes,
 }: ChatTimeline): ChatPhases | null {
   if (submittedMs === null || computedMs === null || endedMs === null) return null;
-  // What an engine says of itself is by a clock of its own.
+  // Capped: the engine measures the wait by a separate clock.
   const queuedMs = Math.min(waitedMs ?? 0, computedMs - submittedMs);
   const firstMs = firstTokenMs ?? endedMs;
   const decodeMs = endedMs - firstMs;

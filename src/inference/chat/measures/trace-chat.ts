@@ -1,5 +1,5 @@
-// A chat request as OpenTelemetry has it, once it is over: a span with a part for each thing that it waited for, and its
-// metrics, under the names of the conventions for generative AI. Nothing that was asked or answered is in them.
+// OpenTelemetry span of a finished chat request, with a child span for each phase, and its metrics, following the
+// conventions for generative AI. Contains no prompts or answers.
 // https://github.com/open-telemetry/semantic-conventions-genai
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
@@ -23,7 +23,7 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
   const inEngine = { "hone.process": "engine" };
   const begunMs = submittedMs + (phasesOf(timeline)?.queuedMs ?? 0);
   if (computedMs === null) {
-    // It ended in the queue, or while its prompt was computed; which of the two the engine has not said.
+    // The request ended in the queue or in prefill; the engine has not said which.
     chat.add({ name: "queue", startMs: submittedMs, endMs, attributes: inEngine });
     return;
   }
@@ -63,7 +63,7 @@ function attributesOf(timeline: ChatTimeline) {
   };
 }
 
-/** Of a request whose model was known: by its base, since models are many. */
+/** Only for a request whose model is known. Labelled by its base, since models are many. */
 export function genAiRequestOf(timeline: ChatTimeline, base: string): GenAiRequest {
   const { requestedMs, endedMs, firstTokenMs, usage } = timeline;
   const perTokenMs = phasesOf(timeline)?.perTokenMs ?? null;

@@ -1,14 +1,14 @@
-// How long a template may hold a prompt worker before that is ended, and how the error of such a task is recognised.
+// Time limits after which a prompt worker is ended, and the recognition of the resulting error.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
 
-/** How long after its time limit a template is ended that does not check the limit itself. */
+/** Grace period in which a template that exceeds its time limit can stop without ending its thread. */
 export const graceMs = 100;
 
-/** The time limit of a trial by the clock; it has the processor for a part of that. */
+/** Wall-clock limit of a trial; its processor time is limited further. */
 export const trialWallMs = 300;
 
-/** Whether a task ran into the time or memory limit of its worker. */
+/** True if a task exceeded its worker's time or memory limit. */
 export function hasBrokenWorker(error: unknown): error is ServiceError {
   return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
 }

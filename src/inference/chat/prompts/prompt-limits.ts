@@ -1,17 +1,17 @@
-// What bounds the making of a prompt. The same on every server; whoever makes prompt threads in code may give others.
+// Default limits for writing a prompt, the same on every server; embedders may override them.
 
 export const promptLimits = {
-  /** A model's template renders a conversation in so many milliseconds; one that fills a long context takes a tenth. */
+  /** Time to render a conversation with a model's template; a long context takes a tenth of it. */
   renderMs: 800,
-  /** A rendered prompt is tokenized within so long: ten megabytes of text are, one endless word is not. */
+  /** Time to tokenize a rendered prompt: enough for ten megabytes of text, but not for one endless word. */
   encodeMs: 10_000,
-  /** Longest text or list that rendering may make, in characters or items: what the largest body of a chat holds. */
+  /** Longest text or list that rendering may make, in characters or items: the size of a chat's largest body. */
   renderedCharacters: 16 * 1024 ** 2,
-  /** Longest template that a request may bring; those of models have up to 20,000. */
+  /** Longest template that a request may bring; models' templates have up to 20,000 characters. */
   templateCharacters: 256 * 1024,
-  /** Longest text of which only the last tokens are kept, since all of it is tokenized first. */
+  /** Longest text that may be truncated to its last tokens, since all of it is tokenized first. */
   cutCharacters: 1024 ** 2,
-  /** Prompts of one base model that wait to be rendered, as many as may wait for its engine. */
+  /** Prompts of one base model that may wait for rendering, equal to the engine's queue. */
   waitingMax: 1024,
   waitMs: 30_000,
 };

@@ -1,27 +1,27 @@
-// What the threads of one base model do with prompts: make them, and turn tokens back into text.
+// Tasks of one base model's prompt threads: write prompts, and turn tokens back into text.
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
 
-/** What such a thread is started with. */
+/** Start data of a prompt thread. */
 export interface PromptModel {
   readonly folder: string;
-  /** Whether tools are shown in the system message, whatever the model's template would make of them. */
+  /** True if tools always appear in the system message, regardless of the model's template. */
   readonly toolsAsText: boolean;
 }
 
-/** Each in two stages: rendering, tokenizing. */
+/** Each task has two stages: rendering, tokenizing. */
 export interface PromptTasks {
   readonly write: {
     readonly task: {
       readonly asked: PromptTask;
       readonly limits: RenderLimits;
-      /** Another thread tries what reaches a limit here. */
+      /** True if another thread retries the task after a limit. */
       readonly isTrial: boolean;
     };
-    /** Null where a trial has reached a limit. */
+    /** Null if a trial reached a limit. */
     readonly result:
       | (Omit<WrittenPrompt, "tokenIds"> & { readonly tokenIds: Int32Array<ArrayBuffer> })
       | null;

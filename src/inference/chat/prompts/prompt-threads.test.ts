@@ -1,5 +1,5 @@
-// What hostile templates and texts may do to other requests: nothing. Which of two is answered first is looked at, never
-// how long it took: what must still be running then has no time limit that could pass.
+// Hostile templates and texts do not affect other requests. The tests check the order of answers, never durations;
+// tasks that must still be running have no time limit that could expire.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import type { PromptLimits } from "./prompt-limits.ts";
 import { createPromptThreads } from "./prompt-threads.ts";
 import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
 
-/** Templates by what the first message says; anything else is shown as it is. */
+/** Templates selected by the first message; any other message is rendered verbatim. */
 const template = `
 {%- set first = messages[0].content -%}
 {%- if first == "endless" -%}
@@ -29,10 +29,10 @@ const template = `
   {{- first -}}
 {%- endif -%}`;
 
-/** Far above what any test takes. */
+/** Far above the needs of any test. */
 const unlimited = { renderMs: 60_000, encodeMs: 600_000, waitMs: 3_600_000 };
 
-/** One word, which takes a tokenizer seconds. */
+/** One word that takes a tokenizer seconds. */
 const emojiWord = "😀🎉".repeat(200_000);
 
 interface Running {
@@ -66,7 +66,7 @@ function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   return { threads, start, write };
 }
 
-test("token ids are a prompt where no thread is there, and wait for one to hear what is wrong with them", async (context) => {
+test("accepts token ids without a thread and starts one only to explain a fault in them", async (context) => {
   const { threads } = threadsFor(context);
   await threads.stop();
   const write = (tokenIds: readonly number[]): Promise<WrittenPrompt> => {
@@ -77,7 +77,7 @@ test("token ids are a prompt where no thread is there, and wait for one to hear 
   await assert.rejects(write([5, 512]));
 });
 
-/** A text that counts as large, and is tokenized in moments. */
+/** Counts as large but is tokenized in moments. */
 const large = "some words ".repeat(2000);
 
 for (const [name, content] of Object.entries({
@@ -95,7 +95,7 @@ for (const [name, content] of Object.entries({
   });
 }
 
-test("a template that reaches its time is refused, naming limit and cure, and the next prompt is made", async (context) => {
+test("refuses a template that exceeds its time, naming limit and cure, and writes the next prompt", async (context) => {
   const { write } = threadsFor(context, { renderMs: 200 });
   for (const content of ["endless", "one endless filter"]) {
     await assert.rejects(
@@ -111,31 +111,31 @@ test("a template that reaches its time is refused, naming limit and cure, and th
   }
 });
 
-test("a template whose values grow without end is refused, and the next prompt is made", async (context) => {
+test("refuses a template whose values grow without end and writes the next prompt", async (context) => {
   const { write } = threadsFor(context);
   await assert.rejects(write("growth"), { code: "unsupported", message: /makes more than \d+ characters/ });
   assert.ok((await write(large)).tokenIds.length > 0);
 });
 
-test("a text that reaches the time to tokenize it is refused, and the next is made", async (context) => {
+test("refuses a text that exceeds the time to tokenize it and writes the next prompt", async (context) => {
   const { write } = threadsFor(context, { encodeMs: 100 });
   await assert.rejects(write(emojiWord), { code: "unsupported", message: /tokenized within 0\.1 s/ });
   assert.ok((await write("small")).tokenIds.length > 0);
 });
 
-test("a text that is rendered to more characters than may be is refused before it is tokenized", async (context) => {
+test("refuses a rendered text over the size limit before tokenizing it", async (context) => {
   const { write } = threadsFor(context, { renderedCharacters: 799_999, encodeMs: 1000 });
   const message = /makes more than 799999 characters, .*\. Send fewer/;
   await assert.rejects(write(emojiWord), { code: "unsupported", message });
 });
 
-test("what fills the context many times over is refused before it is tokenized", async (context) => {
+test("refuses a text many times larger than the context before tokenizing it", async (context) => {
   const { start } = threadsFor(context, { encodeMs: 1000 });
   const message = /maximum context length is 1000 tokens/;
   await assert.rejects(start(emojiWord, { contextLength: 1000 }).written, { code: "unsupported", message });
 });
 
-test("what is to be cut is refused before it is tokenized where it is very long", async (context) => {
+test("refuses to truncate a very long text before tokenizing it", async (context) => {
   const { start } = threadsFor(context, { cutCharacters: 50_000 });
   const cut = { keepLast: 3, contextLength: 4 };
   assert.equal((await start("z".repeat(40_000), cut).written).tokenIds.length, 3);
@@ -145,14 +145,14 @@ test("what is to be cut is refused before it is tokenized where it is very long"
     await assert.rejects(refused.written, { code: "unsupported", message });
 });
 
-test("many bad words are tokenized apart from small prompts too", async (context) => {
+test("tokenizes many bad words apart from small prompts", async (context) => {
   const { start, write } = threadsFor(context);
   const hostile = start("hi", { badWords: [emojiWord] });
   assert.ok((await write("one")).tokenIds.length > 0);
   assert.ok(!hostile.isSettled());
 });
 
-test("large prompts of different clients take turns", async (context) => {
+test("takes large prompts of different clients in turns", async (context) => {
   const { start } = threadsFor(context);
   const order: string[] = [];
   const all = ["a", "a", "a", "b"].map((client, index) =>
@@ -162,7 +162,7 @@ test("large prompts of different clients take turns", async (context) => {
   assert.deepEqual(order, ["a0", "a1", "b3", "a2"]);
 });
 
-test("so many large prompts may wait, and so long", async (context) => {
+test("limits the number of waiting large prompts and their wait", async (context) => {
   const full = threadsFor(context, { waitingMax: 1 });
   const hostile = full.start(emojiWord);
   const waiting = full.start(large);
@@ -189,7 +189,7 @@ const templated = (template: string): Partial<PromptTask> => ({
 
 const tooSlow = /not rendered these messages within 0\.3 s/;
 
-/** Templates that never end, or take more than there is, with the settings under which each is refused, and how. */
+/** Templates that never end or exceed the memory, the limits under which each is refused, and the error. */
 const hostileTemplates: Readonly<Record<string, readonly [source: string, Partial<PromptLimits>, RegExp]>> = {
   "a loop": [
     "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
@@ -234,7 +234,7 @@ for (const [name, [source, changes, message]] of searchedOf(Object.entries(hosti
   });
 }
 
-test("a template of a request that never ends holds up no other prompt, small or large", async (context) => {
+test("keeps serving small and large prompts while a request's template never ends", async (context) => {
   const { start, write } = threadsFor(context);
   const hostile = start("", templated(hostileTemplates["a loop"][0]));
   for (const text of ["one", large, "two"]) assert.ok((await write(text)).tokenIds.length > 0);
@@ -243,12 +243,12 @@ test("a template of a request that never ends holds up no other prompt, small or
   await assert.rejects(hostile.written, { code: "cancelled" });
 });
 
-test("templates of a request that never end hold up no small one of another client", async (context) => {
+test("serves another client's small template while endless templates run", async (context) => {
   const { start } = threadsFor(context);
   const endless = Array.from({ length: 8 }, () => start("", templated(hostileTemplates["a loop"][0])));
   const small = await start("", templated("{{ messages[0].content }}"), "other").written;
   assert.ok(small.tokenIds.length > 0);
-  // Its own turn for each would be over by then.
+  // If each endless template had run its full turn, they would be over by now.
   assert.ok(endless.every(({ isSettled }) => !isSettled()));
   for (const { abort, written } of endless) {
     abort();
@@ -256,7 +256,7 @@ test("templates of a request that never end hold up no small one of another clie
   }
 });
 
-test("stopping fails what runs and what waits", async (context) => {
+test("fails running and waiting prompts when it stops", async (context) => {
   const { threads, start } = threadsFor(context);
   const own = start("", templated(hostileTemplates["a loop"][0]));
   const all = [start("endless"), start(emojiWord), start("hi"), own];

@@ -1,6 +1,6 @@
-// Makes the prompts of one base model in threads of its own, so that no template and no text holds up the event loop.
-// Small ones have a thread that the others hold for moments only: what turns out not to be small goes on among the large.
-// A template of a request, which may be anything, is run in a process of its own, and only its text comes here.
+// Writes the prompts of one base model in separate threads, so that no template or text blocks the event loop. One
+// thread serves small prompts and moves those that prove large to the other. A template of a request runs in a
+// separate process, which returns only its text.
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
@@ -26,19 +26,19 @@ export interface PromptThreads extends PromptWriter, Service {
   readonly waitingCount: number;
 }
 
-/** The most that is small, in characters of texts and names and in values; about 15 ms of work, 60 ms at worst. */
+/** Upper bound of a small prompt, in characters of texts and names and in values: about 15 ms of work, at worst 60 ms. */
 const smallSize = 16_384;
-/** What a small conversation may take to render before it counts as large. */
+/** Rendering time after which a small conversation counts as large. */
 const smallRenderMs = 50;
-/** The same where the renderer does not notice the time, and for tokenizing: the thread is then started anew. */
+/** Time limits if the renderer does not notice its limit, and for tokenizing; exceeding one restarts the thread. */
 const smallStageMs = [150, 1000];
 /**
- * More than a template can fill in its time. V8 ends the whole process where one allocation goes far beyond a thread's
- * limit, so what bounds a template's memory is its time and the longest value it may make.
+ * More than a template can fill within its time. V8 ends the whole process if one allocation far exceeds a thread's
+ * limit. Time and the longest value therefore bound a template's memory.
  */
 const memoryMebibytes = 4096;
 
-/** Threads for a model whose tokenizer and template are known to be good. */
+/** Creates threads for a model whose tokenizer and template are known to load. */
 export function createPromptThreads(model: PromptModel, given: Partial<PromptLimits> = {}): PromptThreads {
   const { renderMs, encodeMs, renderedCharacters, waitingMax, waitMs, ...others } = {
     ...promptLimits,
@@ -81,7 +81,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     }
   };
   const life = serviceOf("prompt threads", {
-    // Nobody waits: the first request finds it up, or waits for it.
+    // Does not wait: the first request finds the thread up, or waits for it.
     start: async () => small.prepare(),
     stop: async () => void (await Promise.all([small.close(), large.close(), templates.close()])),
   });
@@ -89,7 +89,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     ...life,
     write: async (asked, options) => {
       const { prompt } = asked;
-      // Looked through in less time than it is handed to a thread.
+      // Checking ids here takes less time than a thread's hand-over.
       const ready = writeTokenIds(asked);
       if (ready !== null) return ready;
       const task = bringsTemplate(prompt)
@@ -114,7 +114,7 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
   return prompt.kind === "conversation" && prompt.template !== null;
 }
 
-/** What does not fit is refused before it is tokenized, but not where the end of it is to be kept. */
+/** A text too long for the context is refused before tokenization, unless its end is to be kept. */
 function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits, "cutCharacters">): void {
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
@@ -148,7 +148,7 @@ function refusal(
   return promptRefusal(kind, message);
 }
 
-/** Whether the texts, names and values of a task are at most `max` together; counts no further. */
+/** True if the texts, names and values of a task total at most `max`; stops counting there. */
 function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
   let left = max;
   const count = (value: unknown): boolean => {

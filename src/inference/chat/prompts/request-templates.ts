@@ -1,7 +1,6 @@
-// Templates that requests bring, which may be anything: each is read and run in a process that serves nothing else, within
-// limits, and ended with it where that is needed. Each is first tried for a moment; what takes longer goes to a process of
-// such, so that a small one never waits until endless ones of others have had all of their time. What is rendered is
-// tokenized elsewhere.
+// Renders templates that requests bring, in processes that serve nothing else, within limits, and ends a process if
+// needed. Each template first gets a short trial; a slow one moves to a pool for slow templates. Small templates
+// therefore never wait for endless ones of others.
 import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";
@@ -19,8 +18,8 @@ type Pool = WorkerPool<TemplateTasks, PromptModel>;
 
 export interface RequestTemplates {
   /**
-   * @throws ServiceError `unsupported` when the template is too long, has an error, raises (with its message), refuses the
-   * messages or reaches a limit; else as {@link WorkerPool.run}
+   * @throws ServiceError `unsupported` when the template is too long, has an error, raises (with its message), refuses
+   * the messages or reaches a limit; else as {@link WorkerPool.run}
    */
   render(prompt: TemplatedPrompt, options: TaskOptions): Promise<RenderedPrompt>;
   close(): Promise<void>;
@@ -28,10 +27,10 @@ export interface RequestTemplates {
 }
 
 const memoryMebibytes = 512;
-/** What a template may take of the processor at its trial; most take a tenth of that. */
+/** Processor time of a trial; most templates take a tenth of it. */
 const trialMs = 30;
 
-/** @param worker as for prompt threads; each pool has a line of its own */
+/** @param worker as for prompt threads; each pool has a separate line */
 export function createRequestTemplates(
   worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
   limits: RenderLimits,
@@ -49,12 +48,12 @@ export function createRequestTemplates(
   const slow = processFor(limits.timeMs);
   const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
-  /** Null where the trial came to a limit; throws what broke the worker. */
+  /** Null if the trial reached a limit; throws the error that broke the worker. */
   const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
     try {
       return await pool.run("render", task, options);
     } catch (error) {
-      // The next template need not wait for the start of its process.
+      // Starts a process now, so that the next template need not wait for it.
       if (hasBrokenWorker(error)) pool.prepare();
       throw error;
     }

@@ -1,5 +1,5 @@
-// Renders conversations with templates of requests, for one base model, in a process that does nothing else. A template may
-// be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
+// Renders conversations with templates of requests, for one base model, in a process that does nothing else. Limits
+// here bound an arbitrary template; if they fail, the pool ends the process.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
 import { chatFault, plainConversation, type Conversation } from "../../../base/domain/chat.ts";
@@ -20,16 +20,16 @@ export interface TemplateTask {
   readonly source: string;
   readonly conversation: Conversation;
   readonly limits: RenderLimits;
-  /** Whether what does not end within the limits is tried again elsewhere, rather than refused. */
+  /** True if exceeding a limit leads to a retry elsewhere, rather than a refusal. */
   readonly isTrial: boolean;
 }
 
 export interface TemplateTasks {
-  /** To the text; null for a trial that came to a limit. */
+  /** Returns the text; null for a trial that reached a limit. */
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 
-/** A trial's time is the processor's: on a busy machine what is small is small too. */
+/** A trial is limited by processor time, so that small templates stay small on a busy machine. */
 const clock = { ...systemClock, monotonicMs: processorMs };
 
 function processorMs(): number {
@@ -38,10 +38,10 @@ function processorMs(): number {
 }
 
 export async function openTasks({ folder }: PromptModel): Promise<TaskHandlers<TemplateTasks>> {
-  // What anybody may have computed here takes no time from answers.
+  // Lower priority than answers, since any client may run templates here.
   setPriority(10);
   const modelTemplate = await loadChatTemplate(folder, { clock });
-  // What is loaded or compiled at its first use is not to be broken off, nor to take the time of the first template.
+  // Warm-up: first-use loading and compilation must not be interrupted, or charged to the first template.
   const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
   renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
   return {
@@ -63,18 +63,18 @@ const context = createContext({ work: null as unknown });
 const call = new Script("work()");
 
 /**
- * Ends what does not look at its limits itself, such as the reading of a template, also where this process has lost its
+ * Interrupts work that does not check its limits, such as parsing a template, even if this process has lost its
  * parent.
  */
 function withinTime({ limits, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
   try {
-    // The script returns what `work` does.
+    // Safe cast: the script returns the result of `work`.
     return call.runInContext(context, {
       timeout: Math.ceil(isTrial ? trialWallMs : limits.timeMs),
     }) as string;
   } catch (error) {
-    // It is no Error of ours: the other context has a class of its own.
+    // Not an instance of our Error: the other context has a separate class.
     const isTimeUp =
       typeof error === "object" &&
       error !== null &&
@@ -84,7 +84,7 @@ function withinTime({ limits, isTrial }: TemplateTask, work: () => string): stri
   }
 }
 
-/** What is wrong with the template, rather than with a message, is said of the template. */
+/** Reports faults of the template, rather than of a message, at the template. */
 function atTemplate(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   if (error.faults.length > 0 && !(error instanceof RenderLimitError)) return error;

@@ -1,5 +1,5 @@
-// A chat request's prompt as token ids, through the one renderer that training uses too, and its bad words. Takes as
-// long as the template and the text make it: serving calls it in threads of its own (prompt-threads).
+// Writes a chat request's prompt as token ids, and its bad words. Uses the same renderer as training. The time depends
+// on template and text, so serving runs it in threads (prompt-threads).
 import type { ChatPrompt } from "../../../base/domain/chat.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
@@ -8,36 +8,36 @@ import { promptName, promptRefusal } from "../../chat-templates/prompt-faults.ts
 import { renderPrompt, type RenderOptions } from "../../chat-templates/render-prompt.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
-/** A conversation that a template of the request has rendered already. */
+/** A conversation already rendered with a template of the request. */
 export interface RenderedPrompt {
   readonly kind: "rendered";
   readonly text: string;
   readonly addSpecialTokens: boolean;
 }
 
-/** What of a request is rendered and tokenized, and for which limits of the model. */
+/** The part of a request to render and tokenize, and the model's limits for it. */
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
-  /** Whether each token is wanted as the tokenizer spells it, too. */
+  /** True if each token's spelling is wanted too. */
   readonly wantsTexts: boolean;
   /** Not empty texts. */
   readonly badWords: readonly string[];
   readonly modelName: string;
-  /** Ids of the prompt are below it. */
+  /** Upper bound of the prompt's ids, exclusive. */
   readonly vocabularySize: number;
 }
 
 export interface WrittenPrompt {
-  /** As many as fit. */
+  /** Prompt ids, truncated to fit. */
   readonly tokenIds: readonly number[];
-  /** Each token as the tokenizer spells it; null where they were not wanted. */
+  /** Each token as the tokenizer spells it; null if not wanted. */
   readonly texts: readonly string[] | null;
-  /** Each word in every spelling that is forbidden. */
+  /** Each word in every forbidden spelling. */
   readonly badWordIds: readonly (readonly number[])[];
 }
 
-/** Turns what is asked into prompts, and tokens back into text. */
+/** Writes prompts, and turns tokens back into text. */
 export interface PromptWriter {
   /**
    * @throws ServiceError as {@link writePrompt}; `overloaded` when too many wait, or this waited too long; `cancelled`
@@ -47,7 +47,7 @@ export interface PromptWriter {
     task: PromptTask,
     options: { readonly client: string; readonly signal: AbortSignal },
   ): Promise<WrittenPrompt>;
-  /** The text of tokens, special ones too; throws as `write` does for what waits or is aborted. */
+  /** Returns the text of tokens, special ones too; throws as `write` does for waiting and aborting. */
   read(
     tokenIds: readonly number[],
     options: { readonly client: string; readonly signal: AbortSignal },
@@ -55,8 +55,8 @@ export interface PromptWriter {
 }
 
 /**
- * @throws ServiceError `unsupported` when the template refuses the messages, or the prompt does not fit; `RenderLimitError`
- * where the template reaches a limit
+ * @throws ServiceError `unsupported` when the template refuses the messages, or the prompt does not fit;
+ * `RenderLimitError` if the template reaches a limit
  */
 export function writePrompt(
   tokenizer: Tokenizer,
@@ -75,7 +75,7 @@ export function writePrompt(
   };
 }
 
-/** A prompt of token ids, for which no tokenizer is needed; null for what needs one, be it to say what is wrong with it. */
+/** Returns a prompt of token ids, which needs no tokenizer. Null if it needs one, including to explain a fault. */
 export function writeTokenIds({
   prompt,
   fit,
@@ -88,7 +88,7 @@ export function writeTokenIds({
   return tokenIds.every((id) => id < vocabularySize) ? { tokenIds, texts: null, badWordIds: [] } : null;
 }
 
-/** The text of tokens, special ones too. */
+/** Returns the text of tokens, special ones too. */
 export function readTokens(tokenizer: Tokenizer, tokenIds: readonly number[]): string {
   return tokenizer.decode(tokenIds, { skipSpecialTokens: false });
 }
@@ -112,7 +112,7 @@ function promptTokens(
     : encodePrompt(tokenizer, prompt.text, { kind, fit, addSpecialTokens: prompt.addSpecialTokens });
 }
 
-/** What the request held. */
+/** Returns the kind of prompt in the request. */
 export function askedKind({ kind }: PromptTask["prompt"]): ChatPrompt["kind"] {
   return kind === "rendered" ? "conversation" : kind;
 }
@@ -125,8 +125,8 @@ function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): Servi
 }
 
 /**
- * The tokens of a word as it begins a text, and as it follows a blank where that changes its first token alone: vLLM's rule,
- * whose interface this is.
+ * Returns the tokens of a word as it begins a text, and as it follows a blank if that changes only its first token.
+ * This is vLLM's rule for `bad_words`.
  */
 function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
   const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });

@@ -1,4 +1,4 @@
-// What a choice's text is: tokens one by one against the whole text at once.
+// A choice's text read token by token equals the text read whole.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -41,11 +41,11 @@ function optionsOf(reading: Reading): ChoiceReaderOptions {
 }
 
 interface Read extends ChoicePiece {
-  /** Of the log-probabilities, joined. */
+  /** Joined bytes of the log-probabilities. */
   readonly bytesText: string;
 }
 
-/** Reads tokens in batches, and ends where no stop string did. */
+/** Reads tokens in batches, and ends the choice if no stop string did. */
 function read(batches: readonly (readonly number[])[], changes: Partial<Reading> = {}): Read {
   const reader = choiceReaders(tokenizer, optionsOf({ ...plainReading, ...changes }))();
   const pieces: ChoicePiece[] = [];
@@ -70,7 +70,7 @@ function textOf(ids: readonly number[], changes: Partial<Reading> = {}): string 
   return read([ids], changes).text;
 }
 
-test("a token that is not shown is named in its log-probabilities, with no bytes", () => {
+test("names a hidden token in its log-probabilities, without bytes", () => {
   assert.deepEqual([tokenizer.isSpecial(special), tokenizer.isSpecial(plain)], [true, false]);
   const { text, tokenIds, logprobs } = read([[special, other, plain]], { stopTokenIds: [plain] });
   const names = [special, other, plain].map((id) => tokenizer.tokenText(id));
@@ -94,14 +94,14 @@ test("a token that is not shown is named in its log-probabilities, with no bytes
     );
 });
 
-test("special tokens are shown where they are not skipped, and those that are exempted always", () => {
+test("shows special tokens that are not skipped, and always those that are exempted", () => {
   const name = tokenizer.tokenText(special);
   assert.equal(textOf([plain, special, other]), "ab");
   assert.equal(textOf([plain, special, other], { skipsSpecialTokens: false }), `a${name}b`);
   assert.equal(textOf([plain, special, other, 1], { shownSpecialIds: [special] }), `a${name}b`);
 });
 
-test("the token that ends a choice is shown as any other where what ends it is shown", () => {
+test("shows the token that ends a choice if stop strings are shown", () => {
   const name = tokenizer.tokenText(special);
   const ends = (end: number, changes: Partial<Reading>): string =>
     textOf([plain, end], { stopTokenIds: [end], ...changes });
@@ -112,20 +112,20 @@ test("the token that ends a choice is shown as any other where what ends it is s
   assert.equal(ends(special, { includesStop: true, skipsSpecialTokens: false }), `a${name}`);
 });
 
-test("a stop string is found in a special token's text where that is shown", () => {
+test("finds a stop string in a special token's text if that is shown", () => {
   const stop = [tokenizer.tokenText(special).slice(2, 5)];
   assert.equal(read([[plain, special, other]], { stop }).matchedStop, null);
   const shown = read([[plain, special, other]], { stop, skipsSpecialTokens: false });
   assert.deepEqual([shown.matchedStop, shown.text, shown.tokenIds], [stop[0], "a<|", [plain, special]]);
 });
 
-test("a stop string overrides the stop token that completes it", () => {
+test("prefers a stop string over the stop token that completes it", () => {
   const found = read([[plain, other]], { stop: ["ab"], stopTokenIds: [other], includesStop: true });
   assert.deepEqual([found.text, found.matchedStop], ["ab", "ab"]);
   assert.equal(read([[plain, other]], { stop: ["ab"], stopTokenIds: [other] }).matchedStop, null);
 });
 
-test("a character that is never completed can complete a stop string", () => {
+test("completes a stop string with a character that is never completed", () => {
   const [half] = idsOf("東");
   const found = read([[plain, half]], { stop: ["\ufffd"] });
   assert.deepEqual([found.text, found.matchedStop], ["a", "\ufffd"]);
@@ -137,7 +137,7 @@ interface Ending {
   readonly matchedStop: string | null;
 }
 
-/** The whole text at once, and every stop string at every place of it. */
+/** Reference: searches the whole text for each stop string at each position. */
 function oracle(ids: readonly number[], reading: Reading): Ending {
   const isShown = (id: number): boolean =>
     (reading.includesStop || !reading.stopTokenIds.includes(id)) &&
@@ -145,7 +145,7 @@ function oracle(ids: readonly number[], reading: Reading): Ending {
   const textAfter = (count: number): string =>
     tokenizer.decode(ids.slice(0, count).filter(isShown), { skipSpecialTokens: false });
   const whole = textAfter(ids.length);
-  /** How much of the whole text is certain after so many tokens. */
+  /** Length of the text that is certain after each number of tokens. */
   const certain = Array.from({ length: ids.length + 1 }, (_, count) => {
     const text = textAfter(count);
     let length = 0;
@@ -162,7 +162,7 @@ function oracle(ids: readonly number[], reading: Reading): Ending {
   return { text: whole, tokenCount: ids.length, matchedStop: null };
 }
 
-test("any tokens, however batched, read as their whole text at once", () => {
+test("reads any batching of tokens as their whole text", () => {
   const frequent = ["a", "b", "ab", " a", "東", "👍"].flatMap(idsOf);
   const id = fc.oneof(fc.constantFrom(...frequent, 0, 1, special), fc.integer({ min: 0, max: 430 }));
   const piece = fc.constantFrom("a", "b", " ", "東", "👍", "|", "im");

@@ -1,5 +1,5 @@
-// Reads one choice: tokens in, text and log-probabilities out, until a stop string or the engine ends it. Free of
-// waiting; whoever pulls tokens from the engine calls it.
+// Reads one choice: takes tokens and returns text and log-probabilities until a stop string or the engine ends it.
+// Does not wait; the caller pulls tokens from the engine.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
@@ -8,7 +8,10 @@ import { stopScanners, type StopRule, type StopScanner } from "./stop-strings.ts
 import { emptyPiece, joinedPieces, type ReplyPiece } from "./reply-pieces.ts";
 import { createReplyReader, type ReplyForm } from "./reply-reader.ts";
 
-/** What some tokens added. Tokens and text may be out of step: half characters and held-back text come later. */
+/**
+ * Output added by some tokens. Tokens and text may be out of step: incomplete characters and held-back text come
+ * later.
+ */
 export interface ChoicePiece {
   readonly text: string;
   readonly tokenIds: readonly number[];
@@ -21,25 +24,25 @@ export interface ChoiceReader {
   /** Takes tokens in order; those after a stop string are dropped, as if never generated. */
   take(tokens: readonly GeneratedToken[]): ChoicePiece;
   /**
-   * Ends the choice for the engine's reason; `unfinished` is U+FFFD where a character was never completed, and is in
-   * `text` too.
+   * Ends the choice for the engine's reason. `unfinished` is U+FFFD for a character that was never completed, and is
+   * in `text` too.
    */
   end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
 }
 
 export interface ChoiceReaderOptions {
   readonly stops: StopRule;
-  /** Stop strings that are completed in the text of so many first tokens do not end the choice. */
+  /** Stop strings completed within this number of first tokens do not end the choice. */
   readonly minTokens: number;
-  /** Tokens that end a choice; their text is shown as other tokens' where the rule of stop strings shows these. */
+  /** Tokens that end a choice; their text is shown if the stop rule shows stop strings. */
   readonly stopTokenIds: ReadonlySet<number>;
   readonly skipsSpecialTokens: boolean;
-  /** Special tokens that are not skipped: whoever takes the text apart goes by them. */
+  /** Special tokens that are never skipped, since the parser of the text needs them. */
   readonly shownSpecialIds?: ReadonlySet<number>;
   readonly hasLogprobs: boolean;
 }
 
-/** Makes readers for any number of choices of one request. */
+/** Returns a factory of readers for the choices of one request. */
 export function choiceReaders(tokenizer: Tokenizer, options: ChoiceReaderOptions): () => ChoiceReader {
   const openScanner = stopScanners(options.stops);
   return () => createChoiceReader(tokenizer, options, openScanner());
@@ -58,7 +61,7 @@ function createChoiceReader(
 
   /** A hidden token is named, but its bytes are empty: joined bytes are the text. */
   const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
-  /** Called before the token is taken, since alternatives are read in the same place. */
+  /** Called before the token is taken, since alternatives are read at the same position. */
   const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
     token.alternatives.map(({ id, logprob }) => {
       const shown = detokenizer.peek(id);
@@ -93,7 +96,7 @@ function createChoiceReader(
   };
 }
 
-/** Which tokens have no part in the text. */
+/** Returns a test for tokens that are not part of the text. */
 function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: number) => boolean {
   const { stops, stopTokenIds, skipsSpecialTokens, shownSpecialIds } = options;
   return (id) =>
@@ -101,7 +104,7 @@ function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: nu
     (skipsSpecialTokens && tokenizer.isSpecial(id) && shownSpecialIds?.has(id) !== true);
 }
 
-/** The entry with text added that became certain after its token: joined bytes stay the text. */
+/** Returns the entry with text added that became certain after its token, so that joined bytes stay the text. */
 export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
   return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };
 }
@@ -110,24 +113,24 @@ function utf8(text: string): readonly number[] {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    // Most texts of tokens are ASCII, for which a buffer takes several times as long.
+    // Most token texts are ASCII, for which a buffer takes several times as long.
     if (unit >= 128) return [...Buffer.from(text)];
     bytes.push(unit);
   }
   return bytes;
 }
 
-// Reads one choice with all that is in it: tokens in; text, thought, calls of tools and log-probabilities out.
+// Reads one choice completely: tokens in; text, thought, tool calls and log-probabilities out.
 
 export interface AnswerReader {
   /**
-   * Takes tokens in order, as far as the answer goes. `isComplete` says that it has ended, at a stop string or because it has
-   * all the calls that it may have; nothing may be taken after that.
+   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last call it may
+   * have, has ended it. Take nothing after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
   /** Ends the answer for the engine's reason. */
   end(): ReplyPiece & Omit<ReturnType<ChoiceReader["end"]>, "text">;
-  /** How many tools the answer calls. */
+  /** Number of tool calls in the answer. */
   readonly callCount: number;
 }
 
@@ -156,7 +159,7 @@ export function createAnswerReader(
       const logprobs: ChatLogprob[] = [];
       let matchedStop: string | null = null;
       let isComplete = false;
-      // One at a time: those behind the end of an answer are no part of it.
+      // One at a time, since tokens behind the end of an answer are not part of it.
       for (const token of tokens) {
         const taken = reader.take([token]);
         tokenIds.push(...taken.tokenIds);

@@ -26,7 +26,7 @@ function check(batch: readonly GenerationEvent[], logprobCount: number, sizes: r
   );
 }
 
-test("a batch of few events is read whole", () => {
+test("reads a batch of few events whole", () => {
   check([tokens(0, 1)], 1, [1]);
   check(
     many(16, (choice) => [tokens(choice, 16), finished(choice)]),
@@ -35,7 +35,7 @@ test("a batch of few events is read whole", () => {
   );
 });
 
-test("many events are read in portions, each finish with the tokens before it", () => {
+test("reads many events in chunks, each finish with the tokens before it", () => {
   check(
     many(40, (choice) => [tokens(choice, 1), finished(choice)]),
     1,
@@ -48,7 +48,7 @@ test("many events are read in portions, each finish with the tokens before it", 
   );
 });
 
-test("a portion of judged tokens is smaller", () => {
+test("makes chunks smaller if tokens have log-probabilities", () => {
   // Two choices of 16 tokens with 21 log-probabilities each.
   check(
     many(8, (choice) => [tokens(choice, 16)]),

@@ -1,15 +1,15 @@
-// Cuts the events of a generation into portions, between which the event loop serves others: detokenizing all that has
-// gathered at once would hold them up.
+// Splits the events of a generation into chunks, between which the event loop serves others. Detokenizing all gathered
+// events in one turn would block them.
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
 
-/** How many events make a portion, and after how many log-probabilities it takes no more: each is made a text. */
+/** Limits of a chunk: events, and log-probabilities, each of which becomes a text. */
 const eventsMax = 16;
 const logprobsMax = 512;
 
 /**
- * Cuts a batch into portions, each of which is read at once; a finish stays with its choice's last tokens.
+ * Splits a batch into chunks that are read in one turn; a finish stays with its choice's last tokens.
  *
- * @param logprobCount log-probabilities of each token, its alternatives' among them
+ * @param logprobCount log-probabilities of each token, including its alternatives
  */
 export function* portionsOf(
   batch: readonly GenerationEvent[],

@@ -1,7 +1,7 @@
-// The text of an answer as far as it has come, for readers that go through it once, look ahead, and may go back to a place
-// that they kept. A reader is a generator: it yields where it needs more text, so that it reads as if all were there.
+// Cursor over the text received so far, for readers that pass once, look ahead and may return to a kept position. A
+// reader is a generator that yields when it needs more text, so its code reads as if all text were present.
 
-/** Yields whenever there is no more text yet; returns what was found out. */
+/** Yields whenever it needs more text; returns its result. */
 export type Reading<Result = void> = Generator<void, Result, void>;
 
 export class Cursor {
@@ -10,7 +10,7 @@ export class Cursor {
   #keptAt: number | null = null;
   #isEnded = false;
 
-  /** Adds text that came; what was read and is not kept is forgotten. */
+  /** Appends received text; drops text that was read and is not kept. */
   append(text: string): void {
     const start = this.#keptAt ?? this.#at;
     this.#text = this.#text.slice(start) + text;
@@ -18,7 +18,7 @@ export class Cursor {
     if (this.#keptAt !== null) this.#keptAt = 0;
   }
 
-  /** No more text comes. */
+  /** Marks the end of the text. */
   end(): void {
     this.#isEnded = true;
   }
@@ -27,7 +27,7 @@ export class Cursor {
     return this.#isEnded;
   }
 
-  /** What has come and is not read. */
+  /** The unread text received so far. */
   get rest(): string {
     return this.#text.slice(this.#at);
   }
@@ -36,14 +36,14 @@ export class Cursor {
     this.#at += count;
   }
 
-  /** Reads all that has come. */
+  /** Reads all text received so far. */
   takeRest(): string {
     const { rest } = this;
     this.advance(rest.length);
     return rest;
   }
 
-  /** Remembers this place, the only one. */
+  /** Remembers the current position; holds only one. */
   keep(): void {
     this.#keptAt = this.#at;
   }
@@ -52,26 +52,26 @@ export class Cursor {
     this.#keptAt = null;
   }
 
-  /** Goes back to the place that was kept, and forgets it. */
+  /** Returns to the kept position and forgets it. */
   goBack(): void {
     this.#at = this.#keptAt ?? this.#at;
     this.#keptAt = null;
   }
 
-  /** The next character, which stays unread; empty at the end of the text. */
+  /** Returns the next character without reading it; empty at the end of the text. */
   *peek(): Reading<string> {
     while (this.#at >= this.#text.length && !this.#isEnded) yield;
     return this.#text.charAt(this.#at);
   }
 
-  /** Reads a text if it comes next, and nothing otherwise. */
+  /** Reads the given text if it comes next, else nothing. */
   *takes(text: string): Reading<boolean> {
     const isNext = yield* this.sees(text);
     if (isNext) this.advance(text.length);
     return isNext;
   }
 
-  /** Whether a text comes next, which stays unread. */
+  /** True if the given text comes next; reads nothing. */
   *sees(text: string): Reading<boolean> {
     for (;;) {
       const come = this.rest.slice(0, text.length);
@@ -80,7 +80,7 @@ export class Cursor {
     }
   }
 
-  /** Reads whatever of these characters comes next, and returns it. */
+  /** Reads and returns the longest run of the given characters. */
   *skip(isSkipped: (character: string) => boolean): Reading<string> {
     let skipped = "";
     for (;;) {
@@ -95,7 +95,7 @@ export class Cursor {
 export const isBlank = (character: string): boolean => /\s/.test(character);
 export const isNewline = (character: string): boolean => character === "\n";
 
-/** Reads a text if it comes next, blanks before it or not, and nothing otherwise; nothing else may be kept. */
+/** Reads the given text if it comes next, optionally after blanks, else nothing. No other position may be kept. */
 export function* takesBehindBlanks(cursor: Cursor, text: string): Reading<boolean> {
   cursor.keep();
   yield* cursor.skip(isBlank);
@@ -106,10 +106,10 @@ export function* takesBehindBlanks(cursor: Cursor, text: string): Reading<boolea
 }
 
 /**
- * Reads text up to the first of some marks, or to its end where there is none, and gives it away as it comes. What may be
- * the prefix of a mark is held back, and so is the padding before it.
+ * Reads and emits text up to the first mark, or to the end. Holds back a possible prefix of a mark, and the padding
+ * before it.
  *
- * @returns whether a mark comes next, behind its padding; padding stays unread at the end of the text too
+ * @returns true if a mark comes next, after its padding; padding stays unread at the end of the text too
  */
 export function* readUntil(
   cursor: Cursor,
@@ -133,13 +133,13 @@ export function* readUntil(
   }
 }
 
-/** Where the first of some texts stands in another; -1 where none does. */
+/** Returns the index of the first of several texts in another; -1 if there is none. */
 function firstOf(text: string, marks: readonly string[]): number {
   const places = marks.map((mark) => text.indexOf(mark)).filter((place) => place >= 0);
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
-/** How many characters at the end of a text may be the prefix of a mark that is not whole in it. */
+/** Returns the length of the longest incomplete prefix of a mark at the end of a text. */
 function markPrefixAtEnd(text: string, mark: string): number {
   const countMax = Math.min(text.length, mark.length - 1);
   for (let count = countMax; count > 0; count--) if (text.endsWith(mark.slice(0, count))) return count;

@@ -1,4 +1,4 @@
-// How the calls and thoughts of an answer become deltas and a finish, whatever number of tokens comes at once.
+// Calls and thoughts of an answer become deltas and a finish, independent of how tokens are batched.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../../base/domain/chat.ts";
@@ -25,7 +25,7 @@ interface Answered {
   readonly deltas: readonly ChatDelta[];
 }
 
-/** What a model's answer becomes that thinks, and may call f. */
+/** The answer of a model that thinks and may call f. */
 async function answer(
   said: string,
   {
@@ -55,7 +55,7 @@ async function answer(
     },
     endOfTextId,
     reply: { form: { thought: "possible", calls }, constraint: null, finishOfCalls },
-    // Of a plan no more than what is looked at.
+    // Holds only the fields that the reader uses.
   } as unknown as GenerationPlan;
   const markIds = new Set(["<tool_call>", "</tool_call>", "<think>", "</think>"].flatMap(idsOf));
   const deltas: ChatDelta[] = [];
@@ -97,7 +97,7 @@ function* eventsOf(
   yield [{ kind: "choice-finished", choice: 0, reason, stopTokenId }];
 }
 
-test("thought, text and calls are told apart, however many tokens come at once", async () => {
+test("separates thought, text and calls, however tokens are batched", async () => {
   for (const tokensAtOnce of [1, 3, 1000]) {
     const answered = await answer(`<think>\nHm\n</think>\n\nSo:\n${call}\n${call}`, { tokensAtOnce });
     assert.equal(answered.reasoning, "Hm");
@@ -109,13 +109,13 @@ test("thought, text and calls are told apart, however many tokens come at once",
   }
 });
 
-test("an answer that was cut ends for that, with the call as far as it came", async () => {
+test("keeps the reason of a truncated answer and its call as far as it came", async () => {
   const { calls, finish } = await answer(call.slice(0, 45), { reason: "length" });
   assert.deepEqual(calls, ['f {"a": ']);
   assert.equal(finish?.reason, "length");
 });
 
-test("behind the only call that may be there the choice is stopped, and tokens behind it do not count", async () => {
+test("stops the choice behind the only allowed call and does not count later tokens", async () => {
   const one = idsOf(call).length;
   for (const tokensAtOnce of [1, 1000]) {
     const answered = await answer(`${call} and more`, { areParallel: false, tokensAtOnce });
@@ -125,19 +125,19 @@ test("behind the only call that may be there the choice is stopped, and tokens b
   }
 });
 
-test("a named call ends as any text does", async () => {
+test("finishes a named call as text", async () => {
   assert.equal((await answer(call, { areParallel: false, finishOfCalls: "stop" })).finish?.reason, "stop");
   assert.equal((await answer("no call")).finish?.reason, "stop");
 });
 
-test("a stop string ends an answer within a thought and within a call", async () => {
+test("ends an answer at a stop string within a thought and within a call", async () => {
   const thought = await answer("<think>\nHm STOP no", { changes: { stopping: { stop: ["STOP"] } } });
   assert.deepEqual([thought.reasoning, thought.text, thought.finish?.matchedStop], ["Hm ", "", "STOP"]);
   const inCall = await answer(call, { changes: { stopping: { stop: ['"a"'] } } });
   assert.deepEqual([inCall.calls, inCall.finish?.reason], [["f {"], "tool_calls"]);
 });
 
-test("a thought that is not wanted is left out, and its tokens count", async () => {
+test("omits an unwanted thought but counts its tokens", async () => {
   const said = "<think>\nHm\n</think>\n\nYes";
   const shown = await answer(said);
   const hidden = await answer(said, { changes: { output: { includeReasoning: false } } });

@@ -1,5 +1,5 @@
-// From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
-// submit, abort or count requests.
+// Turns a generation's events into chat deltas: tokens become text, log-probabilities and finishes. Does not submit,
+// abort or count requests.
 import { assert, present, unreachable } from "../../../base/domain/assert.ts";
 import type {
   ChatDelta,
@@ -27,11 +27,11 @@ import type { ServedBase } from "../served-base.ts";
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
 /**
- * Reads the events of one generation. Stops a choice in the engine when a stop string, or the last call that it may have,
+ * Reads the events of one generation. Stops a choice in the engine once a stop string, or the last call it may have,
  * ends it.
  */
 export class DeltaReader {
-  /** What the client should know of the constraint. */
+  /** Notices about the constraint, for the client. */
   readonly notices: string[] = [];
   readonly #generation: Pick<Generation, "stopChoice">;
   readonly #plan: GenerationPlan;
@@ -51,7 +51,7 @@ export class DeltaReader {
     this.#usage = usageAtStart(plan);
   }
 
-  /** So far. */
+  /** Usage so far. */
   get usage(): ChatUsage {
     return this.#usage;
   }
@@ -61,22 +61,24 @@ export class DeltaReader {
     return this.#choices.length;
   }
 
-  /** As {@link choiceCount}. */
+  /** Known as {@link choiceCount} is. */
   get promptLogprobs(): ChatHeader["promptLogprobs"] {
     return this.#plan.generation.outputs.promptLogprobCount === null ? null : this.#promptLogprobs;
   }
 
-  /** Whether the engine holds the prompt for another server; known as {@link choiceCount}. */
+  /** True if the engine holds the prompt for another server; known as {@link choiceCount} is. */
   get isPromptHeld(): boolean {
     return this.#isPromptHeld;
   }
 
-  /** What servers behind the engine answered to what was passed to them; known as {@link choiceCount}. */
+  /** Parameters returned by servers behind the engine for those passed to them; known as {@link choiceCount} is. */
   get passedOn(): PassedParameters | null {
     return this.#passedOn;
   }
 
-  /** How long the request waited in the engine; known as {@link choiceCount}, and null where the engine cannot say. */
+  /**
+   * How long the request waited in the engine; known as {@link choiceCount} is; null if the engine does not report it.
+   */
   get waitedMs(): number | null {
     return this.#waitedMs;
   }
@@ -86,9 +88,9 @@ export class DeltaReader {
   }
 
   /**
-   * One delta for each event with tokens, the finish on a choice's last delta where both came at once.
+   * Returns one delta for each event with tokens; a finish in the same batch is on the choice's last delta.
    *
-   * @returns null while the prompt is not computed, or it is not known how many answers a search has
+   * @returns null until the prompt is computed and the number of a search's answers is known
    */
   read(events: readonly GenerationEvent[]): readonly ChatDelta[] | null {
     const deltas: ChatDelta[] = [];
@@ -134,7 +136,7 @@ export class DeltaReader {
   #takeOfChoice(event: EventOf<"tokens" | "choice-finished">, deltas: ChatDelta[]): void {
     const { choice } = event;
     const state = present(this.#choices[choice], "the choice of an engine's event");
-    // The engine may have computed a little more before it heard that the choice was stopped.
+    // The engine may generate a few more tokens before it learns that the choice was stopped.
     if (state.isFinished) return;
     if (event.kind === "tokens") {
       const delta = takeTokens(event, state, { before: this.#usage, plan: this.#plan });
@@ -150,7 +152,7 @@ export class DeltaReader {
   }
 }
 
-/** The usage before the engine has emitted anything. */
+/** Usage before the engine has emitted anything. */
 export function usageAtStart(plan: GenerationPlan): ChatUsage {
   return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
 }
@@ -160,7 +162,7 @@ interface DeltaOptions {
   readonly request: Pick<ChatRequest, "stopping" | "output">;
 }
 
-/** One choice while it is read. */
+/** State of one choice being read. */
 interface ChoiceState {
   readonly reader: AnswerReader;
   tokenCount: number;
@@ -187,13 +189,13 @@ function startChoices(
   }));
 }
 
-/** Moves the state on; `before` is the usage without these tokens. */
+/** Advances the state; `before` is the usage without these tokens. */
 function takeTokens(
   { choice, tokens }: EventOf<"tokens">,
   state: ChoiceState,
   { before, plan }: { readonly before: ChatUsage; readonly plan: GenerationPlan },
 ): ChatDelta {
-  // Member by member: for each token, spreading objects into others is a good tenth of what one costs the server.
+  // Field by field: spreading objects would add a tenth to the server's cost of each token.
   const { text, reasoning, toolCalls, tokenIds, logprobs, matchedStop, isComplete } =
     state.reader.take(tokens);
   state.tokenCount += tokenIds.length;
@@ -206,7 +208,7 @@ function takeTokens(
   return { choice, text, reasoning, toolCalls, tokenIds, logprobs, finish, usage, choiceTokens };
 }
 
-/** The choice's last delta, `before`, with the end of its text and its finish. */
+/** Returns the choice's last delta, `before`, with the end of its text and its finish. */
 function finishChoice(
   event: EventOf<"choice-finished">,
   state: ChoiceState,
@@ -227,7 +229,7 @@ function finishChoice(
   return { ...before, ...joinedPieces(before, piece), logprobs, finish: finishOf(finish, state, plan) };
 }
 
-/** An answer that was not cut and calls tools ends for that. */
+/** An untruncated answer that calls tools finishes for that reason. */
 function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: GenerationPlan): ChatFinish {
   return finish.reason === "stop" && reader.callCount > 0
     ? { ...finish, reason: reply.finishOfCalls }
@@ -248,7 +250,7 @@ function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatD
   };
 }
 
-/** Each text is the token's own: what its bytes come to beside others is a matter of answers alone. */
+/** Each text is the token's own; only answers join bytes across tokens. */
 function withTexts(
   tokens: readonly (PromptLogprob | null)[],
   tokenizer: Tokenizer,

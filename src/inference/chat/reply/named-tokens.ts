@@ -1,9 +1,12 @@
-// The tokens of a prompt with what each adds to its text, as those of an answer are shown.
+// The tokens of a prompt with the text that each adds, shown as in an answer.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
-/** A token that is not part of the text is named, but has no bytes: joined bytes are the text. */
+/**
+ * Returns an entry for each token. A token that is not part of the text has a name but no bytes: joined bytes are the
+ * text.
+ */
 export function namedTokens(
   tokenIds: readonly number[],
   tokenizer: Tokenizer,

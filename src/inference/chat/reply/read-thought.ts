@@ -1,13 +1,13 @@
-// What a model thinks before it answers, between `<think>` and `</think>`. Line breaks at either end of it, and before the
-// answer, are how it is laid out, and belong to neither.
+// Reads a model's thought between `<think>` and `</think>`. Line breaks around it, and before the answer, are layout
+// and belong to neither.
 import { isNewline, readUntil, takesBehindBlanks, type Cursor, type Reading } from "./cursor.ts";
 import type { ReplyPieces } from "./reply-pieces.ts";
 
 export const thoughtMarks = { begin: "<think>", end: "</think>" } as const;
 
 /**
- * Where an answer stands when it begins: `none` thinks nothing, `possible` may begin with a thought, and `open` goes on with
- * one that the prompt has begun. A thought that does not end is all there is.
+ * How an answer may begin: `none` never thinks, `possible` may begin with a thought, and `open` continues a thought
+ * that the prompt began. An unended thought is the whole answer.
  */
 export type ThoughtStart = "none" | "possible" | "open";
 

@@ -1,8 +1,7 @@
-// What an answer came to so far, gathered piece by piece for whoever sends it: text, thought and calls of tools. Knows no
-// format of answers.
+// Collects the text, thought and tool calls of an answer piece by piece, for sending. Knows no format of answers.
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 
-/** What some text of an answer came to. */
+/** The content of a part of an answer. */
 export interface ReplyPiece {
   readonly text: string;
   readonly reasoning: string;
@@ -30,7 +29,7 @@ export class ReplyPieces {
 
   readonly addReasoning = (text: string): void => void (this.#reasoning += text);
 
-  /** Begins a call; arguments belong to the last one that began. */
+  /** Begins a call; later arguments belong to the last call that began. */
   beginCall(name: string): void {
     const index = this.#callCount;
     this.#calls.push({ index, id: this.#newCallId(name, index), name, argumentsText: "" });
@@ -40,15 +39,15 @@ export class ReplyPieces {
   readonly addArguments = (text: string): void => {
     const index = this.#callCount - 1;
     const last = this.#calls.at(-1);
-    // What opens a call goes out by itself.
+    // The opening of a call is sent separately.
     if (last?.index === index && last.name === undefined)
       this.#calls[this.#calls.length - 1] = { ...last, argumentsText: last.argumentsText + text };
     else if (text !== "") this.#calls.push({ index, argumentsText: text });
   };
 
   /**
-   * What was gathered since the last time, with one delta for each call. Arguments that came with what opened their call wait
-   * for the next piece, since clients know a call by a first delta without arguments.
+   * Returns the content collected since the last call of it, with one delta per tool call. Arguments that arrived with
+   * their call's opening wait for the next piece, since clients recognise a call by a first delta without arguments.
    */
   take(): ReplyPiece {
     const count = this.#calls.findIndex(
@@ -57,7 +56,7 @@ export class ReplyPieces {
     return this.#piece(this.#calls.splice(0, count < 0 ? this.#calls.length : count));
   }
 
-  /** All that was not taken. */
+  /** Returns all remaining content. */
   takeAll(): ReplyPiece {
     return this.#piece(joinedCalls(this.#calls.splice(0)));
   }
@@ -70,7 +69,7 @@ export class ReplyPieces {
   }
 }
 
-/** Two pieces, one after the other, as one. */
+/** Joins two consecutive pieces. */
 export function joinedPieces(one: ReplyPiece, other: ReplyPiece): ReplyPiece {
   return {
     text: one.text + other.text,
@@ -79,7 +78,7 @@ export function joinedPieces(one: ReplyPiece, other: ReplyPiece): ReplyPiece {
   };
 }
 
-/** With one delta for each call: some clients take the second of a chunk for another call. */
+/** One delta for each call: some clients take the second delta of a chunk for another call. */
 function joinedCalls(deltas: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
   if (deltas.length < 2) return deltas;
   const calls = new Map<number, ToolCallDelta>();

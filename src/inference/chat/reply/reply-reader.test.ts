@@ -1,4 +1,4 @@
-// What an answer's text is read as, in every format, and that the pieces in which it comes make no difference.
+// Parsing an answer's text in every format, independent of how it is split into pieces.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -67,7 +67,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: tagged('{"arguments": {"b": 1}, "name": "f"}'), calls: ['f {"b": 1}'] },
   { from: tagged('{"id": "1", "name": "unknown", "arguments": {}, "type": "x"}'), calls: ["unknown {}"] },
   { from: tagged('{"name": "\\u0066", "arguments": {"x":"\\"}\\u00e9"}}'), calls: ['f {"x":"\\"}\\u00e9"}'] },
-  // What never becomes a call is text, as it stands.
+  // Text that never becomes a call stays text, unchanged.
   ...[
     "{",
     "[]",
@@ -90,7 +90,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: tagged('{"name": "", "arguments": {}}'), text: tagged('{"name": "", "arguments": {}}') },
   { from: '<tool_call>\n{"name": "f", "argum', text: '<tool_call>\n{"name": "f", "argum' },
   { from: `<tool_call>${tagged(callF)}`, text: "<tool_call>", calls: [f] },
-  // Once arguments have begun it is one, whatever they turn out to be.
+  // Once arguments have begun it is a call, even if they turn out invalid.
   { from: '<tool_call>\n{"name": "f", "arguments": {"a": "tru', calls: ['f {"a": "tru'] },
   { from: `${tagged('{"name": "f", "arguments": {"a": oops}}')} b`, text: " b", calls: ['f {"a": oops}'] },
   { from: '<tool_call>{"name": "f", "arguments": {}', calls: ["f {}"] },
@@ -102,11 +102,11 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: `${tagged(callF)} ${tagged(callG)}`, calls: [f], areParallel: false },
 ];
 
-test("calls between tags, and text around them", () => {
+test("reads calls between tags, and text around them", () => {
   for (const row of hermesTable) check({ ...row, format: "hermes" });
 });
 
-test("calls that are the whole answer", () => {
+test("reads calls that are the whole answer", () => {
   const call = '{"name": "f", "parameters": {"a": 1}}';
   const table: readonly Omit<Reading, "format">[] = [
     { from: call, calls: ['f {"a": 1}'] },
@@ -116,7 +116,7 @@ test("calls that are the whole answer", () => {
     { from: '{"name": "g", "arguments": {}}', calls: ["g {}"] },
     { from: `${call} and so on`, text: " and so on", calls: ['f {"a": 1}'] },
     { from: '{"name": "f", "parameters": {oops', calls: ["f {oops"] },
-    // Of an object in text, and of one that names no tool, nothing says that it is a call.
+    // Nothing marks an object within text, or one that names no tool, as a call.
     ...[
       `I say ${call}`,
       '{"name": "Ada", "parameters": {}}',
@@ -128,7 +128,7 @@ test("calls that are the whole answer", () => {
   for (const row of table) check({ ...row, format: "llama3" });
 });
 
-test("calls behind a mark, in a list or each by its name", () => {
+test("reads calls behind a mark, in a list or each by its name", () => {
   const table: readonly Omit<Reading, "format">[] = [
     { from: `[TOOL_CALLS] [${callF}]`, calls: [f] },
     { from: `So:[TOOL_CALLS][${callF}, ${callG}]`, text: "So:", calls: [f, g] },
@@ -150,7 +150,7 @@ test("calls behind a mark, in a list or each by its name", () => {
     for (const format of ["mistral", "mistral-named"] as const) check({ ...row, format });
 });
 
-test("a thought before the answer", () => {
+test("reads a thought before the answer", () => {
   const table: readonly Reading[] = [
     { from: "<think>\nHm.\n</think>\n\nYes.", thought: "possible", reasoning: "Hm.", text: "Yes." },
     { from: "\n<think>Hm\n\nso</think>Yes.\n", thought: "possible", reasoning: "Hm\n\nso", text: "Yes.\n" },
@@ -172,7 +172,7 @@ test("a thought before the answer", () => {
   for (const row of table) check(row);
 });
 
-test("no character is lost: what is read is what there was, but for marks and layout", () => {
+test("loses no character except marks and layout", () => {
   const words = fc.constantFrom(
     "<tool_call>",
     "</tool_call>",
@@ -194,7 +194,7 @@ test("no character is lost: what is read is what there was, but for marks and la
         const from = parts.join("");
         const { text, toolCalls } = readReply(callFormats[format], parts, { names });
         if (toolCalls.length === 0) assert.equal(text, from);
-        // A call that names no arguments has none.
+        // A call without arguments gets `{}`.
         const isWithin = (part: string): boolean => part === "{}" || from.includes(part);
         assert.ok(toolCalls.every(({ argumentsText }) => isWithin(argumentsText)));
       },
@@ -203,7 +203,7 @@ test("no character is lost: what is read is what there was, but for marks and la
   );
 });
 
-test("a call begins with a delta of its own, has one delta in a piece, and grows as it comes", () => {
+test("sends a call's opening as a separate delta, one delta per piece, and its arguments as they arrive", () => {
   const { pieces: read } = readReply(callFormats.hermes, tagged(callF).split(""));
   const deltas = read.flatMap(({ toolCalls }) => toolCalls);
   assert.deepEqual({ ...deltas[0], id: "" }, { index: 0, id: "", name: "f", argumentsText: "" });
@@ -217,14 +217,14 @@ test("a call begins with a delta of its own, has one delta in a piece, and grows
   assert.deepEqual({ ...two[0].toolCalls[0], id: "" }, { index: 0, id: "", name: "f", argumentsText: "" });
 });
 
-test("ids are as templates of Mistral models want them, and no two are alike", () => {
+test("makes unique ids in the form that templates of Mistral models require", () => {
   const { toolCalls } = readReply(callFormats.mistral, [`[TOOL_CALLS] [${callF}, ${callG}]`]);
   const ids = toolCalls.map(({ id }) => id);
   assert.ok(ids.every((id) => /^[0-9a-z]{9}$/.test(id)));
   assert.equal(new Set(ids).size, 2);
 });
 
-test("an answer that may have one call is complete behind it, and any other never", () => {
+test("completes an answer that may have one call behind it, and no other", () => {
   const one = readReply(callFormats.hermes, [tagged(callF), "more"], { areParallel: false });
   assert.deepEqual([one.isComplete, one.text], [true, ""]);
   assert.equal(readReply(callFormats.hermes, [tagged(callF), "more"]).isComplete, false);

@@ -1,35 +1,35 @@
-// Reads the text of an answer: what the model thought, what it says, and which tools it calls. Text in pieces of any size
-// gives the same whole. Knows no tokens; one reader reads one choice.
+// Parses the text of an answer into thought, text and tool calls. The result does not depend on how the text is split.
+// Knows no tokens; one reader reads one choice.
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
 import { TextInputs } from "./text-inputs.ts";
 import { readThought, type ThoughtStart } from "./read-thought.ts";
 
-/** How an answer is read. */
+/** How an answer is parsed. */
 export interface ReplyForm {
   readonly thought: ThoughtStart;
-  /** Null where no calls are read. */
+  /** Null if no calls are parsed. */
   readonly calls: ReadCalls | null;
 }
 
 export interface ReadCalls extends KnownTools {
   readonly format: CallFormat;
-  /** The names of tools that take a text. */
+  /** Names of the tools that take a text. */
   readonly texts: ReadonlySet<string>;
 }
 
 export interface ReplyReader {
-  /** Takes text as it comes; what may turn out to be something else is held back. */
+  /** Takes text as it arrives; holds back text that may turn out to be a mark. */
   push(text: string): ReplyPiece;
-  /** The text has ended; returns what was held back. */
+  /** Ends the text; returns what was held back. */
   end(): ReplyPiece;
-  /** Whether the answer has all the calls that it may have: what comes behind them is not read. */
+  /** True once the answer has all the calls that it may have; text behind them is not read. */
   readonly isComplete: boolean;
   readonly callCount: number;
 }
 
-/** Null for an answer that is text and nothing else. */
+/** Returns null for an answer that is only text. */
 export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();

@@ -1,11 +1,11 @@
-// Stop strings: what is cut, what is held back, and that both do not depend on how text arrives.
+// Stop strings: the text cut and held back does not depend on how text arrives.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { StopAutomaton, stopScanners } from "./stop-strings.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** Everything shown, and what matched. */
+/** Returns everything shown, and the match. */
 function scan(
   stops: readonly string[],
   pieces: readonly string[],
@@ -21,7 +21,7 @@ function scan(
   return { shown: [...shown, scanner.flush()], matched: null };
 }
 
-test("cuts before the stop string, also when it is spread over pieces", () => {
+test("cuts before the stop string, also if it is spread over pieces", () => {
   assert.deepEqual(scan(["END"], ["abE", "N", "Dxyz"]), { shown: ["a", "b", ""], matched: "END" });
 });
 
@@ -38,18 +38,18 @@ test("holds back characters, not halves of them", () => {
   assert.deepEqual(scan(["👍👍"], ["ab", "👍"]), { shown: ["a", "b", "👍"], matched: null });
 });
 
-test("shows everything at once without stop strings", () => {
+test("shows everything immediately without stop strings", () => {
   assert.deepEqual(scan([], ["ab", "c"]), { shown: ["ab", "c", ""], matched: null });
 });
 
-test("the stop string that is completed first wins, then the one that is listed first", () => {
+test("prefers the stop string that is completed first, then the one listed first", () => {
   assert.deepEqual(scan(["c", "ab"], ["xabc"]), { shown: ["x"], matched: "ab" });
   assert.deepEqual(scan(["abc", "b"], ["xabc"]), { shown: ["xa"], matched: "b" });
   assert.deepEqual(scan(["bc", "abc"], ["xabc"]), { shown: ["xa"], matched: "bc" });
   assert.deepEqual(scan(["abc", "bc"], ["xabc"]), { shown: ["x"], matched: "abc" });
 });
 
-test("a stop string ends no text that it lies in wholly while it may not", () => {
+test("ignores a stop string that lies wholly within the part that may not end", () => {
   const stops = ["ab"];
   assert.deepEqual(scan(stops, ["ab", "c"], { freeCount: 1 }), { shown: ["a", "b", "c"], matched: null });
   assert.deepEqual(scan(stops, ["a", "bc"], { freeCount: 1 }), { shown: ["", ""], matched: "ab" });
@@ -64,11 +64,11 @@ test("never shows half a surrogate pair", () => {
   }
 });
 
-test("half a character ends no text", () => {
+test("does not end a text at half a character", () => {
   assert.deepEqual(scan(["\udc4d", "\ud83d"], ["a👍b"]), { shown: ["a👍b", ""], matched: null });
 });
 
-/** Looks at every place of the whole text, one after the other. */
+/** Reference: checks each position of the whole text in order. */
 function oracle(
   stops: readonly string[],
   text: string,
@@ -81,7 +81,7 @@ function oracle(
   return null;
 }
 
-test("stop strings cut any chunking of a text where they cut the whole text", () => {
+test("cuts any chunking of a text at the same place as the whole text", () => {
   const letter = fc.constantFrom("a", "b", "👍");
   const stops = fc.array(fc.string({ unit: letter, minLength: 1, maxLength: 5 }), { maxLength: 4 });
   const pieces = fc.array(fc.string({ unit: letter, maxLength: 4 }), { maxLength: 12 });
@@ -106,7 +106,7 @@ test("stop strings cut any chunking of a text where they cut the whole text", ()
   );
 });
 
-test("many stop strings that begin, end and lie in one another cut texts that share a rule where each would alone", () => {
+test("cuts texts that share a rule of many overlapping stop strings as if each text had its own", () => {
   const letters = fc.constantFrom("a", "a", "a", "b", "c");
   const stops = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 9 }), { maxLength: 40 });
   const texts = fc.array(fc.array(fc.string({ unit: letters, maxLength: 5 }), { maxLength: 20 }), {
@@ -137,7 +137,7 @@ test("many stop strings that begin, end and lie in one another cut texts that sh
   );
 });
 
-test("what texts led to may be forgotten at any time", () => {
+test("can discard the states that texts led to at any time", () => {
   const letters = fc.constantFrom("a", "a", "b");
   const texts = fc.array(fc.string({ unit: letters, maxLength: 30 }), { maxLength: 3 });
   const stops = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 9 }), { maxLength: 20 });
@@ -158,7 +158,7 @@ test("what texts led to may be forgotten at any time", () => {
   );
 });
 
-test("one rule ends many texts, each for itself", () => {
+test("ends each of many texts independently with one rule", () => {
   const open = stopScanners({ stops: ["ab"], includesStop: false });
   const [first, second] = [open(), open()];
   first.push("a", { mayEnd: true });

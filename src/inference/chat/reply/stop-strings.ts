@@ -1,34 +1,34 @@
-// Ends a text at a stop string, and shows nothing that might turn out to be the beginning of one. Knows no tokens; fed
-// with one token's text at a time, its answer does not depend on how tokens arrive.
+// Ends a text at a stop string, and holds back any possible prefix of one. Knows no tokens; the result does not depend
+// on how the text is split.
 
 export interface StopScanner {
   /**
-   * Takes new text; returns what may be shown, and the stop string that ended the text, if one did. Not to be called after
-   * that. A stop string that is completed where `mayEnd` is false is text like any other.
+   * Takes new text; returns the text that may be shown, and the stop string that ended the text, if any. Must not be
+   * called after that. A stop string completed while `mayEnd` is false is ordinary text.
    */
   push(
     text: string,
     options: { readonly mayEnd: boolean },
   ): { readonly text: string; readonly matched: string | null };
-  /** What was held back, when the text ends for another reason. */
+  /** Returns the held-back text when the text ends for another reason. */
   flush(): string;
 }
 
 export interface StopRule {
-  /** None of them empty. */
+  /** None is empty. */
   readonly stops: readonly string[];
   /** Cuts the text after the stop string instead of before it. */
   readonly includesStop: boolean;
 }
 
 /**
- * Makes scanners for any number of texts that one rule ends. The stop string that is completed first wins, then the one that
- * is listed first. Unless the stop string is shown too, the last (longest stop string - 1) characters are held back.
+ * Returns a factory of scanners that share one rule. The stop string that is completed first wins, then the one listed
+ * first. Unless the stop string is shown too, the last (longest stop string - 1) characters are held back.
  */
 export function stopScanners({ stops, includesStop }: StopRule): () => StopScanner {
   const longest = stops.reduce((count, stop) => Math.max(count, characterCount(stop)), 1);
   const options = { includesStop, heldCountMax: includesStop ? 0 : longest - 1 };
-  // Half a character is in no text, though in the units of one.
+  // A stop string with an unpaired surrogate never matches, although its UTF-16 units might.
   const automaton = new StopAutomaton(stops.filter((stop) => !/\p{Surrogate}/u.test(stop)));
   return () => createStopScanner(automaton, options);
 }
@@ -71,7 +71,10 @@ function characterCount(text: string): number {
   return count;
 }
 
-/** Of so many first characters, in UTF-16 units. A surrogate pair is not cut, since its halves cannot be sent alone. */
+/**
+ * Length of the first `characters` characters, in UTF-16 units. Never splits a surrogate pair, since its halves cannot
+ * be sent separately.
+ */
 function lengthOf(text: string, characters: number): number {
   let length = 0;
   for (let left = characters; left > 0; left--) length += isLowSurrogate(text, length + 1) ? 2 : 1;
@@ -82,19 +85,19 @@ function isLowSurrogate(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }
 
-// Finds many texts in others at once, by the automaton of Aho and Corasick (Commun. ACM 18(6), 1975): a unit of a text costs
-// the same whether one stop string is looked for or a thousand. It is made as far as texts lead into it, and made again where
-// they led far: stop strings may have millions of characters.
+// Finds many texts in others simultaneously with the automaton of Aho and Corasick (Commun. ACM 18(6), 1975): the cost
+// per unit does not depend on the number of stop strings. States are built lazily and discarded when too many: stop
+// strings may have millions of characters.
 
-/** How far a text has come. */
+/** State of the scan of one text. */
 interface StopState {
-  /** The stop string that ends here; of several the one that is listed first. */
+  /** The stop string that ends here; if several, the one listed first. */
   readonly completed: string | null;
 }
 
 /** A prefix of stop strings: the longest that the text ends with. */
 class Prefix implements StopState {
-  /** The stop strings that begin so are those of the sorted list from `first` up to `end`. */
+  /** Range of the sorted list whose stop strings begin with this prefix; `end` is exclusive. */
   readonly first: number;
   readonly end: number;
   /** In UTF-16 units. */
@@ -102,7 +105,7 @@ class Prefix implements StopState {
   /** The longest shorter prefix that this one ends with; null for the empty one. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
-  /** The place of `completed` in the list as it was given. */
+  /** Index of `completed` in the list as it was given. */
   place = Infinity;
   completed: string | null = null;
 
@@ -113,18 +116,18 @@ class Prefix implements StopState {
   }
 }
 
-/** So many prefixes are kept, beside those that texts stand at. */
+/** Maximum number of cached prefixes, besides the ones that texts are at. */
 const keptCountMax = 1 << 16;
 
 export class StopAutomaton {
-  /** By their units, equal ones in the order of the list: what begins alike stands together. */
+  /** Sorted by units, and equal ones in the order of the list, so that common prefixes are adjacent. */
   readonly #sorted: readonly { readonly text: string; readonly place: number }[];
   readonly #start: Prefix;
   readonly #keptCountMax: number;
-  /** Whatever leads to a longer one, once for each. */
+  /** Each prefix that leads to a longer one, once per longer one. */
   #kept: Prefix[] = [];
 
-  /** @param stops none of them empty */
+  /** @param stops none is empty */
   constructor(stops: readonly string[], options = { keptCountMax }) {
     this.#keptCountMax = options.keptCountMax;
     this.#sorted = stops
@@ -135,18 +138,18 @@ export class StopAutomaton {
     this.#start = new Prefix(0, stops.length, 0);
   }
 
-  /** Where every text begins. */
+  /** The state at the start of a text. */
   get start(): StopState {
     return this.#start;
   }
 
   /**
-   * Where the text is after one more UTF-16 unit.
+   * Returns the state after one more UTF-16 unit.
    *
    * @param state of this automaton
    */
   advance(state: StopState, unit: number): StopState {
-    // Every state of this automaton came from here.
+    // Safe cast: this automaton creates only prefixes as states.
     let prefix: Prefix | null = state as Prefix;
     if (this.#kept.length >= this.#keptCountMax) this.#forget();
     for (; prefix !== null; prefix = prefix.shorter) {
@@ -156,7 +159,7 @@ export class StopAutomaton {
     return this.#start;
   }
 
-  /** Makes the prefix that is one unit longer, and those that it ends with; null where no stop string begins so. */
+  /** Creates the prefix that is one unit longer, and those that it ends with; null if no stop string begins with it. */
   #grow(from: Prefix, unit: number): Prefix | null {
     const made: Prefix[] = [];
     let shorter: Prefix | null = null;
@@ -179,7 +182,7 @@ export class StopAutomaton {
     return shorter;
   }
 
-  /** Without what it ends with. */
+  /** Without the prefixes that it ends with. */
   #longer(before: Prefix, unit: number): Prefix | null {
     const first = this.#firstFrom(before, unit);
     const end = this.#firstFrom(before, unit + 1);
@@ -190,28 +193,28 @@ export class StopAutomaton {
     return longer;
   }
 
-  /** A text goes on from where it stands, which knows what it ends with, and makes the rest again. */
+  /** A text keeps its state, which refers to its shorter prefixes; the states after it are built again. */
   #forget(): void {
     for (const { longer } of this.#kept) longer.clear();
     this.#kept = [];
   }
 
   #complete(prefix: Prefix, shorter: Prefix): void {
-    // The shortest of what begins alike, and of equal ones the first of the list.
+    // The first of the range is the shortest, and among equal ones the first of the list.
     const { text, place } = this.#sorted[prefix.first];
     const isWhole = text.length === prefix.length && place < shorter.place;
     prefix.place = isWhole ? place : shorter.place;
     prefix.completed = isWhole ? text : shorter.completed;
   }
 
-  /** The first stop string of the prefix whose next unit is at least this one. */
+  /** Returns the first stop string of the prefix whose next unit is at least this one. */
   #firstFrom({ first, end, length }: Prefix, unit: number): number {
     let low = first;
     let high = end;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const { text } = this.#sorted[middle];
-      // One that has no next unit comes before all others.
+      // A stop string without a next unit sorts before all others.
       if (length < text.length && text.charCodeAt(length) >= unit) high = middle;
       else low = middle + 1;
     }

@@ -1,4 +1,4 @@
-// The text that a tool takes, out of the JSON that a model writes, in pieces of any size.
+// Extracts a tool's text input from the JSON that a model writes, in pieces of any size.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -18,7 +18,7 @@ function inputs(texts: readonly string[]): readonly string[] {
 const call = (name: string, argumentsText: string): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${argumentsText}}\n</tool_call>`;
 
-test("a text comes as it is meant, however it is escaped and wherever it is cut", () => {
+test("decodes a text however it is escaped and split", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.boolean(), fc.nat(), (text, isAscii, at) => {
       const json = JSON.stringify({ input: text });
@@ -37,7 +37,7 @@ function unicodeEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-test("a text grows as it comes, and what is no such text is given away as it stands", () => {
+test("emits a text as it arrives, and passes through arguments that are no such text", () => {
   const { pieces } = readReply(
     callFormats.hermes,
     ['<tool_call>{"name": "patch", "arguments": {"input": "on', "e\\", "ntwo", '"}}</tool_call>'],

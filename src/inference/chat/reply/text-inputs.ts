@@ -1,5 +1,5 @@
-// Calls of tools that take a text: models write them as functions with that one argument, and clients get the text itself,
-// piece by piece as it comes. Arguments that are something else are given away as they stand.
+// Calls of tools that take a text. Models write them as functions with one argument; clients get the text itself,
+// piece by piece as it arrives. Other arguments are passed through unchanged.
 import { textArgument, type ToolCallDelta } from "../../../base/domain/chat.ts";
 import type { ReplyPiece } from "./reply-pieces.ts";
 
@@ -12,7 +12,7 @@ export class TextInputs {
     this.#names = names;
   }
 
-  /** @param isLast whether nothing more comes */
+  /** @param isLast true if nothing follows */
   withTexts(piece: ReplyPiece, isLast: boolean): ReplyPiece {
     if (this.#names.size === 0) return piece;
     const toolCalls = piece.toolCalls.map((call) => this.#withText(call));
@@ -27,7 +27,7 @@ export class TextInputs {
       : { ...call, argumentsText: input.push(call.argumentsText), isText: true };
   }
 
-  /** With what was held back of calls that turned out to be something else. */
+  /** Adds the held-back text of calls whose arguments turned out to be something else. */
   #withRests(calls: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
     const all = [...calls];
     for (const [index, input] of this.#open) {
@@ -42,13 +42,13 @@ export class TextInputs {
 }
 
 const head = new RegExp(`^\\s*\\{\\s*"${textArgument}"\\s*:\\s*"`);
-/** All that may come before the text. */
+/** Maximum length before the text begins. */
 const headLengthMax = 256;
 
-/** One call's text. */
+/** The text of one call. */
 class InputText {
   #state: "before" | "within" | "behind" | "other" = "before";
-  /** What is not given away yet. */
+  /** Received but not yet emitted. */
   #held = "";
 
   push(text: string): string {
@@ -64,7 +64,7 @@ class InputText {
     return this.#unescaped();
   }
 
-  /** What is left where the arguments are not what they should be. */
+  /** Returns the held-back rest of arguments without the expected form. */
   end(): string {
     const left = this.#state === "before" ? this.#held : "";
     this.#held = "";
@@ -78,7 +78,7 @@ class InputText {
     return held;
   }
 
-  /** The text as far as it has come; an escape that is not whole waits. */
+  /** Returns the decoded text received so far; an incomplete escape waits. */
   #unescaped(): string {
     const [whole] =
       /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[\da-fA-F]{4}|(?=[^\\]|\\[^u]))|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(

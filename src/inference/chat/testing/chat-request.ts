@@ -1,4 +1,4 @@
-// For tests: a chat request that asks for nothing but an answer, and changes to it.
+// For tests: a plain chat request, and changes to it.
 import {
   plainConversation,
   type ChatPrompt,
@@ -62,7 +62,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
 /** Fields that differ from those of a plain request, in their groups. */
 export interface RequestChanges {
   readonly identity?: Partial<ChatRequest["identity"]>;
-  /** A prompt of another kind, or what differs of a conversation. */
+  /** A prompt of another kind, or changes to a conversation. */
   readonly prompt?: TextPrompt | TokenPrompt | Partial<ConversationPrompt>;
   readonly sampling?: Partial<ChatRequest["sampling"]>;
   readonly constraint?: Constraint;
@@ -88,7 +88,7 @@ export function chatRequest(changes: RequestChanges = {}): ChatRequest {
   };
 }
 
-/** A prompt of another kind, or a plain conversation with changes. */
+/** Returns a prompt of another kind, or a plain conversation with changes. */
 export function chatPrompt(changes: RequestChanges["prompt"] = {}): ChatPrompt {
   return changes.kind === "text" || changes.kind === "tokens"
     ? changes

@@ -1,15 +1,15 @@
-// For tests: what limits leave a request, which counts what is taken of it.
+// For tests: an allowance that counts its reservations.
 import type { Allowance, RateStandings } from "../../../base/domain/keys/limits.ts";
 
 export class CountedAllowance implements Allowance {
   readonly standings: RateStandings = { requests: null, tokens: null };
-  /** Of all reservations. */
+  /** Sum over all reservations. */
   reserved = 0;
   used = 0;
-  /** Reservations that are not settled. */
+  /** Number of unsettled reservations. */
   openCount = 0;
   waitingCount = 0;
-  /** What refuses a reservation. */
+  /** Error that refuses each reservation; null to accept them. */
   readonly refusal: Error | null;
 
   constructor(refusal: Error | null = null) {
@@ -42,6 +42,6 @@ export class CountedAllowance implements Allowance {
   }
 
   leave(): void {
-    // Whoever let the request in leaves it.
+    // Admission leaves it, not chat.
   }
 }

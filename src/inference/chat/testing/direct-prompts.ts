@@ -1,10 +1,10 @@
-// For tests: prompts made where they are asked for, without threads and limits.
+// For tests: writes prompts directly, without threads and limits.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readTokens, writePrompt, type PromptWriter } from "../prompts/write-prompt.ts";
 
-/** Prompts for the model in that folder. */
+/** Returns a prompt writer for the model in that folder. */
 export async function directPrompts(folder: string): Promise<PromptWriter> {
   const [tokenizer, template] = await Promise.all([loadTokenizer(folder), loadChatTemplate(folder)]);
   return {

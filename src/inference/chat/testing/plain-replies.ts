@@ -1,7 +1,7 @@
-// For tests: what a base model reads out of its answers where that is nothing.
+// For tests: a base model whose answers are only text.
 import type { ReplyAbilities } from "../reply-abilities.ts";
 
-/** Answers that are text and nothing else. */
+/** Answers that are only text. */
 export const plainReplies: ReplyAbilities = {
   callFormat: null,
   thinks: false,

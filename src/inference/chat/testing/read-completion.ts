@@ -1,4 +1,4 @@
-// For tests: a completion that is read to its end.
+// For tests: reads a completion to its end.
 import type { ChatCompletion, ChatDelta, ChatHeader, ChatUsage } from "../../../base/domain/chat.ts";
 
 export interface CompletionRead {
@@ -7,7 +7,7 @@ export interface CompletionRead {
   readonly usage: ChatUsage;
 }
 
-/** All that comes of a completion that was asked for. */
+/** Returns everything that a requested completion yields. */
 export async function readCompletion(beginning: Promise<ChatCompletion>): Promise<CompletionRead> {
   const completion = await beginning;
   const deltas: ChatDelta[] = [];

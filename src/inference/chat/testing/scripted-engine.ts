@@ -1,4 +1,4 @@
-// A chat service over an engine that plays a script, and what its answers are checked against.
+// A chat service over an engine that plays a script, and checks of its answers.
 import assert from "node:assert/strict";
 import type { ChatRecorder } from "../../../base/domain/recordings/chat-recorder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -38,14 +38,14 @@ export const prompts = await directPrompts(folder);
 
 export const endOfText = 2;
 
-/** Events that the engine emits at once; an error instead of a batch breaks the generation off. */
+/** Batches of events that the engine emits; an error instead of a batch fails the generation. */
 export type Script = readonly (readonly GenerationEvent[] | Error)[];
 
-/** An engine that plays a script, batch by batch, and remembers what it was asked. */
+/** An engine that plays a script, batch by batch, and records its requests. */
 export class ScriptedEngine implements Engine {
   capabilities: EngineCapabilities;
   readonly limits = { contextLength: 128, vocabularySize: 512 };
-  /** For one choice, and for as many beams as the index says. */
+  /** Room for one choice, and for as many beams as the index says. */
   rooms: readonly number[] = [128, 128, 100, 20];
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
@@ -211,7 +211,7 @@ export function serve(
   });
 }
 
-/** Runs a request over a script and sorts what came. */
+/** Runs a request over a script and collects its results. */
 export async function check(
   script: Script,
   request: RequestChanges = {},

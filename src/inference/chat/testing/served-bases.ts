@@ -1,8 +1,8 @@
-// For tests: base models that are always there.
+// For tests: base models that are always in memory.
 import { present } from "../../../base/domain/assert.ts";
 import type { ServedBase, ServedBases } from "../served-base.ts";
 
-/** These, whoever uses them. */
+/** Serves these bases; uses need no release. */
 export function servedBases(...bases: readonly ServedBase[]): ServedBases {
   return {
     use: async (name) => ({

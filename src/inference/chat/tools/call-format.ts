@@ -1,5 +1,5 @@
-// How a model writes calls of tools: the contract of every format, and what readers of them have in common. A format reads
-// what it also says how to constrain, so that both are in one place.
+// How a model writes tool calls: the contract of each format, and functions that their readers share. A format both
+// reads calls and constrains them, so that the two stay in one place.
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,55 +7,55 @@ import { isBlank, readUntil, type Cursor, type Reading } from "../reply/cursor.t
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
 
 export interface KnownTools {
-  /** The JSON Schema of the arguments of each function that may be called, by its name; null where it takes none. */
+  /** JSON Schema of each callable function's arguments, by name; null if it takes none. */
   readonly functions: ReadonlyMap<string, JsonObject | null>;
-  /** Whether there may be more than one call: where not, reading ends behind the first. */
+  /** True if several calls are allowed; otherwise reading ends behind the first. */
   readonly areParallel: boolean;
-  /** Whether a constraint holds the answer to its form: what it could not have written as a call then is none. */
+  /** True if a constraint enforces the answer's form. Text that the form cannot produce is then no call. */
   readonly isHeld: boolean;
 }
 
 /** A tool as a constraint needs it. */
 export interface CallableTool {
   readonly name: string;
-  /** The JSON Schema of its arguments, which are an object. */
+  /** JSON Schema of its arguments, which are an object. */
   readonly schema: JsonObject;
-  /** What its one argument must match, which is a text. */
+  /** Constraint on its one argument, which is a text. */
   readonly textRule?: ConstraintRule;
 }
 
 export interface CallFormat {
-  /** As the operator may call it. */
+  /** Name of the format in settings. */
   readonly name: string;
-  /** Whether the model knows of it from its prompt alone: answers that may call tools are then held to its form. */
+  /** True if the model knows the format only from its prompt. Answers that may call tools are then constrained to it. */
   readonly isTaught: boolean;
-  /** A text by which a template that writes no calls itself shows that its model knows the format. */
+  /** Text in a template that suggests the format, for templates that write no calls themselves. */
   readonly hint?: string;
-  /** Whether it is a form of whole answers, which are read by it with or without tools. */
+  /** True for a form of whole answers, which is parsed with or without tools. */
   readonly inChannels?: boolean;
-  /** Texts that mark calls: a token within one is text, whatever the tokenizer calls it. */
+  /** Texts that mark calls: a token within one is text, even if the tokenizer calls it special. */
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;
   /**
-   * Reads what is left of an answer, text and calls. Blanks before a call, and at the end of an answer that has any, are
-   * layout, and belong to neither. What begins as a call and is none is text, as it stands.
+   * Reads the rest of an answer: text and calls. Blanks before a call, and at the end of an answer that has any, are
+   * layout and belong to neither. Text that begins like a call but is none stays unchanged.
    */
   read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading;
-  /** As a format of a structural tag: calls of these tools, at least one, and nothing else. */
+  /** Returns a structural tag's format for calls of these tools: at least one, and nothing else. */
   calls(tools: readonly CallableTool[], areParallel: boolean): Json;
   /** The same for text with such calls, or without any. */
   textWithCalls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** The tags that one tool's calls are in both. */
+  /** The tags for one tool's calls in both. */
   tags(tool: CallableTool): readonly Json[];
-  /** Why calls cannot be held to a schema of arguments in this format, with the keyword's name; null where they can. */
+  /** Reason why this format cannot constrain calls to a schema, with the keyword's name; null if it can. */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
-  /** What holds an answer's text to a format, where that stands in a form of its own. */
+  /** Wraps a format for an answer's text, if the text is within a form of the model's. */
   readonly answer?: (format: ExactJson) => ExactJson;
-  /** A call as a model writes it. */
+  /** Returns a call as a model writes it. */
   written(name: string, argumentValues: JsonObject): string;
 }
 
-/** Whether a function can be called without arguments being named. */
+/** True if a function can be called without naming arguments. */
 export function takesNothing({ functions }: KnownTools, name: string): boolean {
   const schema = functions.get(name);
   if (schema === undefined) return false;
@@ -67,7 +67,7 @@ function isEmpty(value: Json | undefined): boolean {
   return typeof value !== "object" || value === null || Object.keys(value).length === 0;
 }
 
-/** Reads text up to a mark that may begin a call; the cursor then stands before the blanks in front of it. */
+/** Reads text up to a mark that may begin a call, and leaves the cursor before the mark's leading blanks. */
 export function* readTextUntil(
   cursor: Cursor,
   pieces: ReplyPieces,
@@ -78,16 +78,16 @@ export function* readTextUntil(
   return isFound;
 }
 
-/** Blanks at the end are text only where no call is before them. */
+/** Trailing blanks are text only if no call precedes them. */
 function endText(cursor: Cursor, pieces: ReplyPieces): void {
   const blanks = cursor.takeRest();
   if (pieces.callCount === 0) pieces.addText(blanks);
 }
 
 /**
- * Reads a call with the blanks before it, and puts everything back where there is none.
+ * Reads a call with its leading blanks, or resets the cursor if there is none.
  *
- * @param read finds out whether it is one; it must not fail once a call has begun
+ * @param read returns true if it read a call; it must not fail once a call has begun
  */
 export function* tryCall(cursor: Cursor, read: () => Reading<boolean>): Reading<boolean> {
   cursor.keep();
@@ -98,7 +98,7 @@ export function* tryCall(cursor: Cursor, read: () => Reading<boolean>): Reading<
   return isCall;
 }
 
-/** Gives away what is no call: blanks, and the mark that might have begun one. */
+/** Emits blanks, and a mark that begins no call, as text. */
 export function* readMarkAsText(cursor: Cursor, pieces: ReplyPieces, marks: readonly string[]): Reading {
   pieces.addText(yield* cursor.skip(isBlank));
   for (const mark of marks) {

@@ -1,4 +1,4 @@
-// Every format of calls by the name that the operator may give it, and which of them a model's chat template writes.
+// All call formats by their names in settings, and detection of the format that a model's chat template writes.
 import { plainConversation } from "../../../base/domain/chat.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -14,7 +14,7 @@ import { loadFormatDescription } from "./formats/read-description.ts";
 
 type BuiltInName = keyof typeof builtInFormats;
 
-// The entries have these names.
+// Safe cast: the entries have these names.
 const described = Object.fromEntries(
   Object.entries(builtInFormats).map(([name, description]) => [
     name,
@@ -22,11 +22,11 @@ const described = Object.fromEntries(
   ]),
 ) as Readonly<Record<BuiltInName, CallFormat>>;
 
-/** Those that are known by themselves. */
+/** Formats that need no description by the operator. */
 export const callFormats = { ...described, harmony: harmonyFormat };
 
 /**
- * The formats that the operator describes, from their files.
+ * Loads the formats that the operator describes, from their files.
  *
  * @throws ServiceError `invalid` for a file that describes none, or one of a name that is taken
  */
@@ -43,12 +43,12 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
   return descriptions.map(describedFormat);
 }
 
-/** A call that no template has of itself. */
+/** A call that no template contains. */
 const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
 
 /**
- * The format in which a template writes a call: the first of these that writes it alike, else the first that reads it back,
- * else the first whose hint the template mentions; null where none does.
+ * Returns the format in which a template writes a call, or null. Prefers the first that writes it identically, then
+ * the first that reads it back, then the first whose hint the template mentions.
  */
 export function detectCallFormat(
   template: ChatTemplate,
@@ -78,13 +78,13 @@ function readsProbe(format: CallFormat, turn: string): boolean {
   );
 }
 
-/** An id that every template takes, but those that the format makes of the call. */
+/** Returns the id that the format gives to the call, if constant; otherwise one that each template accepts. */
 function probeId(format: CallFormat): string {
   const id = format.newCallId(probe.name, 0);
   return id === format.newCallId(probe.name, 0) ? id : "probe1234";
 }
 
-/** What a template writes for an answer that is the probe, with this id; null where it writes none. */
+/** Returns the template's text for an answer that is the probe, with this id; null if it writes none. */
 function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };
   const call = { id, type: "function", function: probe };
@@ -102,13 +102,15 @@ function writtenTurn(template: ChatTemplate, id: string): string | null {
   }
 }
 
-/** With descriptions, since some templates show them without asking whether there are any. */
+/** Includes descriptions, since some templates render them without checking that they exist. */
 const parameters: JsonObject = {
   type: "object",
   properties: { probe_argument: { type: "string", description: "A probe." } },
 };
 
-/** A prompt without the thought that it opens, or leaves out: templates write earlier answers without their thoughts. */
+/**
+ * Returns the prompt without a thought that it opens or omits: templates write earlier answers without their thoughts.
+ */
 function withoutThought(prompt: string): string {
   const begin = prompt.lastIndexOf(thoughtMarks.begin);
   if (begin < 0) return prompt;

@@ -1,12 +1,12 @@
-// Ids of tool calls, by which a client says which result belongs to which call.
+// Ids of tool calls, with which a client assigns results to calls.
 import { newUuid } from "../../../base/domain/random.ts";
 
-/** As vLLM makes them. */
+/** Returns an id like vLLM's. */
 export function longCallId(): string {
   return `chatcmpl-tool-${randomHex()}`;
 }
 
-/** Nine letters and digits: templates of Mistral models refuse any other id. */
+/** Returns nine letters and digits: templates of Mistral models refuse any other id. */
 export function shortCallId(): string {
   return randomHex().slice(0, 9);
 }

@@ -1,7 +1,6 @@
-// Reads one call that is written as a JSON object with the function's name and its arguments, in either order. It is a call
-// from where its name is known and its arguments have begun: before that it may be anything, and from there on it stays
-// one, even where its arguments turn out to be no JSON. Arguments may also be a text of JSON, as small models write them,
-// or be left out of a call that needs none.
+// Reads one call written as a JSON object with the function's name and its arguments, in either order. The object is a
+// call as soon as its name is known and its arguments have begun, even if they turn out to be invalid JSON. Arguments
+// may also be a text of JSON, as small models write them, or absent from a call that needs none.
 import { isJson } from "../../../base/domain/text/json.ts";
 import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
@@ -12,17 +11,20 @@ export interface CallMembers {
   /** Names of the member that holds the arguments. */
   readonly arguments: readonly string[];
   readonly isFunction: (name: string) => boolean;
-  /** Whether a call of the function may come without arguments. */
+  /** True if the function may be called without arguments. */
   readonly takesNothing: (name: string) => boolean;
 }
 
 /**
- * `none`: it is no call, and the cursor stands anywhere. `whole`: the cursor stands behind the object, or where it stops
- * being one behind its arguments. Else it stands where the arguments, of which the given part came, stop being JSON.
+ * Result of reading a call object.
+ *
+ * - `none`: no call; the cursor's position is undefined.
+ * - `whole`: the cursor is behind the object, or where the object becomes invalid behind its arguments.
+ * - Else the cursor is where the arguments, partly emitted, stop being JSON.
  */
 export type CallOutcome = "none" | "whole" | BrokenObject;
 
-/** An object that stopped being JSON: what was given of it, and the scalar that came next. */
+/** An object that stopped being JSON: the part already emitted, and the scalar that came next. */
 export interface BrokenObject {
   readonly given: string;
   readonly broken: string;
@@ -45,7 +47,7 @@ export function* readCallObject(
   return call.isBegun ? "whole" : "none";
 }
 
-/** What some models write beside name and arguments. */
+/** Members that some models write besides name and arguments. */
 const otherMembers: readonly string[] = ["id", "type", "tool_call_id"];
 
 class HalfReadCall {
@@ -82,7 +84,7 @@ class HalfReadCall {
     return "read";
   }
 
-  /** A call that is over without any arguments is one where the function needs none. */
+  /** A call that ends without arguments is a call if the function needs none. */
   endWithoutArguments(): void {
     const name = this.#name;
     if (!this.isBegun && this.#early === null && name !== null && this.#members.takesNothing(name))
@@ -121,16 +123,16 @@ class HalfReadCall {
   }
 }
 
-/** The text of a JSON object that a JSON string holds; null where it holds none. */
+/** Returns the JSON object within a JSON string; null if it holds none. */
 function jsonObjectIn(text: string | null): string | null {
   const isObject = text?.trimStart().startsWith("{") === true && isJson(text);
   return isObject ? text.trim() : null;
 }
 
-/** Names are shorter: what is longer is no part of a call. */
+/** Longer names cannot be part of a call. */
 const nameLengthMax = 1024;
 
-/** The value of a JSON string; null where there is none. */
+/** Reads the value of a JSON string; null if there is none. */
 function* readString(cursor: Cursor, lengthMax = nameLengthMax): Reading<string | null> {
   if (!(yield* cursor.takes('"'))) return null;
   let text = '"';
@@ -154,7 +156,7 @@ function parsedString(text: string): string | null {
   }
 }
 
-/** Characters that JSON strings hold only as escapes, and that models write raw. */
+/** Characters that JSON strings must escape but models write raw. */
 const controls = /[^ -\u{10ffff}]/gu;
 
 function escaped(character: string): string {
@@ -162,8 +164,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Gives away a JSON object as the arguments of a call. Returns what it gave; `broken` is the scalar at which the object stops
- * being one, null where it does not.
+ * Emits a JSON object as the arguments of a call. Returns the emitted text, and in `broken` the scalar at which the
+ * object becomes invalid; null if it is valid.
  */
 export function* readGivenObject(
   cursor: Cursor,
@@ -178,11 +180,11 @@ export function* readGivenObject(
 }
 
 /**
- * Gives away a JSON object as it comes, with escapes for the control characters in its texts, and numbers and literals once
- * they are whole.
+ * Emits a JSON object as it arrives, escaping control characters in its texts; numbers and literals follow once they
+ * are whole.
  *
- * @returns null, also for an object that the end of the text cuts off, which is good as far as it goes; else the scalar at
- *   which the object stops being one
+ * @returns null for a valid object, also if the end of the text truncates it; else the scalar at which the object
+ * becomes invalid
  */
 export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<string | null> {
   const scanner = new ObjectScanner();

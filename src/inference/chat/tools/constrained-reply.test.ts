@@ -1,5 +1,5 @@
-// What answers a request's constraint allows, read by the engine's own grammar: calls in each format, what stands beside
-// them, and thoughts before them. What it allows as calls is read as calls.
+// Answers that a request's constraint allows, checked with the engine's own grammar: calls in each format, text around
+// them, and thoughts before them. Allowed calls are read as calls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../../base/domain/chat.ts";
@@ -67,7 +67,7 @@ function check(answers: Answers): void {
   for (const text of answers.refused) assert.ok(!accepts(language, text), `${format}: not ${text}`);
 }
 
-/** A call of f, and one of g, as each format has them. */
+/** A call of f, and one of g, in each format. */
 const written: { readonly [Name in FormatName]: (name: string, argumentsText: string) => string } = {
   hermes: (name, text) => `<tool_call>\n{"name": "${name}", "arguments": ${text}}\n</tool_call>`,
   llama3: (name, text) => `{"name": "${name}", "parameters": ${text}}`,
@@ -141,7 +141,7 @@ for (const format of formats) {
   });
 }
 
-test("calls of Mistral models may have the blanks and ids that some versions have", () => {
+test("allows the blanks and ids that some versions of Mistral models write in calls", () => {
   const list = '[TOOL_CALLS][{"name": "f", "arguments": {"x": 1}, "id": "abcDEF123"}]';
   const named = '[TOOL_CALLS]f[CALL_ID]abcDEF123[ARGS]{"x": 1}';
   const odd = [
@@ -153,7 +153,7 @@ test("calls of Mistral models may have the blanks and ids that some versions hav
   check({ choice: "required", format: "mistral-named", allowed: [named], refused: [list, ...odd] });
 });
 
-test("a constraint begins behind the thought, where there may be one", () => {
+test("applies a constraint behind the thought, if there may be one", () => {
   const constraint = choice("a", "b");
   check({ constraint, thought: "none", allowed: ["a"], refused: ["<think>x</think>a"] });
   const possible = ["a", "<think>x</think>a", "<think>\nx\n</think>\n\nb"];
@@ -174,7 +174,7 @@ test("a constraint begins behind the thought, where there may be one", () => {
   check({ ...answers, allowed: [`Hm.</think>${call}`], refused: [call, "Hm.</think>"] });
 });
 
-test("every kind of constraint may stand behind a thought", () => {
+test("allows each kind of constraint behind a thought", () => {
   const older = { triggers: ["<n>"], structures: [{ begin: "<n>", schema: { const: 1 }, end: "</n>" }] };
   const newer = { type: "structural_tag", format: { type: "const_string", value: "a" } };
   const table = [
@@ -194,7 +194,7 @@ test("every kind of constraint may stand behind a thought", () => {
     });
 });
 
-test("nothing holds an answer that may call tools that are not strict, and the request's own constraint stays itself", () => {
+test("constrains no answer that may call non-strict tools, and keeps the request's own constraint", () => {
   const calls = { format: callFormats.hermes, areParallel: true };
   const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
   const auto = { kind: "auto" } as const;

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { ObjectScanner } from "./object-scanner.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** How many characters are taken, and whether they are a whole object. */
+/** Returns the number of accepted characters, and whether they are a whole object. */
 function scan(text: string): { readonly count: number; readonly isWhole: boolean } {
   const scanner = new ObjectScanner();
   let count = 0;
@@ -24,7 +24,7 @@ function isObjectText(text: string): boolean {
   }
 }
 
-test("every object is taken to its last character, and no further", () => {
+test("accepts each object to its last character, and no further", () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue()),
@@ -39,7 +39,7 @@ test("every object is taken to its last character, and no further", () => {
   );
 });
 
-test("what is taken as whole is what JSON.parse takes", () => {
+test("accepts as whole exactly what JSON.parse accepts", () => {
   const pieces = [
     "{",
     "}",
@@ -71,7 +71,7 @@ test("what is taken as whole is what JSON.parse takes", () => {
   );
 });
 
-test("strings and numbers are those of JSON", () => {
+test("accepts the strings and numbers of JSON", () => {
   const good = ['"\\u00e9\\n\\/"', "0", "-0.5e+10", "[]", "[1, {}]", "[[\n]]"];
   const bad = [
     '"\\x"',

@@ -1,5 +1,5 @@
-// Whether a text is the beginning of one JSON object, character by character, so that an object can be passed on while it
-// comes. Builds no value.
+// Checks character by character that a text is the beginning of one JSON object, so that an object can be forwarded
+// while it arrives. Builds no value.
 
 type Expected = "value" | "first value" | "first name" | "name" | "colon" | "next";
 
@@ -7,14 +7,14 @@ const scalarCharacter = /[-+.\da-zA-Z]/;
 const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 export class ObjectScanner {
-  /** What closes each list and object that is open. */
+  /** The closing sign of each open list and object. */
   readonly #closers: string[] = [];
   #expected: Expected = "value";
   #scalar = "";
   #string: "none" | "plain" | "escape" | "hex" = "none";
   #hexLeft = 0;
 
-  /** Whether the object is whole. */
+  /** True if the object is whole. */
   get isComplete(): boolean {
     return this.#expected === "next" && this.#closers.length === 0;
   }
@@ -29,7 +29,10 @@ export class ObjectScanner {
     return this.#scalar !== "";
   }
 
-  /** Takes the next character; false where no JSON object goes on so, and then nothing more may be asked. */
+  /**
+   * Takes the next character. Returns false if no JSON object can continue with it; the scanner must not be used after
+   * that.
+   */
   accepts(character: string): boolean {
     if (this.#string !== "none") return this.#takeInString(character);
     if (scalarCharacter.test(character)) return this.#takeScalar(character);

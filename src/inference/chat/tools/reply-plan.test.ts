@@ -1,4 +1,4 @@
-// Where a thought stands when an answer begins, and how calls are read.
+// The state of a thought when an answer begins, and how calls are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, type ConstraintFeature } from "../../../base/domain/generation.ts";
@@ -19,7 +19,7 @@ function planOf(changes: RequestChanges, prompt = "<|im_start|>assistant\n", thi
   return planReply(chatRequest(changes), { replies: { ...replies, thinks }, tokenizer, engine }, tokenIds);
 }
 
-test("the prompt says whether a thought is open, may come, or is over", () => {
+test("finds in the prompt that a thought is open, possible, or over", () => {
   const says = (expected: ThoughtStart, prompt: string, changes: RequestChanges = {}, thinks = true): void =>
     assert.equal(planOf(changes, prompt, thinks).form.thought, expected, prompt);
   const opening = "<|im_start|>assistant\n";
@@ -43,7 +43,7 @@ test("the prompt says whether a thought is open, may come, or is over", () => {
   says("possible", opening, continued(" "));
 });
 
-test("calls are read where tools may be called, and of a named function one", () => {
+test("reads calls if tools may be called, and one call of a named function", () => {
   const tools = [{ type: "function", function: { name: "f" } }];
   const callsOf = (calls: RequestChanges["calls"]): ReplyPlan["form"]["calls"] =>
     planOf({ prompt: { tools }, ...(calls === undefined ? {} : { calls }) }).form.calls;
@@ -60,7 +60,7 @@ test("calls are read where tools may be called, and of a named function one", ()
   assert.equal(planOf({}).form.calls, null);
 });
 
-test("an answer that may call tools is held to the form of calls where only the prompt teaches it", () => {
+test("constrains an answer that may call tools if only the prompt teaches the format", () => {
   const tools = [{ type: "function", function: { name: "f" } }];
   const heldBy = (callFormat: CallFormat, served = engine): boolean => {
     const base = { replies: { ...plainReplies, callFormat }, tokenizer, engine: served };
@@ -77,7 +77,7 @@ test("an answer that may call tools is held to the form of calls where only the 
   );
 });
 
-test("a prompt that is no conversation is answered by text", () => {
+test("answers a prompt that is no conversation with text", () => {
   const request = {
     ...chatRequest(),
     prompt: {

@@ -1,4 +1,4 @@
-// How the answer to a request is read, and what it is held to: thoughts, calls of tools and the request's own constraint
+// Plans how the answer to a request is read and constrained: thoughts, tool calls and the request's own constraint
 // together. Pure.
 import { joinedText } from "../../../base/domain/content-part.ts";
 import type { ChatRequest, ToolChoice } from "../../../base/domain/chat.ts";
@@ -23,11 +23,11 @@ import type { CallableTool } from "./call-format.ts";
 export interface ReplyPlan {
   readonly form: ReplyForm;
   readonly constraint: Constraint | null;
-  /** Of an answer that ends after calls. */
+  /** Finish reason of an answer that ends after calls. */
   readonly finishOfCalls: "tool_calls" | "stop";
 }
 
-/** @param promptTokenIds of the rendered prompt, whose end says whether a thought is open */
+/** @param promptTokenIds of the rendered prompt, whose end shows if a thought is open */
 export function planReply(
   request: ChatRequest,
   base: Pick<ServedBase, "replies" | "tokenizer"> & { readonly engine: Pick<Engine, "capabilities"> },
@@ -40,11 +40,11 @@ export function planReply(
     toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
   );
   const texts = new Set(request.calls.texts.map(({ name }) => name));
-  // A function that is named is called once.
+  // A named function is called once.
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
-  // A form of whole answers is read also where nothing may be called.
+  // A form of whole answers is read even if nothing may be called.
   const silent =
     callFormat?.inChannels === true ? { format: callFormat, functions: new Map(), areParallel } : null;
   const constraint = constrainedReply(request, choice, {
@@ -57,12 +57,12 @@ export function planReply(
   return {
     form: { thought, calls: readCalls && { ...readCalls, isHeld: constraint !== null, texts } },
     constraint,
-    // As vLLM has it: that the function is called was no choice of the model's.
+    // As in vLLM: the model did not choose to call a named function.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
   };
 }
 
-/** Many more than a thought's mark and the line breaks behind it have. */
+/** Far more tokens than a thought's mark and the line breaks behind it. */
 const lastTokenCount = 32;
 
 function thoughtStart(
@@ -81,19 +81,19 @@ function thoughtStart(
   return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
 }
 
-// What an answer is held to, as one constraint: the request's own, or calls of tools, or either; behind a thought where
-// there may be one. Says it in the interface's own words for such things, structural tags.
+// Combines the constraints on an answer into one: the request's own, tool calls, or either; behind a thought if there
+// may be one. Expressed in structural tags, the notation of the API itself.
 
-/** What a constraint needs to know of how calls are read. */
+/** The part of how calls are read that a constraint needs. */
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
-  /** Whether the engine can hold calls to their form where nobody asked for that. */
+  /** True if the engine can constrain calls that the client did not ask to constrain. */
   readonly mayHold: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }
 
-/** Null where the answer is free. */
+/** Returns null for an unconstrained answer. */
 export function constrainedReply(
   request: ChatRequest,
   choice: ToolChoice,
@@ -105,7 +105,7 @@ export function constrainedReply(
   }: {
     readonly thought: ThoughtStart;
     readonly calls: WrittenCalls | null;
-    /** What holds an answer's text to a format, where answers have a form of their own. */
+    /** Wraps a format for an answer's text, if answers have a form of their own. */
     readonly answer?: ((format: ExactJson) => ExactJson) | null;
     readonly features: EngineCapabilities["features"];
   },
@@ -131,8 +131,8 @@ export function constrainedReply(
 }
 
 /**
- * Where nothing but calls is constrained. Templates write a blank behind a sign or none: more would be tokens for nothing,
- * which an engine that takes no pattern of blanks may draw.
+ * Options of a constraint on calls only. Templates write at most one blank behind a sign. Further blanks waste tokens,
+ * and an engine without whitespace patterns may sample them.
  */
 function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
   const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;
@@ -143,7 +143,10 @@ function isForced({ kind }: ToolChoice): boolean {
   return kind === "required" || kind === "named";
 }
 
-/** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
+/**
+ * The format of an answer that must or may call tools. Null if calls are unconstrained; the request's constraint then
+ * applies unchanged.
+ */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
   const { format, areParallel, mayHold, asText } = calls;
   const tools = toolsOf(request);
@@ -168,7 +171,7 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCa
   }
 }
 
-/** A tool of the request whose calls keep its schema, or the rule of its text. */
+/** Returns a tool of the request with the schema of its arguments, or the rule of its text. */
 export function callableTool(request: ChatRequest, tool: JsonObject): CallableTool {
   const textRule = ruleOf(request, tool);
   const { name } = functionOf(tool);
@@ -184,7 +187,7 @@ function takingAny(tool: JsonObject): CallableTool {
   return { name: functionOf(tool).name, schema: { type: "object" } };
 }
 
-/** A request's constraint as a format within a structural tag. */
+/** Converts a request's constraint into a format within a structural tag. */
 function formatOf(constraint: Constraint): ExactJson {
   switch (constraint.kind) {
     case "json-schema":
@@ -204,7 +207,7 @@ function formatOf(constraint: Constraint): ExactJson {
   }
 }
 
-/** In the older form a tag is free text with triggers. What is neither form stays as it is, and is refused as such. */
+/** An older tag is free text with triggers. A tag in neither form stays unchanged and is refused later. */
 function formatOfTag(tag: ExactJson): ExactJson {
   if (!isExactObject(tag)) return tag;
   const { format, structures, triggers } = tag;
@@ -222,7 +225,7 @@ function formatOfTag(tag: ExactJson): ExactJson {
   return { type: "triggered_tags", triggers: triggers ?? null, tags };
 }
 
-/** The format behind what the model thinks, with the line breaks that may stand between. */
+/** Puts a thought and optional line breaks before the format. */
 function behindThought(format: ExactJson, start: ThoughtStart): ExactJson {
   if (start === "none") return format;
   const thought = {

@@ -18,7 +18,7 @@ function baseOf(replies: ReplyAbilities): Pick<ServedBase, "model" | "replies"> 
 const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
 const choices: readonly ToolChoice[] = [{ kind: "auto" }, { kind: "required" }, { kind: "named", name: "f" }];
 
-test("a model that calls no tools refuses every choice but none, naming the setting", () => {
+test("refuses every choice but none for a model that calls no tools, naming the setting", () => {
   for (const choice of choices)
     assert.throws(
       () => refuseCalls(chatRequest({ prompt, calls: { choice } }), base),
@@ -36,7 +36,7 @@ test("a model that calls no tools refuses every choice but none, naming the sett
     refuseCalls(chatRequest({ prompt, calls: { choice } }), base);
 });
 
-test("calls that must keep a schema are refused where the schema is no object's", () => {
+test("refuses calls that must match a schema of no object", () => {
   const refuses = (tool: object, choice: ToolChoice): void => {
     const tools = [{ type: "function", function: { name: "f", ...tool } }];
     const request = chatRequest({ prompt: { tools }, calls: { choice } });
@@ -55,7 +55,7 @@ test("calls that must keep a schema are refused where the schema is no object's"
   refuses({ parameters: { type: "array" }, strict: true }, { kind: "auto" });
 });
 
-test("tools without a choice are told that no calls are read", () => {
+test("returns a notice that no calls are read for tools without a choice", () => {
   assert.match(String(noticeOf(chatRequest({ prompt }), base)), /chat\.toolCalls is off for tiny/);
   assert.equal(noticeOf(chatRequest({ prompt, calls: { choice: { kind: "none" } } }), base), null);
   assert.equal(noticeOf(chatRequest(), base), null);

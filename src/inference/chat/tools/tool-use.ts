@@ -1,5 +1,5 @@
-// What a request means by its tools for the model that it names: whether calls are read out of its answers, and must be in
-// them. What is asked of a model that calls no tools is refused.
+// Interprets a request's tools for its model: which tools are callable, and whether a call is required. Refuses
+// requests that require calls of a model that makes none.
 import { chatFault, type ChatRequest, type ToolChoice } from "../../../base/domain/chat.ts";
 import { cut, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,23 +7,23 @@ import type { ServedBase } from "../served-base.ts";
 import type { CallFormat } from "./call-format.ts";
 import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";
 
-/** The tools that the model is shown; none for a prompt that is no conversation. */
+/** The tools shown to the model; none for a prompt that is no conversation. */
 export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
   return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
 }
 
-/** Whether a call of the tool must keep its schema even where the model may call it or not. */
+/** True if a call of the tool must match its schema even if calling is optional. */
 export function isStrict(tool: JsonObject): boolean {
   return functionOf(tool).strict === true;
 }
 
-/** What an answer may do with the tools: as the request has it, else as the model can. */
+/** Returns the request's tool choice; without one, `auto` if the model's calls are read and it has tools, else `none`. */
 export function toolChoiceOf(request: ChatRequest, { replies }: Pick<ServedBase, "replies">): ToolChoice {
   if (toolsOf(request).length === 0 || replies.callFormat === null) return { kind: "none" };
   return request.calls.choice ?? { kind: "auto" };
 }
 
-/** Whether the choice lets a tool of this name be called. */
+/** True if the choice allows a call of a tool of this name. */
 export function allows(choice: ToolChoice, name: string): boolean {
   switch (choice.kind) {
     case "none":
@@ -35,7 +35,7 @@ export function allows(choice: ToolChoice, name: string): boolean {
   }
 }
 
-/** The sentence for a client whose tools the model is shown, but cannot call; null where there is nothing to say. */
+/** Returns a notice for a client whose tools the model sees but cannot call; null if none is needed. */
 export function noticeOf(
   request: ChatRequest,
   { replies, model }: Pick<ServedBase, "model" | "replies">,
@@ -46,8 +46,8 @@ export function noticeOf(
 }
 
 /**
- * @throws ServiceError `invalid` for a choice that asks a model for calls that makes none, `unsupported` for calls that must
- * keep a schema which is no object's
+ * @throws ServiceError `invalid` for a choice that requires calls of a model that makes none, `unsupported` for calls
+ * that must match a schema of no object
  */
 export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model" | "replies">): void {
   const { choice } = request.calls;
@@ -61,7 +61,10 @@ export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model"
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
-/** The tools whose schema calls must keep, though it takes no object, or one that calls of this model cannot be held to. */
+/**
+ * The faults of tools whose calls must match a schema that accepts no object, or that this model's format cannot
+ * enforce.
+ */
 function argumentFaults(
   request: ChatRequest,
   choice: ToolChoice,
@@ -91,7 +94,7 @@ function argumentFaults(
   });
 }
 
-/** The fault of a request whose calls are held to what its model's engine does not offer. */
+/** Returns the fault of a request whose calls need a constraint that the engine does not offer. */
 export function calledFault(request: ChatRequest): Fault {
   const type = "unsupported";
   const { choice } = request.calls;

@@ -1,5 +1,5 @@
-// Arguments that stop being JSON: what follows them, up to the end of the call. What Python would read as the same object
-// is given as JSON; all else is given as it was written, without what closes the call itself.
+// Reads arguments that stop being JSON, up to the end of the call. An object in Python's notation becomes JSON;
+// anything else is emitted as written, without the text that closes the call itself.
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
@@ -9,11 +9,11 @@ import { jsonOfPython } from "./python-values.ts";
 export interface BrokenEnd {
   /** Latest end of the arguments. */
   readonly marks: readonly string[];
-  /** The signs of the layout between the arguments and the mark, such as the brace that closes the call's object. */
+  /** The layout's characters between the arguments and the mark, such as the brace that closes the call's object. */
   readonly own: string;
 }
 
-/** Gives away the rest of broken arguments. */
+/** Emits the rest of broken arguments. */
 export function* readBrokenArguments(
   cursor: Cursor,
   pieces: ReplyPieces,
@@ -28,7 +28,7 @@ export function* readBrokenArguments(
   pieces.addArguments(whole?.startsWith(given) === true ? whole.slice(given.length) : rest);
 }
 
-/** What closes the arguments without what closes the call; all of it where it cannot close both. */
+/** Returns the arguments' closing text without the call's; all of it if it cannot close both. */
 function withoutOwn(padding: string, own: string): string {
   let left = padding.trimEnd();
   for (const sign of Array.from(own).toReversed()) {

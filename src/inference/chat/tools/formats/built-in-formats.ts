@@ -1,5 +1,5 @@
-// The formats of calls that are known by themselves, each as the models write it whose chat templates have it. An operator
-// describes another one in the same words (`read-description.ts`).
+// The built-in call formats, each as written by the models whose chat templates have it. An operator describes further
+// ones in the same notation (`read-description.ts`).
 import { plainLayout, type CallLayout, type FormatDescription } from "./call-layout.ts";
 
 function layout(members: Partial<CallLayout> & Pick<CallLayout, "call">): CallLayout {
@@ -21,14 +21,14 @@ const mistralNames = [
   mistralNamed("[TOOL_CALLS]{name}[ARGS]{arguments}"),
   mistralNamed("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{arguments}"),
 ];
-/** What small models write who forget the mark. */
+/** Written by small models that forget the mark. */
 const bareList: CallLayout = { ...mistralList("[{calls}]"), isAtStart: true, isWritten: false };
 const unwritten = (layouts: readonly CallLayout[]): readonly CallLayout[] =>
   layouts.map((one) => ({ ...one, isWritten: false }));
 
 const llama3Object = { ...plainLayout.object, arguments: "parameters" };
 
-/** In the order in which they are tried on what a template writes: what could be taken for another comes behind it. */
+/** In the order of detection: a format that could be mistaken for another follows it. */
 export const builtInFormats = {
   hermes: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
@@ -41,7 +41,7 @@ export const builtInFormats = {
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
         separator: "\n",
       }),
-      // Without the outer tag, as these models write now and then.
+      // Without the outer tag, as these models sometimes write.
       layout({
         call: "<function={name}>\n{parameters}</function>",
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
@@ -193,7 +193,8 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // For a model whose template knows no tools: the prompt asks for it, and no template is taken for one that does.
+  // For a model whose template knows no tools: the prompt asks for this format, and detection never finds it in a
+  // template.
   generic: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
     ids: "long",

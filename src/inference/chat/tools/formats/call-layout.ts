@@ -1,33 +1,33 @@
-// How calls of tools are laid out in an answer, as texts with slots: what a format of calls is described by, and what both
-// the reader of calls and the constraint on them are made of. Pure data; nothing here reads an answer.
+// Layouts of tool calls in an answer, as texts with slots. They describe a format; the reader of calls and the
+// constraint on them are both built from them. Pure data: nothing here reads an answer.
 
 /** One way to write calls. */
 export interface CallLayout {
-  /** The calls of one block with what stands around them: a text with `{calls}`. */
+  /** The frame around the calls of one block: a text with `{calls}`. */
   readonly calls: string;
-  /** What stands between two calls of a block. */
+  /** Text between two calls of a block. */
   readonly separator: string;
   /**
-   * One call: a text with `{object}`, or with `{name}` and `{arguments}`, `{parameters}` or `{keywords}`; also `{index}` and
-   * `{id}`. Keywords are arguments as Python writes them: `city="Rome", days=3`.
+   * One call: a text with `{object}`, or with `{name}` and `{arguments}`, `{parameters}` or `{keywords}`; also
+   * `{index}` and `{id}`. Keywords are arguments as Python writes them: `city="Rome", days=3`.
    */
   readonly call: string;
-  /** Of `{object}`: a JSON object with the name and the arguments as members. */
+  /** For `{object}`: a JSON object with the name and the arguments as members. */
   readonly object: ObjectMembers;
-  /** Of `{parameters}`: one parameter, a text with `{name}` and `{value}`; also `{isText}`, which is true or false. */
+  /** For `{parameters}`: one parameter, a text with `{name}` and `{value}`; also `{isText}`, which is true or false. */
   readonly parameter: string | null;
-  /** Of `{arguments}`: what stands at both ends of texts where arguments are not JSON, and names stand as they are. */
+  /** For `{arguments}` that are not JSON: the quote around texts; names are unquoted. Null for JSON. */
   readonly quote: string | null;
-  /** Whether calls are all that an answer begins with: such a layout needs nothing that marks calls, but known functions. */
+  /** True if calls may only begin an answer: such a layout needs known functions, but no mark. */
   readonly isAtStart: boolean;
-  /** Whether answers may be held to this layout; where not, it is read only where nothing holds the answer. */
+  /** True if answers may be constrained to this layout; otherwise it is only read, in unconstrained answers. */
   readonly isWritten: boolean;
 }
 
 export interface ObjectMembers {
   readonly name: string;
   readonly arguments: string;
-  /** A pattern for an id that may follow the arguments; null where there is none. */
+  /** Pattern for an id that may follow the arguments; null if there is none. */
   readonly id: string | null;
 }
 
@@ -41,16 +41,16 @@ export const plainLayout: Omit<CallLayout, "call"> = {
   isWritten: true,
 };
 
-/** A format of calls. */
+/** A call format. */
 export interface FormatDescription {
   readonly name: string;
-  /** The first is how calls are written, the others how they may be. */
+  /** The first is the usual layout, the others are accepted variants. */
   readonly layouts: readonly CallLayout[];
-  /** Whether a model knows of it from its prompt alone, and its answers are held to it. */
+  /** True if a model knows the format only from its prompt, and its answers are constrained to it. */
   readonly isTaught?: boolean;
-  /** A text by which a template that writes no calls itself shows that its model knows the format. */
+  /** Text in a template that suggests the format, for templates that write no calls themselves. */
   readonly hint?: string;
-  /** How ids of calls look: as vLLM's, nine letters and digits, or a text with `{name}` and `{index}`. */
+  /** Form of the calls' ids: like vLLM's, nine letters and digits, or a text with `{name}` and `{index}`. */
   readonly ids: "long" | "short" | (string & {});
 }
 
@@ -75,7 +75,7 @@ export type Piece =
 
 const slotPattern = new RegExp(`\\{(${slots.join("|")})\\}`);
 
-/** The texts and slots of a layout's text; no text is empty. */
+/** Splits a layout's text into texts and slots; no text is empty. */
 export function piecesOf(text: string): readonly Piece[] {
   return text.split(slotPattern).flatMap((part, index): readonly Piece[] => {
     const slot = index % 2 === 1 ? slots.find((one) => one === part) : undefined;
@@ -84,18 +84,18 @@ export function piecesOf(text: string): readonly Piece[] {
   });
 }
 
-/** What of a text counts when it is read: the blanks are layout. */
+/** Splits a text into the words that a reader requires; blanks are optional layout. */
 export function wordsOf(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
 
-/** What stands around the calls of a block. */
+/** Returns the text around the calls of a block. */
 export function aroundCalls({ calls }: CallLayout): { readonly open: string; readonly close: string } {
   const [open = "", close = ""] = calls.split("{calls}");
   return { open, close };
 }
 
-/** The word by which a reader knows where calls may begin; empty where that is nothing but a JSON object's own sign. */
+/** Returns the word that announces calls to a reader; empty if it is only the brace or bracket of JSON. */
 export function markOf(layout: CallLayout): string {
   const { open } = aroundCalls(layout);
   const [first] = piecesOf(layout.call);
@@ -103,7 +103,7 @@ export function markOf(layout: CallLayout): string {
   return wordsOf(open)[0] ?? wordsOf(prefix)[0] ?? "";
 }
 
-/** The marks of some layouts; one that begins with another is not told apart from it. */
+/** Returns the marks of some layouts, without those that begin with another mark. */
 export function marksOf(layouts: readonly CallLayout[]): readonly string[] {
   const marks = [...new Set(layouts.map(markOf))];
   return marks.filter((mark) => !marks.some((other) => other !== mark && mark.startsWith(other)));

@@ -1,4 +1,5 @@
-// A format of calls from its description: reads calls in every layout of it, and holds answers to those that are written.
+// Builds a call format from its description: reads calls in each of its layouts, and constrains answers to the written
+// ones.
 import { parametersRefusal } from "../../../../base/domain/parameters/parameter-tags.ts";
 import type { JsonObject } from "../../../../base/domain/text/json.ts";
 import type { Cursor, Reading } from "../../reply/cursor.ts";
@@ -53,7 +54,7 @@ export function describedFormat({
   };
 }
 
-/** What of a layout tokens may spell. */
+/** The texts of a layout that special tokens may spell. */
 function textsOf({ calls, call, parameter, quote }: CallLayout): readonly string[] {
   const texts = [calls, call, parameter ?? ""].flatMap(piecesOf);
   return [

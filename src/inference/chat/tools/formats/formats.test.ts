@@ -1,5 +1,5 @@
-// Every known format: what it writes it reads back, whole and in pieces, and what its constraint lets be written keeps the
-// tools' schemas as it is read.
+// Each built-in format reads back what it writes, whole and in pieces. Calls that its constraint allows match the
+// tools' schemas when read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -17,7 +17,7 @@ const inTags = formats.filter((format) => format.marks.some((mark) => mark.inclu
 
 type Calls = readonly (readonly [name: string, values: unknown])[];
 
-/** The calls that a format reads, in pieces of one character too. */
+/** The calls that a format reads, also in pieces of one character. */
 function calls(format: CallFormat, text: string, functions: ReadonlyMap<string, JsonObject | null>): Calls {
   const read = (texts: readonly string[]): Calls => {
     const { toolCalls, text: said } = readReply(format, texts, { functions });
@@ -29,7 +29,7 @@ function calls(format: CallFormat, text: string, functions: ReadonlyMap<string, 
   return whole;
 }
 
-/** Texts without what ends them in some format. */
+/** Texts without the end marks of any format. */
 const word = fc.stringMatching(/^[A-Za-zé\n ."'{}:,\\-]{0,12}$/);
 const values = fc.dictionary(
   fc.stringMatching(/^[a-z_]{1,8}$/),
@@ -142,7 +142,7 @@ function taking(schema: Json, required = true, more: JsonObject = {}): JsonObjec
   return { type: "object", properties: { p: schema }, ...(required ? { required: ["p"] } : {}), ...more };
 }
 
-test("between tags, texts stand as they are and all else is JSON, as the schema has it", () => {
+test("reads texts between tags verbatim and other values as JSON, by the schema", () => {
   assert.ok(inTags.length > 0);
   const $defs = { unit: { type: "string", enum: ["c", "f"] } };
   const table: readonly (readonly [schema: JsonObject, written: string, read: unknown])[] = [
@@ -179,14 +179,14 @@ test("between tags, texts stand as they are and all else is JSON, as the schema 
   }
 });
 
-test("what models write otherwise than they should is read as it was meant", () => {
+test("reads common mistakes of models as they were meant", () => {
   const schema = { type: "object", properties: { n: { type: "integer" }, ok: { type: "boolean" } } };
   const functions = new Map<string, JsonObject | null>([
     ["f", schema],
     ["now", null],
   ]);
   const qwen = callFormats["qwen-coder"];
-  // The literals of Python, blanks left out, and the outer tag too.
+  // Python's literals, omitted blanks, and an omitted outer tag.
   assert.deepEqual(
     calls(
       qwen,
@@ -195,14 +195,14 @@ test("what models write otherwise than they should is read as it was meant", () 
     ),
     [["f", { ok: true, n: 3 }]],
   );
-  // A parameter that no schema has, and a number that a double would not keep.
+  // A parameter without a schema, and a number beyond a double's precision.
   const { toolCalls } = readReply(
     qwen,
     ["<tool_call><function=h><parameter=a>12345678901234567890</parameter></function></tool_call>"],
     { functions },
   );
   assert.equal(toolCalls[0]?.argumentsText, '{"a": 12345678901234567890}');
-  // Calls of functions that take nothing.
+  // Calls of functions without parameters.
   assert.deepEqual(calls(callFormats.hermes, '<tool_call>{"name": "now"}</tool_call>', functions), [
     ["now", {}],
   ]);
@@ -216,13 +216,13 @@ test("what models write otherwise than they should is read as it was meant", () 
     ["f", { n: 1 }],
     ["now", {}],
   ]);
-  // Held to a form, a list without its mark is none of the calls that the form allows.
+  // A constraint never produces a list without its mark, so it is no call then.
   assert.equal(readReply(callFormats.mistral, [list], { functions, isHeld: true }).text, list);
   for (const text of ["<tool_call>Hello</tool_call>", "<tool_call>now and then</tool_call>"])
     assert.equal(readReply(callFormats.glm, [text], { functions }).text, text);
 });
 
-test("a missing mark behind a parameter ends its value where another parameter or the end of the call follows", () => {
+test("ends a parameter without a mark where another parameter or the end of the call follows", () => {
   const properties = { a: { type: "string" }, b: { type: "string" }, n: { type: "integer" } };
   const functions = new Map([["f", { type: "object", properties }]]);
   const qwen = callFormats["qwen-coder"];
@@ -255,13 +255,13 @@ test("a missing mark behind a parameter ends its value where another parameter o
   const glm =
     "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>";
   assert.deepEqual(calls(callFormats.glm, glm, functions), [["f", { a: "x", n: 2 }]]);
-  // A constraint that held the call let no mark be missing.
+  // A constraint that enforced the call allows no missing mark.
   const text = call("<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n");
   const { toolCalls } = readReply(qwen, [text], { functions, isHeld: true });
   assert.deepEqual(JSON.parse(toolCalls[0].argumentsText), { a: "x\n<parameter=b>\ny" });
 });
 
-test("a value between tags is what its schema takes", () => {
+test("converts a value between tags to the type that its schema accepts", () => {
   const table: readonly (readonly [schema: Json, written: string, read: unknown])[] = [
     [{ type: "object" }, "{'a': 1}", { a: 1 }],
     [{ type: "object" }, "{'a': True, 'b': [None, 'it\\'s'], }", { a: true, b: [null, "it's"] }],
@@ -296,7 +296,7 @@ test("a value between tags is what its schema takes", () => {
   }
 });
 
-/** The arguments of the one call in a text, as they are given, in pieces too. */
+/** The arguments of the one call in a text, as emitted, also in pieces. */
 function argumentsOf(format: CallFormat, text: string): string {
   const read = (texts: readonly string[]): string => {
     const { toolCalls } = readReply(format, texts, { names: ["f"] });
@@ -308,7 +308,7 @@ function argumentsOf(format: CallFormat, text: string): string {
   return whole;
 }
 
-test("arguments that are no JSON end where the call does, and are mended where they are Python's", () => {
+test("ends invalid JSON arguments with the call, and repairs Python's notation", () => {
   const hermes = (text: string): string => `<tool_call>\n{"name": "f", "arguments": ${text}}\n</tool_call>`;
   const table: readonly (readonly [CallFormat, string, string])[] = [
     [callFormats.hermes, hermes('{"a": tru}'), '{"a": tru}'],
@@ -339,7 +339,7 @@ test("arguments that are no JSON end where the call does, and are mended where t
   for (const [format, text, read] of table) assert.equal(argumentsOf(format, text), read, text);
 });
 
-test("calls as Python writes them are read with their literals, quotes and nested values", () => {
+test("reads Python's calls with their literals, quotes and nested values", () => {
   const marked = (inner: string): string => `<|tool_call_start|>[${inner}]<|tool_call_end|>`;
   const table: readonly (readonly [text: string, read: object])[] = [
     [marked('f(a="Rome")'), { a: "Rome" }],
@@ -370,7 +370,7 @@ test("calls as Python writes them are read with their literals, quotes and neste
   assert.equal(readReply(callFormats.pythonic, [said], { functions }).toolCalls.length, 1);
 });
 
-test("keywords that Python writes are held to the schema, the optional ones among them", () => {
+test("constrains Python's keyword arguments to the schema, including optional ones", () => {
   const schema = {
     type: "object",
     properties: {
@@ -405,14 +405,14 @@ test("keywords that Python writes are held to the schema, the optional ones amon
     assert.ok(!accepts(held, call(inner)), inner);
 });
 
-test("a call that is cut among its parameters is left open, as the model left it", () => {
+test("leaves a call open if it is truncated within its parameters", () => {
   const read = (text: string): string | undefined =>
     readReply(callFormats["qwen-coder"], [text], { names: ["f"] }).toolCalls[0]?.argumentsText;
   assert.equal(read("<tool_call>\n<function=f>\n<parameter=b>\nRo"), '{"b": Ro');
   assert.equal(read("<tool_call>\n<function=f>\n<parameter=b>\n1\n</parameter>\n"), '{"b": 1');
 });
 
-test("a text grows as it comes", () => {
+test("emits a text as it arrives", () => {
   const functions = new Map([["f", { type: "object", properties: { p: { type: "string" } } }]]);
   const { pieces } = readReply(
     callFormats["qwen-coder"],
@@ -429,7 +429,7 @@ test("a text grows as it comes", () => {
   assert.deepEqual(grown.slice(1, 5), ['{"p": "Rome', ' \\"and', "\\nmore", '"}']);
 });
 
-test("what a notation cannot be held to is refused by its keyword", () => {
+test("refuses, by its keyword, a schema that a notation cannot enforce", () => {
   const refused = (format: CallFormat, schema: JsonObject): string | null =>
     format.refusal({ type: "object", ...schema })?.keyword ?? null;
   const qwen = callFormats["qwen-coder"];

@@ -1,4 +1,4 @@
-// Answers in gpt-oss's channels: what is thought, said and called, and what holds them to a form.
+// Answers in gpt-oss's channels: thoughts, text and calls, and constraints on them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readLanguage } from "../../../../lib/constraints/grammar/language.ts";
@@ -30,7 +30,7 @@ const analysis = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
 const call = (name: string, json: string): string =>
   `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${json}<|call|>`;
 
-test("an answer's channels are its thought, its text and its calls", () => {
+test("splits an answer's channels into its thought, text and calls", () => {
   check("<|channel|>final<|message|>Hi.<|return|>", { text: "Hi." });
   check(`${analysis}<|channel|>final<|message|>Hi.\n`, { reasoning: "Hm.", text: "Hi.\n" });
   check(`${analysis}${call("f", '{"a": 1}')}`, { reasoning: "Hm.", calls: ['f {"a": 1}'] });
@@ -45,7 +45,7 @@ test("an answer's channels are its thought, its text and its calls", () => {
   });
 });
 
-test("a recipient may stand with the role, and calls may follow each other", () => {
+test("accepts a recipient next to the role, and consecutive calls", () => {
   const other = ' to=functions.f<|channel|>commentary json<|message|>{"a": 1}<|call|>';
   check(other, { calls: ['f {"a": 1}'] });
   check(`${analysis}${other}<|start|>assistant${call("g", "{}")}`, {
@@ -55,7 +55,7 @@ test("a recipient may stand with the role, and calls may follow each other", () 
   check("<|channel|>commentary to=f json<|message|>{}", { calls: ["f {}"] });
 });
 
-test("what is cut, broken or in no channel stays as it is", () => {
+test("keeps truncated, broken and channel-less text unchanged", () => {
   check("Hello.", { text: "Hello." });
   check("", {});
   check("<|channel|>analysis<|message|>Hm", { reasoning: "Hm" });
@@ -75,7 +75,7 @@ function language(format: unknown): ReturnType<typeof readLanguage> {
   return readLanguage({ kind: "structural-tag", tag, ...options }, defaultGrammarLimits);
 }
 
-test("a call that is required comes behind thoughts alone, and ends with its arguments", () => {
+test("allows only thoughts before a required call, and ends with its arguments", () => {
   const schema = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
   const held = language(harmonyFormat.calls([{ name: "f", schema }], true));
   const right = harmonyFormat.written("f", { a: 1 });
@@ -90,7 +90,7 @@ test("a call that is required comes behind thoughts alone, and ends with its arg
     assert.ok(!accepts(held, text), text);
 });
 
-test("a constraint on the answer holds its final channel", () => {
+test("applies a constraint on the answer to its final channel", () => {
   const held = language(harmonyFormat.answer?.({ type: "json_schema", json_schema: { type: "integer" } }));
   for (const text of ["<|channel|>final<|message|>12", `${analysis}<|channel|>final<|message|>12`])
     assert.ok(accepts(held, text), text);

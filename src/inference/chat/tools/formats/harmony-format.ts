@@ -1,6 +1,6 @@
-// The form of gpt-oss's answers, harmony: messages in channels. What the model writes in `analysis` is its thought, `final`
-// and what it says in `commentary` are its text, and a message to a function is a call. Unlike the described formats it is
-// a form of whole answers, thoughts among them.
+// Harmony, the form of gpt-oss's answers: messages in channels. `analysis` holds the thought; `final`, and text in
+// `commentary`, are the answer's text; a message to a function is a call. Unlike the described formats it covers whole
+// answers, including thoughts.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -24,7 +24,7 @@ const marks = {
 /** Marks that end a message's text; a model may omit the end mark and begin the next message. */
 const textEnds = [marks.end, marks.call, marks.return, marks.start, marks.channel];
 const functions = "functions.";
-/** Many more than a header has. */
+/** Far longer than any header. */
 const headerLengthMax = 1024;
 
 export const harmonyFormat: CallFormat = {
@@ -56,7 +56,8 @@ function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Re
   for (;;) {
     const header = yield* readHeader(cursor);
     if (header === null) {
-      // Text outside a message: a model that does not keep to channels. What looks like a header and is none goes by.
+      // Text outside a message, from a model that does not use channels. Text that only looks like a header is
+      // skipped.
       pieces.addText(yield* cursor.peek());
       cursor.advance(cursor.rest === "" ? 0 : 1);
       yield* readUntil(
@@ -72,11 +73,11 @@ function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Re
 
 interface Header {
   readonly channel: string;
-  /** Whom the message is to; empty where it is to the user. */
+  /** Recipient of the message; empty for the user. */
   readonly recipient: string;
 }
 
-/** The header of a message with the mark behind it; null where none comes next, and then nothing is read. */
+/** Reads the header of a message with the mark behind it; null, reading nothing, if none comes next. */
 function* readHeader(cursor: Cursor): Reading<Header | null> {
   cursor.keep();
   for (const mark of [marks.end, marks.call, marks.return]) while (yield* cursor.takes(mark));
@@ -144,7 +145,7 @@ function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
   const { given, broken } = yield* readGivenObject(cursor, pieces);
   if (broken !== null)
     yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });
-  // Blanks behind the object are layout, and so is what a model adds to it.
+  // Blanks and additions of the model behind the object are layout.
   else yield* readText(cursor, () => undefined);
 }
 
@@ -167,7 +168,7 @@ function callContent({ schema, textRule }: CallableTool): JsonObject {
   return { type: "tag", content, end: "" };
 }
 
-/** A format behind a message of thoughts, which may be left out. */
+/** Returns a format behind an optional message of thoughts. */
 function behindAnalysis<Format>(format: Format): {
   readonly type: string;
   readonly elements: readonly (JsonObject | Format)[];

@@ -1,5 +1,5 @@
-// What holds keyword arguments, as Python calls write them, to a tool's schema: in the schema's order, each value as JSON but
-// for Python's own literals. The reader takes both.
+// Constrains keyword arguments, as in Python calls, to a tool's schema: in the schema's order, with JSON values except
+// for Python's literals. The reader accepts both.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import { valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
 import { withDefinitions } from "../../../../base/domain/parameters/parameter-tags.ts";
@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../base/domai
 import type { CallableTool } from "../call-format.ts";
 import { jsonStringContent } from "./text-content.ts";
 
-/** @param tool whose schema `parametersRefusal` refuses nothing of */
+/** @param tool whose schema `parametersRefusal` accepts */
 export function keywordsTag({ schema, textRule }: CallableTool): Json {
   if (textRule !== undefined) return sequence([constant(`${textArgument}=`), jsonStringContent(textRule)]);
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
@@ -30,7 +30,7 @@ interface Keyword {
   readonly format: Json;
 }
 
-/** The keywords in order, of which any may be the first that is not preceded by a required one. */
+/** The keywords in order; any of them up to the first required one may come first. */
 function firstOf(keywords: readonly Keyword[]): Json {
   const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);
   const firsts = keywords.slice(0, lastFirst < 0 ? keywords.length : lastFirst + 1);
@@ -56,7 +56,7 @@ function valueTag(value: Json, root: JsonObject): Json {
     : json;
 }
 
-/** Keywords of any name, unless the schema has no room for them. */
+/** Keywords of any name, unless the schema forbids them. */
 function anyKeywords(schema: JsonObject): Json {
   if (schema["additionalProperties"] === false || "properties" in schema) return constant("");
   const keyword = sequence([

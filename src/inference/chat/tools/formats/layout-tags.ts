@@ -1,4 +1,4 @@
-// Calls of a format's layouts as formats of a structural tag, which constrain an answer.
+// Converts calls of a format's layouts into formats of a structural tag, which constrain an answer.
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { type CallLayout, aroundCalls, markOf, marksOf, piecesOf } from "./call-layout.ts";
@@ -9,7 +9,7 @@ import { textArgument } from "../../../../base/domain/chat.ts";
 import { parametersTag, wholeParameter } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { parameterMarks } from "./read-parameters.ts";
 
-/** Calls of these tools in any of the layouts, at least one, and nothing else. */
+/** Returns a format for calls of these tools in any of the layouts: at least one, and nothing else. */
 export function callsTag(
   layouts: readonly CallLayout[],
   tools: readonly CallableTool[],
@@ -21,7 +21,7 @@ export function callsTag(
   return anyOf([...calls, ...blocks]);
 }
 
-/** Text with such calls, or without any. */
+/** Returns a format for text with such calls, or without any. */
 export function textTag(
   layouts: readonly CallLayout[],
   tools: readonly CallableTool[],
@@ -65,7 +65,7 @@ function listTag(layouts: readonly CallLayout[], tools: readonly CallableTool[],
   };
 }
 
-/** One call of a tool. */
+/** Returns a format for one call of a tool. */
 export function callTag(layout: CallLayout, tool: CallableTool): Json {
   const parts = piecesOf(layout.call).flatMap((piece): readonly (string | Json)[] => {
     switch (piece.kind) {
@@ -98,7 +98,7 @@ function objectParts({ object }: CallLayout, tool: CallableTool): readonly (stri
   return [begin, jsonOf(tool), ...id, "}"];
 }
 
-/** The arguments, which keep their schema. */
+/** The arguments, constrained to their schema. */
 function jsonOf({ schema, textRule }: CallableTool): Json {
   if (textRule !== undefined) return jsonTextContent(textRule);
   return { type: "json_schema", json_schema: schema };
@@ -108,7 +108,7 @@ function pattern(text: string): Json {
   return { type: "regex", pattern: text };
 }
 
-/** Texts and formats one after another, as one tag: its texts at either end begin and end it. */
+/** Joins consecutive texts and formats into one tag: texts at either end become its begin and end. */
 function tagOf(parts: readonly (string | Json)[]): Json {
   const joined: (string | Json)[] = [];
   for (const part of parts) {
@@ -131,7 +131,7 @@ function anyOf(elements: readonly Json[]): Json {
   return elements.length === 1 ? elements[0] : { type: "or", elements };
 }
 
-/** A pattern for every text that begins with none of these, which are not empty, nor with any of these characters. */
+/** Returns a pattern for texts that begin with none of these prefixes, which are not empty, or characters. */
 function otherThan(prefixes: readonly string[], characters = ""): string {
   const firsts = [...new Set(prefixes.map((text) => text.charAt(0)))];
   const branches = firsts.flatMap((first) => {
@@ -146,7 +146,7 @@ function escaped(character: string): string {
 }
 
 /**
- * What holds the parameters of a tool's calls to its schema, or the one text of a tool that takes a text to its rule.
+ * Constrains the parameters of a tool's calls to its schema, or the one text of a tool that takes a text to its rule.
  *
  * @param layout of one parameter, with its slots
  */

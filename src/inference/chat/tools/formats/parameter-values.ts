@@ -1,12 +1,12 @@
-// The value of one parameter between tags, as a model wrote it, turned into JSON by what its schema says of it.
+// Converts the value of one parameter between tags, as a model wrote it, into JSON according to its schema.
 import { isDeepStrictEqual } from "node:util";
 import { referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
 import { isJson, isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { jsonOfPython } from "./python-values.ts";
 
 /**
- * The JSON text of a value that is not a plain text, as it was written; a text of it where it is no JSON, or where its schema
- * takes the text and not the value.
+ * Returns the JSON text of a value that is not a plain text, as it was written. Returns it as a JSON string if it is
+ * no JSON, or if its schema accepts only the string.
  *
  * @param property the schema of the value, within that of all arguments
  */
@@ -27,14 +27,14 @@ export function jsonOfValue(
   );
 }
 
-/** As templates show values of Python, and models then write them. A text in quotes is the text that it is. */
+/** Templates show Python values, which models imitate. A text in quotes stays a text. */
 function pythonValue(text: string): string | null {
   return /^[[({TFN]/.test(text) ? jsonOfPython(text) : null;
 }
 
 const referencesMax = 16;
 
-/** False where the types and the listed values of a schema rule the value out. */
+/** Returns false if the schema's types or listed values exclude the value. */
 function takesValue(schema: Json, root: Json, value: Json, depth = 0): boolean {
   if (!isJsonObject(schema) || depth > referencesMax) return schema !== false;
   const { type, enum: values, anyOf, oneOf, allOf, $ref: reference } = schema;
@@ -64,7 +64,7 @@ function isNull(text: string): boolean {
   return text === "null" || text === "None";
 }
 
-/** What is said of a parameter in the schema of all arguments. */
+/** Returns the schema of a parameter within that of all arguments. */
 export function propertyOf(schema: JsonObject | null, name: string): Json | undefined {
   const properties = schema?.["properties"];
   return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -1,5 +1,5 @@
-// Keyword arguments and values as Python writes them, turned into JSON text: literals, strings in either quotes, lists,
-// tuples and dicts. Numbers keep their digits, and what is JSON already stays as it was written.
+// Converts Python's keyword arguments and values into JSON text: literals, strings in either quotes, lists, tuples and
+// dicts. Numbers keep their digits, and valid JSON stays as it was written.
 import { isBlank, type Cursor, type Reading } from "../../reply/cursor.ts";
 
 const literals: ReadonlyMap<string, string> = new Map([
@@ -16,7 +16,7 @@ const word = /[A-Za-z_]\w*/y;
 const keyword = /[^\s=,()"']+/y;
 const depthMax = 64;
 
-/** The JSON text of a value; null where the text is no value, or has something behind it. */
+/** Returns the JSON text of a value; null if the text is no value, or has something behind it. */
 export function jsonOfPython(text: string): string | null {
   const reader = new PythonReader(text);
   const value = reader.value(0);
@@ -24,7 +24,7 @@ export function jsonOfPython(text: string): string | null {
 }
 
 /**
- * The JSON object of keyword arguments (`city="Rome", days=3`); null where the text holds none.
+ * Returns the JSON object of keyword arguments (`city="Rome", days=3`); null if the text holds none.
  *
  * @param text between the parentheses of a call
  */
@@ -58,7 +58,7 @@ class PythonReader {
     return `{${members.join(", ")}}`;
   }
 
-  /** With the blanks before it; null where there is none. */
+  /** With its leading blanks; null if there is none. */
   value(depth: number): string | null {
     const blanks = this.#blanks();
     const next = this.#text.charAt(this.#at);
@@ -75,7 +75,7 @@ class PythonReader {
     return value === null ? null : blanks + value;
   }
 
-  /** The parts of a list, a tuple or a dict, between its brackets; a comma behind the last one is left out. */
+  /** The parts of a list, a tuple or a dict, between its brackets; omits a trailing comma. */
   #members(open: string, close: string, depth: number): string | null {
     const isDict = open === "{";
     this.#at += 1;
@@ -104,8 +104,8 @@ class PythonReader {
   }
 
   /**
-   * A string, as JSON. Templates write texts between quotes without escaping them, and models follow: a quote within a text
-   * ends it only where a sign of the notation follows.
+   * A string, as JSON. Templates write texts between quotes without escaping them, and models imitate that. A quote
+   * within a text therefore ends it only before a sign of the notation.
    */
   #string(quote: string): string | null {
     let value = "";
@@ -136,7 +136,7 @@ class PythonReader {
     return found;
   }
 
-  /** Reads a sign, and returns the blanks before it; null where another one comes. */
+  /** Reads a sign, and returns its leading blanks; null if another one comes. */
   #sign(sign: string): string | null {
     const start = this.#at;
     const blanks = this.#blanks();
@@ -159,7 +159,7 @@ class PythonReader {
 const behindString =
   /\s*(?:$|[)\]}:]|,\s*(?:$|[)\]}"'[{(\d-]|(?:True|False|None|true|false|null)\b|[A-Za-z_][\w.-]*\s*=))/y;
 
-/** Whether what stands behind a quote shows that it ends a string; {@link readKeywordText} goes by the same. */
+/** True if the text behind a quote shows that it ends a string; {@link readKeywordText} uses the same rule. */
 function endsString(text: string, at: number): boolean {
   behindString.lastIndex = at;
   return behindString.test(text);
@@ -189,7 +189,7 @@ const plainEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** How long an escape is, and what it means; of one that Python does not know both characters. */
+/** Returns an escape's length and meaning; unknown escapes keep both characters. */
 function escapeAt(text: string, at: number): readonly [length: number, meant: string] {
   const kind = text.charAt(at + 1);
   const digits = { x: 2, u: 4, U: 8 }[kind];
@@ -203,9 +203,9 @@ function escapeAt(text: string, at: number): readonly [length: number, meant: st
 }
 
 /**
- * Reads the text of keyword arguments with the parenthesis that ends them, and returns it without that.
+ * Reads the text of keyword arguments with the closing parenthesis, and returns it without that.
  *
- * @returns all text where none ends them
+ * @returns all text if no parenthesis closes them
  */
 export function* readKeywordText(cursor: Cursor): Reading<string> {
   let text = "";

@@ -1,5 +1,5 @@
-// What holds arguments to a schema where they are written with names as they stand and texts between marks: a grammar of
-// its own, since neither is JSON. Keeps types, properties, lists of values and items; what else a schema says is refused.
+// Grammar that constrains arguments to a schema in the quoted notation, which is no JSON: unquoted names, and texts
+// between marks. Enforces types, properties, enums and items; refuses any other keyword.
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
@@ -25,7 +25,7 @@ const annotations = [
 /** Bounds of numbers, which are written as in JSON. */
 const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
-/** Why such arguments cannot be held to the schema; null where they can. */
+/** Returns the reason why such arguments cannot be constrained to the schema; null if they can. */
 export function quotedRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const keyword = strangeKeyword(schema, schema, 0);
   if (keyword === null) return null;
@@ -58,7 +58,7 @@ function strangeKeyword(schema: Json, root: Json, depth: number): string | null 
   return null;
 }
 
-/** A format of a structural tag. */
+/** Returns a format of a structural tag. */
 export function quotedTag({ schema, textRule }: CallableTool, quote: string): Json {
   if (textRule !== undefined) {
     const begin = `{${textArgument}:${quote}`;
@@ -95,7 +95,7 @@ class QuotedGrammar {
     ].join("\n");
   }
 
-  /** What stands for the values of a schema in a rule. */
+  /** Returns the grammar expression for the values of a schema. */
   #value(schema: Json): string {
     if (!isJsonObject(schema)) return "any";
     const { type, anyOf, oneOf, enum: values } = schema;
@@ -133,7 +133,7 @@ class QuotedGrammar {
     }
   }
 
-  /** One rule for each property with those behind it, once as the first that is written and once as another. */
+  /** One rule for each property with those behind it, once as the first that is written and once as a later one. */
   #object(schema: JsonObject): string {
     const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
     const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];

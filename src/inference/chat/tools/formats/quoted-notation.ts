@@ -1,14 +1,14 @@
-// Arguments as Gemma models write them, `{city:<escape>Rome<escape>,days:3}`, made JSON: names stand as they are, texts
-// between marks, and all else as in JSON.
+// Converts arguments in the notation of Gemma models, `{city:<escape>Rome<escape>,days:3}`, into JSON: names are
+// unquoted, texts are between marks, and the rest is JSON.
 
-/** The JSON text; null where the text is not in the notation. */
+/** Returns the JSON text; null if the text is not in the notation. */
 export function jsonOfQuoted(text: string, quote: string): string | null {
   const reader = new QuotedReader(text.trim(), quote);
   const json = reader.value();
   return json !== null && reader.isAtEnd ? json : null;
 }
 
-/** A JSON value in the notation. */
+/** Returns a JSON value in the notation. */
 export function quotedOf(value: unknown, quote: string): string {
   if (typeof value === "string") return quote + value + quote;
   if (Array.isArray(value)) return `[${value.map((item) => quotedOf(item, quote)).join(",")}]`;

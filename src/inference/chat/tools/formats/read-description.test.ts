@@ -1,4 +1,4 @@
-// A format that an operator describes: read as it says, and refused where it says nothing that could be read.
+// Formats that an operator describes: read as described, and refused if the description is unusable.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { loadCallFormats } from "../call-formats.ts";
 import { describedFormat } from "./described-format.ts";
 import { readFormatDescription } from "./read-description.ts";
 
-test("a described format is read and written as its description has it", () => {
+test("reads and writes a described format as its description says", () => {
   const format = describedFormat(
     readFormatDescription(
       {
@@ -35,7 +35,7 @@ test("a described format is read and written as its description has it", () => {
   }
 });
 
-test("what describes no format is refused with the member that is at fault", () => {
+test("refuses an invalid description, naming the member at fault", () => {
   const table: readonly (readonly [description: unknown, message: RegExp])[] = [
     [[], /a file: must be an object/],
     [{ call: "<c>{object}</c>" }, /name must be a text/],
@@ -62,7 +62,7 @@ test("what describes no format is refused with the member that is at fault", () 
     assert.throws(() => readFormatDescription(description, "a file"), { code: "invalid", message });
 });
 
-test("formats come from files, each with a name of its own", async () => {
+test("loads formats from files and requires distinct names", async () => {
   const folder = await mkdtemp(join(tmpdir(), "hone-formats-"));
   try {
     const file = async (name: string, text: string): Promise<string> => {

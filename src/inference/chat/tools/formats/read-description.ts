@@ -1,5 +1,5 @@
-// Reads a format of calls that an operator describes, from a JSON file: the same description that the formats have that are
-// known by themselves. Every fault is named with its member.
+// Reads an operator's description of a call format from a JSON file, in the same form as the built-in formats'
+// descriptions. Names each fault with its member.
 import { readFile, stat } from "node:fs/promises";
 import { requirePlainFile } from "../../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -32,7 +32,7 @@ export async function loadFormatDescription(file: string): Promise<FormatDescrip
   return readFormatDescription(value, file);
 }
 
-/** @param source what the description is from, for messages */
+/** @param source of the description, for messages */
 export function readFormatDescription(value: unknown, source: string): FormatDescription {
   const members = new Members(value, source);
   const name =
@@ -139,7 +139,7 @@ function slotsOf(pieces: readonly Piece[]): readonly Slot[] {
   return pieces.flatMap(({ kind }) => (kind === "text" ? [] : [kind]));
 }
 
-/** The members of an object, each of which must be asked for. */
+/** The members of an object; any that is not requested is refused. */
 class Members {
   readonly #source: string;
   readonly #left: Map<string, unknown>;
@@ -179,7 +179,7 @@ class Members {
     return new Members(value, `${this.#source}: ${name}`);
   }
 
-  /** Refuses what nobody asked for. */
+  /** Refuses members that were not requested. */
   end(): void {
     const [strange] = this.#left.keys();
     if (strange !== undefined) this.refuse(cut(strange), "is not known");

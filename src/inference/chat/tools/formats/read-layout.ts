@@ -1,5 +1,5 @@
-// Reads a block of calls of one layout. Blanks between the words of a layout are as the model writes them; what stands
-// behind a call's arguments is left out as far as it comes.
+// Reads a block of calls of one layout. Blanks between the words of a layout are optional, and missing words behind a
+// call's arguments are tolerated.
 import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { takesNothing, tryCall, type KnownTools } from "../call-format.ts";
@@ -10,14 +10,14 @@ import { jsonOfKeywords, readKeywordText } from "./python-values.ts";
 import { jsonOfQuoted } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
 
-/** Where a call is read: a cursor that has kept the place before the call, which it lets go once the call has begun. */
+/** State of reading a call: the cursor keeps the position before the call until the call has begun. */
 interface Place {
   readonly cursor: Cursor;
   readonly pieces: ReplyPieces;
   readonly tools: KnownTools;
 }
 
-/** @returns whether there is a call; where there is none the cursor stands anywhere */
+/** @returns true if it read a call; otherwise the cursor's position is undefined */
 export function blockReader(layout: CallLayout): (place: Place) => Reading<boolean> {
   const { open, close } = aroundCalls(layout);
   const read = callReader(layout, wordsOf(close));
@@ -58,7 +58,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   };
 }
 
-/** The words that stand behind what a call's arguments are in. */
+/** The words that follow a call's arguments. */
 function behindArguments(pieces: readonly Piece[]): readonly string[] {
   const last = pieces.at(-1);
   return last?.kind === "text" && pieces.length > 1 ? last.words : [];
@@ -81,7 +81,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd)
     if (!(yield* takesAll(cursor, before))) return false;
     yield* cursor.skip(isBlank);
     if (!(yield* cursor.sees("["))) return yield* readOne();
-    // A list of calls where one is expected.
+    // A list of calls instead of one.
     cursor.advance(1);
     yield* cursor.skip(isBlank);
     if (!(yield* readOne())) return false;
@@ -133,7 +133,7 @@ function namedReader(
       const text = yield* readKeywordText(cursor);
       pieces.addArguments(jsonOfKeywords(text) ?? text);
     } else if (marks !== null) {
-      // A name that no tool has is one only where parameters follow it.
+      // A name of no known tool counts only if parameters follow it.
       const isKnown = tools.functions.has(name);
       const follows = [...wordsOf(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
@@ -164,7 +164,7 @@ function hasWords(pieces: readonly Piece[]): boolean {
   return pieces.some((piece) => piece.kind !== "text" || piece.words.length > 0);
 }
 
-/** What no name of a function has. */
+/** Characters that end a function's name. */
 const endsName = /[\s<>[\](){}"'|,;=`｜]/;
 
 function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
@@ -173,7 +173,7 @@ function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
   return yield* cursor.skip((character) => character !== next && !endsName.test(character));
 }
 
-/** Reads what stands between name and arguments, as far as it comes; false where it does not come whole. */
+/** Reads the text between name and arguments, as far as it matches; false if it is incomplete. */
 function* takesBetween(cursor: Cursor, between: readonly Piece[]): Reading<boolean> {
   let isWhole = true;
   for (const piece of between) {
@@ -201,7 +201,7 @@ function* readQuoted(
   pieces.addArguments(jsonOfQuoted(text, quote) ?? text);
 }
 
-/** Reads these words, blanks before each or not; where one is missing the cursor stands anywhere. */
+/** Reads these words, each with optional leading blanks; if one is missing the cursor's position is undefined. */
 function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   for (const word of words) {
     yield* cursor.skip(isBlank);
@@ -210,7 +210,7 @@ function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   return true;
 }
 
-/** Reads those of these words that come next, with the blanks before them. */
+/** Reads those of these words that come next, with their leading blanks. */
 function* takesSome(cursor: Cursor, words: readonly string[]): Reading {
   for (const word of words) yield* takesBehindBlanks(cursor, word);
 }

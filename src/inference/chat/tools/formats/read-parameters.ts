@@ -1,5 +1,4 @@
-// Reads arguments that are no JSON as they come, and gives them away as JSON: parameters between tags, and the notation in
-// which names stand as they are and texts between marks of their own.
+// Reads non-JSON arguments as they arrive and emits them as JSON: parameters between tags, and the quoted notation.
 import type { ParameterMarks } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
@@ -8,7 +7,7 @@ import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { wordsOf } from "./call-layout.ts";
 import { jsonOfValue, propertyOf } from "./parameter-values.ts";
 
-/** @param layout with `{name}`, `{value}` and perhaps `{isText}` between them */
+/** @param layout with `{name}`, `{value}` and optionally `{isText}` between them */
 export function parameterMarks(layout: string): ParameterMarks {
   const [open = "", rest = ""] = layout.split("{name}");
   const [between = "", close = ""] = rest.split("{value}");
@@ -20,17 +19,17 @@ const nameLengthMax = 1024;
 
 export interface ParameterReading {
   readonly marks: ParameterMarks;
-  /** Of all arguments; null where none is known. */
+  /** Schema of all arguments; null if unknown. */
   readonly schema: JsonObject | null;
-  /** The words that stand behind the last parameter. */
+  /** The words behind the last parameter. */
   readonly end: readonly string[];
-  /** The words of which one stands behind those, unless the answer ends there. */
+  /** The words of which one follows those, unless the answer ends there. */
   readonly next: readonly string[];
   /** True if a constraint enforces the call's form: no mark is then missing. */
   readonly isHeld: boolean;
 }
 
-/** Reads parameters as long as they come, as one JSON object, which stays open where the text ends among them. */
+/** Reads parameters until none follows and emits one JSON object, which stays open if the text ends within them. */
 export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: ParameterReading): Reading {
   const { marks, schema } = reading;
   const named = new Set<string>();
@@ -58,7 +57,7 @@ function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
   return yield* cursor.sees(end);
 }
 
-/** Reads all of these words, blanks before each, or nothing; nothing else may be kept. */
+/** Reads all of these words, each with leading blanks, or nothing. No other position may be kept. */
 function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   cursor.keep();
   for (const word of words) {
@@ -83,7 +82,7 @@ function* readName(cursor: Cursor, { middle }: ParameterMarks): Reading<string |
   return (yield* takesWords(cursor, words)) ? name.trim() : null;
 }
 
-/** What the layout says of the value; null where it says nothing. */
+/** Reads the kind of the value that the layout gives; null if it gives none. */
 function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<ValueForm | null> {
   if (behindKind === null) return null;
   yield* cursor.skip(isBlank);
@@ -93,7 +92,7 @@ function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<Valu
   return isText ? "text" : "json";
 }
 
-/** The form of a value; `nullable`, which OpenAPI has and JSON Schema does not, lets null be read. */
+/** The form of a value; accepts null for `nullable`, which OpenAPI has and JSON Schema does not. */
 function readFormOf(property: Json | undefined, root: Json): ValueForm {
   const form = valueFormOf(property, root);
   return form === "text" && isJsonObject(property) && property["nullable"] === true ? "text-or-null" : form;
@@ -106,12 +105,12 @@ interface ValueReading extends ParameterReading {
   readonly named: ReadonlySet<string>;
 }
 
-/** @returns false where the text ends before the value does */
+/** @returns false if the text ends before the value does */
 function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading): Reading<boolean> {
   const { marks, form, property, schema } = reading;
   const { middle, behindKind, close } = marks;
   const [mark] = wordsOf(close);
-  // The blanks that the layout has at either end of a value are no part of it, once.
+  // One layout blank at either end of a value is not part of it.
   yield* cursor.takes(blanksAtEnd(behindKind ?? middle));
   let value = "";
   const isText = form === "text";
@@ -168,7 +167,7 @@ function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading):
   return propertyOf(schema, name.trim()) !== undefined && !named.has(name.trim());
 }
 
-/** The end of the call, with what follows it: a text may speak of the end alone. */
+/** Requires the end of the call and what follows it, since a text may mention the end mark. */
 function* seesEnd(cursor: Cursor, { end, next }: ValueReading): Reading<boolean> {
   for (const word of end) {
     yield* cursor.skip(isBlank);
@@ -189,7 +188,7 @@ function blanksAtStart(text: string): string {
   return text.slice(0, text.length - text.trimStart().length);
 }
 
-/** A piece of a text as it stands in JSON between the quotation marks. */
+/** Returns a piece of text as JSON writes it between quotation marks. */
 function inText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -1,9 +1,9 @@
-// What holds the text that a tool takes to its rule, in each way in which formats write texts.
+// Constrains a tool's text input to its rule, in each way in which formats write texts.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
 
-/** The text as it stands. */
+/** The text verbatim. */
 export function plainTextContent(rule: ConstraintRule): Json {
   if (rule.kind === "grammar") return { type: "grammar", grammar: rule.text };
   return { type: "regex", pattern: patternOf(rule) };

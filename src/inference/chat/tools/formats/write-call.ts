@@ -1,4 +1,4 @@
-// A call as a layout has it, written out: what the detection of formats compares templates with.
+// Writes a call in a layout, for the detection of formats to compare with templates.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallLayout } from "./call-layout.ts";
 import { quotedOf } from "./quoted-notation.ts";
@@ -26,7 +26,7 @@ export function writtenCall(layout: CallLayout, { name, values, index }: Written
     "{id}": "000000000",
   };
   const slot = /\{(?:object|name|arguments|parameters|keywords|index|id)\}/g;
-  // Slots within what was filled in are none.
+  // One pass, so that filled-in text cannot contain slots.
   return calls.split("{calls}").join(call.replace(slot, (found) => filled[found]));
 }
 
@@ -40,7 +40,7 @@ function parameterText({ parameter }: CallLayout, name: string, value: Json): st
   return (parameter ?? "").replace(/\{(?:name|value|isText)\}/g, (found) => filled[found]);
 }
 
-/** A value as Python writes it; its strings may be JSON's. */
+/** A value in Python's notation; its strings may be JSON's. */
 function pythonOf(value: Json): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -51,7 +51,7 @@ function pythonOf(value: Json): string {
 export function spaced(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  // What is no list and no scalar is an object.
+  // Safe cast: neither a list nor a scalar.
   const members = Object.entries(value as JsonObject).map(
     ([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`,
   );
