@@ -1,4 +1,4 @@
-// AdamW against values worked out by hand; the five golden steps are in golden.test.ts.
+// AdamW against values worked out by hand; golden.test.ts holds the five golden steps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -15,7 +15,7 @@ function close(actual: Float32Array | undefined, expected: readonly number[], to
   );
 }
 
-test("moves every value by the learning rate at the first step, after decay", () => {
+test("decays each value, then moves it by the learning rate in the first step", () => {
   const parameters = named({ a: [1, -2], b: [0.5] });
   const state = createAdamWState(parameters);
   const { gradientNorm } = adamWStep(state, parameters, named({ a: [3, -4], b: [0] }), {
@@ -28,7 +28,7 @@ test("moves every value by the learning rate at the first step, after decay", ()
   assert.equal(state.stepCount, 1);
 });
 
-test("clips by the global norm but reports it before clipping", () => {
+test("clips by the global norm and reports the norm before clipping", () => {
   const options = { ...reinforcementLearningAdamW, learningRate: 0.01 };
   const parameters = named({ a: [0, 0] });
   const state = createAdamWState(parameters);
@@ -37,7 +37,7 @@ test("clips by the global norm but reports it before clipping", () => {
   assert.equal(globalNorm(named({ a: [30], b: [40] })), 50);
 });
 
-test("a greatest norm of 0 never scales", () => {
+test("never scales gradients if the maximum norm is 0", () => {
   const parameters = named({ a: [0, 0] });
   const state = createAdamWState(parameters);
   const options = { ...reinforcementLearningAdamW, gradientNormMax: 0, learningRate: 0.01 };
@@ -45,7 +45,7 @@ test("a greatest norm of 0 never scales", () => {
   close(state.firstMoments.get("a"), [3, 4]);
 });
 
-test("decays only what it is told to", () => {
+test("decays only the selected parameters", () => {
   const parameters = named({ matrix: [1], bias: [1] });
   adamWStep(createAdamWState(parameters), parameters, named({ matrix: [0], bias: [0] }), {
     ...reinforcementLearningAdamW,
@@ -56,7 +56,7 @@ test("decays only what it is told to", () => {
   close(parameters.get("bias"), [1]);
 });
 
-test("refuses gradients that are not finite and changes nothing", () => {
+test("refuses non-finite gradients and changes nothing", () => {
   const parameters = named({ a: [1] });
   const state = createAdamWState(parameters);
   assert.throws(

@@ -1,16 +1,15 @@
-// AdamW (Loshchilov and Hutter, 2019) over named float32 arrays: decoupled weight decay, bias correction and
-// clipping by the global norm, as PyTorch computes them. Plain loops in the caller's thread; no IO, and nothing
-// about where gradients come from.
+// AdamW (Loshchilov and Hutter, 2019) over named float32 arrays: decoupled weight decay, bias correction and clipping
+// by the global norm, computed as PyTorch does. Plain loops in the caller's thread, without IO.
 import { assert, present } from "../../base/domain/assert.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { OptimizerStep } from "./trainer.ts";
 
 export interface AdamWOptions extends OptimizerStep {
-  /** Which parameters decay; all of them when absent. */
+  /** Selects the parameters that decay; all of them if absent. */
   readonly decays?: (name: string) => boolean;
 }
 
-/** What reinforcement learning uses; the learning rate comes from each job. */
+/** Settings for reinforcement learning; each job sets its own learning rate. */
 export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   beta1: 0.9,
   beta2: 0.99,
@@ -19,30 +18,30 @@ export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   gradientNormMax: 0.1,
 };
 
-/** What supervised fine-tuning uses; the learning rates come from each job. */
+/** Settings for supervised fine-tuning; each job sets its own learning rate. */
 export const supervisedAdamW: Omit<OptimizerStep, "learningRate"> = {
   ...reinforcementLearningAdamW,
   weightDecay: 0,
   gradientNormMax: 1,
 };
 
-/** Owned by its creator; `adamWStep` updates it in place. */
+/** AdamW's state. Its creator owns it; `adamWStep` updates it in place. */
 export interface AdamWState {
   stepCount: number;
-  /** Running mean of gradients, by parameter. */
+  /** Running means of the gradients, by parameter. */
   readonly firstMoments: ReadonlyMap<string, Float32Array>;
-  /** Running mean of squared gradients, by parameter. */
+  /** Running means of the squared gradients, by parameter. */
   readonly secondMoments: ReadonlyMap<string, Float32Array>;
 }
 
-/** The state before the first step: zero moments for every parameter. */
+/** Returns the state before the first step: zero moments for each parameter. */
 export function createAdamWState(parameters: ReadonlyMap<string, Float32Array>): AdamWState {
   const zeros = (): Map<string, Float32Array> =>
     new Map([...parameters].map(([name, values]) => [name, new Float32Array(values.length)]));
   return { stepCount: 0, firstMoments: zeros(), secondMoments: zeros() };
 }
 
-/** The root of the sum of squares over all arrays, in double precision. */
+/** Returns the Euclidean norm over all arrays, computed in double precision. */
 export function globalNorm(arrays: ReadonlyMap<string, Float32Array>): number {
   let sum = 0;
   for (const values of arrays.values()) sum += sumOfSquares(values);
@@ -56,11 +55,11 @@ function sumOfSquares(values: Float32Array): number {
 }
 
 /**
- * Takes one step, changing `parameters` and `state` in place; gradients are read only.
+ * Takes one step, changing `parameters` and `state` in place. Does not modify `gradients`.
  *
  * @param gradients one array per parameter, of the same length
  * @returns the global norm of the gradients before clipping
- * @throws ServiceError `unsupported` when a gradient is not finite; then nothing was changed
+ * @throws ServiceError `unsupported` if a gradient is not finite; then nothing has changed
  */
 export function adamWStep(
   state: AdamWState,

@@ -1,5 +1,5 @@
-// The training process: runs one job after another for one base model, as its parent sends them. All native compute of
-// training happens here, so that a crash in it loses one attempt and not the server.
+// Entry point of the training process, which runs its parent's jobs for one base model in turn. All native training
+// code runs here, so a crash costs one attempt rather than the server.
 import { createReadStream } from "node:fs";
 import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
@@ -28,10 +28,13 @@ import { WhenIdle } from "./serial-calls.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
-/** How long programs stay that hold much memory: jobs that were sent together follow one another within less. */
+/** Idle time after which programs that hold much memory are freed. Jobs sent together follow each other faster. */
 const programsKeptMs = 2000;
 
-/** Of what training may have: programs that hold no more stay as long as the process, since loading them takes seconds. */
+/**
+ * Share of the training memory limit. Programs within it are kept for the life of the process, since loading them
+ * takes seconds.
+ */
 const programsKeptShare = 1 / 8;
 
 type LoadedModel = LoadedTrainers & Omit<TrainingJobDependencies, "lines" | "report" | "clock" | "signal">;
@@ -44,7 +47,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     onSign: () => void emit({ kind: "alive" }),
     mayPut: () => ownership.require(),
   });
-  // Programs keep the memory that they have had; where they are closed the next job makes them again.
+  // Programs never shrink. Freeing them makes the next job build them again.
   const keptBytes = programsKeptShare * options.settings.memoryBytes;
   const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
     if (privateBytes() > keptBytes) await model.free();
@@ -55,7 +58,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     );
   return {
     ready: null,
-    // The parent may send the next job before it is known here that it has the last one's outcome.
+    // The parent may send the next job before this process has settled the last one.
     receive: (request) => {
       if (request.kind === "job-is-owned") ownership.confirm();
       else void idle.during(() => answer(request));
@@ -74,7 +77,7 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
     void context.emit(event);
     await flushMessages();
   };
-  // The parent hears only that there is progress.
+  // For runs whose events the parent does not report: signals only that there is progress.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   const { runs, comparedWith } = request;
@@ -94,20 +97,20 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
 
 function train({ model }: Context, run: TrainingRun, report: JobReport): Promise<JobOutcome> {
   const lines = { count: run.lineCount, from: (index: number) => readLines(linesFileOf(run), index) };
-  // The parent ends this process instead of aborting.
+  // A signal that never aborts: the parent ends this process instead.
   const { signal } = new AbortController();
   return runTrainingJob({ ...model, lines, report, clock: systemClock, signal }, run);
 }
 
-/** Lets the event loop send messages, and notice a parent that has gone, before the next step takes the thread. */
+/** Lets the event loop send messages, and notice that the parent has exited, before the next step blocks the thread. */
 function flushMessages(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** So that serving has the cores first. */
+/** Nice value that gives serving priority on the cores. */
 const niceness = 10;
 
-/** Asks the parent whether the job is still its own. One whose job another server has ends this process. */
+/** Asks the parent if this process still owns its job. If another server owns it, the parent ends this process. */
 class Ownership {
   readonly #ask: () => Promise<void>;
   readonly #waiting: (() => void)[] = [];
@@ -124,7 +127,7 @@ class Ownership {
     });
   }
 
-  /** Answers come in the order of the questions. */
+  /** Answers arrive in the order of the questions. */
   confirm(): void {
     this.#waiting.shift()?.();
   }
@@ -136,7 +139,7 @@ async function load(
     onSign,
     mayPut,
   }: {
-    /** Called whenever a trainer elsewhere shows that it is there. */
+    /** Called whenever a remote trainer shows a sign of life. */
     readonly onSign: () => void;
     readonly mayPut: () => Promise<void>;
   },
@@ -145,13 +148,13 @@ async function load(
   const { baseModel, settings, elsewhere } = options;
   const { folder, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
-  // The rotary tables need no more rows than the longest sequence.
+  // The rotary tables need no more rows than the longest sequence has tokens.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
   const { server } = options.artifacts;
   const artifacts = openArtifacts(options.artifacts, { server: () => server, mayPut });
   const template = await loadChatTemplate(folder, { toolsAsText });
-  // What computes is loaded where it does.
+  // Dynamic imports: only the chosen trainer's code is loaded.
   const trainers =
     elsewhere === null
       ? await (await import("./embedded/load-trainers.ts")).loadTrainers(options, { config, artifacts })

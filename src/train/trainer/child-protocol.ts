@@ -1,4 +1,4 @@
-// What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
+// Messages between a training process and its parent. Trajectories go through a file, since large messages are slow.
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import type { AttemptEvent, JobOutcome } from "../../base/domain/job.ts";
 import type { Failure } from "../../base/processes/carried-error.ts";
@@ -7,55 +7,64 @@ import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
 import type { TrainerProvider } from "./trainer.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** What holds for every job of a process: it works for one base model, with one set of settings. */
+/** Fixed for the life of a process: its base model and its settings. */
 export interface TrainingLoad {
   readonly baseModel: {
     readonly name: string;
     readonly folder: string;
-    /** Hex SHA-256 of its weights: a process that has loaded others is none for these. */
+    /** Hex SHA-256 of the base model's weights. A process that has loaded other weights cannot be reused. */
     readonly weights: string;
-    /** Whether tools are shown in the system message, as the job's pins have it. */
+    /** True if tools are rendered into the system message, as pinned for the job. */
     readonly toolsAsText: boolean;
   };
   readonly settings: JobSettings;
-  /** The trainer that computes in place of this machine; null where the process does. */
+  /** The remote trainer; null if this machine trains. */
   readonly elsewhere: TrainerElsewhere | null;
   readonly artifacts: PlacedArtifacts["place"];
-  /** Where converted weights lie. */
+  /** Folder of the converted weights. */
   readonly cacheFolder: string;
 }
 
-/** What a process trains with. */
+/** The trainers that a process has loaded. */
 export interface LoadedTrainers {
   readonly trainers: TrainerProvider;
-  /** Before each job. @throws ServiceError `unsupported` where this machine cannot do what jobs are pinned to */
+  /**
+   * Called before each job.
+   * @throws ServiceError `unsupported` if this machine cannot compute what jobs are pinned to
+   */
   readonly requireAble: () => Promise<void>;
-  /** Frees what the trainers hold beside open ones. */
+  /** Frees what the trainers hold, except for open ones. */
   readonly free: () => Promise<void>;
 }
 
-/** One job; the next one comes when it has ended. */
+/** Request to run one job. The parent sends the next one after this one has ended. */
 export interface RunRequest {
   readonly kind: "run";
-  /** The job's own is the last. Of those before it nothing is reported: each run goes on from the result of the one before. */
+  /**
+   * The runs to execute in turn, each starting from the result of the one before. Only the last, the job's own,
+   * reports events.
+   */
   readonly runs: readonly TrainingRun[];
-  /** The key of a version's adapter that the result is compared with; null where there is none. */
+  /** Key of a version's adapter to compare the result with; null for no comparison. */
   readonly comparedWith: string | null;
 }
 
-/** The answer to a process that asks for its job; one whose job is another server's is ended instead. */
+/**
+ * Answer to a process that asks if it still owns its job. If another server owns the job, the parent ends the process
+ * instead.
+ */
 export interface JobIsOwned {
   readonly kind: "job-is-owned";
 }
 
 export type TrainingEvent =
   | AttemptEvent
-  /** Nothing but that there is progress. */
+  /** Signals only that there is progress. */
   | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** With the resident memory of the process that says it. */
+/** An event with the resident memory of the process that sends it. */
 export type MeasuredEvent = TrainingEvent & { readonly heldBytes: number };
 
 export interface TrainingProtocol {

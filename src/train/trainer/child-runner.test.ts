@@ -1,4 +1,4 @@
-// Whole jobs in real training processes, on a small model: what they publish, and what they go on from.
+// Whole jobs in real training processes, on a small model.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ function isAlive(processId: number): boolean {
   try {
     return process.kill(processId, 0);
   } catch {
-    // There is none of that id.
+    // There is no process with this id.
     return false;
   }
 }
@@ -29,7 +29,7 @@ checkService({
   name: "training runner",
   make: (t) => {
     const bench = new Bench(t);
-    // It starts processes as jobs come, so it is up when it runs one.
+    // The runner starts processes on demand, so a successful run shows that it is up.
     const upCount = (): Promise<number> =>
       bench.run(1).then(
         () => 1,
@@ -40,7 +40,7 @@ checkService({
   failing: null,
 });
 
-test("a stop ends the attempt that runs, and leaves no process", async (t) => {
+test("stop ends the running attempt and leaves no process", async (t) => {
   const bench = new Bench(t);
   const { runner } = bench;
   const stopped: Promise<void>[] = [];
@@ -50,7 +50,7 @@ test("a stop ends the attempt that runs, and leaves no process", async (t) => {
   assert.deepEqual([stopped.length, runner.processIds()], [1, []]);
 });
 
-test("trains, publishes a version, and reports every step", async (t) => {
+test("trains, publishes a version and reports each step", async (t) => {
   const bench = new Bench(t);
   const { outcome, started, steps } = await bench.run(1);
   assert.equal(outcome.adapterFolder, join("adapters", "m", "1"));
@@ -91,7 +91,7 @@ test("trains, publishes a version, and reports every step", async (t) => {
   assert.equal(existsSync(join(bench.dataFolder, "jobs", "job")), false);
 });
 
-test("the same version, data and pins give the same adapter, byte for byte, and replace an orphan", async () => {
+test("gives the same adapter, byte for byte, for the same version, data and pins, and replaces an orphaned one", async () => {
   const { steps } = await shared.run(1);
   const first = shared.published(1);
   assert.deepEqual((await shared.run(1, { jobId: "later" })).steps, steps);
@@ -102,17 +102,17 @@ test("the same version, data and pins give the same adapter, byte for byte, and 
   assert.notDeepEqual(shared.published(1), first);
 });
 
-test("goes on from a version with its optimizer, and tells how old the data is by then", async () => {
+test("continues from a version with its optimizer state, and reports how stale the data is", async () => {
   await shared.run(1);
   const { steps } = await shared.run(2, { from: 1, precalculateLogprobs: true });
-  // The rollouts say that they were made with version 0.
+  // Version 0 made the rollouts.
   for (const step of steps) assert.equal(step["offpolicy/policy_staleness_mean"], 1);
   await shared.run(3, { from: 1 });
   const versions = [1, 2, 3].map((step) => shared.published(step)["adapter_model.safetensors"]);
   assert.equal(new Set(versions).size, 3);
 });
 
-test("goes on from a version without its optimizer, and says so", async () => {
+test("continues from a version without its optimizer state, and says so", async () => {
   const { outcome } = await shared.run(1);
   await shared.run(2, { from: 1 });
   for (let call = 0; call < 2; call++) await shared.runner.discardState(outcome.trainerState ?? "");
@@ -126,7 +126,7 @@ test("goes on from a version without its optimizer, and says so", async () => {
   assert.notDeepEqual(shared.published(3), shared.published(2));
 });
 
-test("a state of another trainer stays there, and the log names it, also one of a job that has ended", async () => {
+test("leaves another trainer's state in place and names it in the log, also for a job that has ended", async () => {
   const states: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void states.push({ ...fields }) };
   const runner = shared.newRunner({ logger });
@@ -143,7 +143,7 @@ test("a state of another trainer stays there, and the log names it, also one of 
   assert.equal(existsSync(folder), false);
 });
 
-test("a job keeps the settings that it is pinned to, whatever the server's are by now", async () => {
+test("a job keeps its pinned settings when the server's have changed since", async () => {
   const pinned = await assignmentOf(shared.runner, 1, {});
   const { steps } = await shared.run(1);
   const sizes = { batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8 };
@@ -152,14 +152,14 @@ test("a job keeps the settings that it is pinned to, whatever the server's are b
   const first = shared.published(1);
   assert.deepEqual((await shared.run(1, { pins: pinned.pins }, { runner })).steps, steps);
   assert.deepEqual(shared.published(1), first);
-  // How much is computed at once is not pinned, and changes nothing but by rounding.
+  // The microbatch size is not pinned, and changes results only by rounding.
   const smaller = shared.newRunner({ settings: { ...settings, microbatchTokens: 1 } });
   const inParts = (await shared.run(1, {}, { runner: smaller })).steps;
   assert.equal(inParts.length, steps.length);
   inParts.forEach(({ loss }, index) => assert.ok(Math.abs(loss - steps[index]["loss"]) < 1e-4));
 });
 
-test("a job goes on with the tools of its prompts shown as when it began", async (t) => {
+test("a continued job renders tools in prompts as it did when it began", async (t) => {
   const tools = [{ type: "function", function: { name: "f" } }];
   const groups = goldenGroups().map((group) => ({
     ...group,
@@ -180,7 +180,7 @@ test("a job goes on with the tools of its prompts shown as when it began", async
   assert.deepEqual((await bench.run(1, { pins })).steps, steps);
 });
 
-test("a job over a base that is served with fewer bits takes its own old log-probabilities, until its end", async (t) => {
+test("a job over a quantized base computes its own old log-probabilities until its end", async (t) => {
   const bench = new Bench(t);
   const quantized = bench.newRunner({ precisions: new Map([["tiny", "int8"]]) });
   const { pins } = await assignmentOf(quantized, 1, {});
@@ -191,7 +191,7 @@ test("a job over a base that is served with fewer bits takes its own old log-pro
   assert.notDeepEqual((await bench.run(1)).steps, steps);
 });
 
-test("one process does jobs of other settings one after the other", async (t) => {
+test("one process runs jobs with different settings in turn", async (t) => {
   const bench = new Bench(t);
   await bench.run(1);
   const pins = { settings: { ...pinnedSettings(settings), batchTokens: 2048 } };
@@ -199,7 +199,7 @@ test("one process does jobs of other settings one after the other", async (t) =>
   assert.equal(bench.runner.processIds().length, 1);
 });
 
-test("a process that waits for work may be silent for longer than one that trains", async (t) => {
+test("an idle process may be silent for longer than one that trains", async (t) => {
   const clock = new FakeClock();
   const kept = { ...settings, idleMs: 10 * settings.stallDeadlineMs };
   const bench = new Bench(t, goldenGroups(), { clock, settings: kept });
@@ -210,13 +210,13 @@ test("a process that waits for work may be silent for longer than one that train
   assert.deepEqual([bench.runner.processIds(), idle.length], [idle, 1]);
 });
 
-test("a process that is just being ended for its idleness takes no job along", async (t) => {
+test("an idle process that is shutting down gets no job", async (t) => {
   const clock = new FakeClock();
   const kept = { ...settings, idleMs: 10 * settings.stallDeadlineMs };
   const bench = new Bench(t, goldenGroups(), { clock, settings: kept });
   await bench.run(1);
   const [idle = 0] = bench.runner.processIds();
-  // It is there until it has read that it is to end.
+  // The process exists until it reads the request to end.
   process.kill(idle, "SIGSTOP");
   t.after(() => void process.kill(idle, "SIGKILL"));
   await clock.advance(kept.idleMs);
@@ -224,7 +224,7 @@ test("a process that is just being ended for its idleness takes no job along", a
   assert.deepEqual([isAlive(idle), bench.runner.processIds().includes(idle)], [true, false]);
 });
 
-test("a process is ended after its job where none is kept", async (t) => {
+test("ends a process after its job if idle processes are not kept", async (t) => {
   const bench = new Bench(t, goldenGroups(), { settings: { ...settings, idleMs: 0 } });
   const ids: number[] = [];
   await bench.run(1, {}, { on: { started: async () => void ids.push(...bench.runner.processIds()) } });
@@ -232,7 +232,7 @@ test("a process is ended after its job where none is kept", async (t) => {
   while (isAlive(ids[0])) await systemClock.sleep(5);
 });
 
-test("refuses to go on with another base model, and names both", async () => {
+test("refuses to continue with another base model, and names both", async () => {
   const baseHash = "0".repeat(64);
   const { baseHash: current } = (await assignmentOf(shared.runner, 1, {})).pins;
   await assert.rejects(
@@ -245,7 +245,7 @@ test("refuses to go on with another base model, and names both", async () => {
   );
 });
 
-test("goes on in another build, and says so in the log", async (t) => {
+test("continues in another build, and says so in the log", async (t) => {
   const warnings: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: unknown) => void warnings.push(fields) };
   const bench = new Bench(t, goldenGroups(), { logger });
@@ -255,7 +255,7 @@ test("goes on in another build, and says so in the log", async (t) => {
   assert.equal(warnings.length, 1);
 });
 
-test("a job in which nothing can train publishes what it started from, and says why", async (t) => {
+test("a job without trainable data publishes the version it started from, and says why", async (t) => {
   const [sequence] = readGoldenTraining().sequences;
   const same = [trajectoryOf(sequence, 1), trajectoryOf(sequence, 1)];
   const silent = [
@@ -272,7 +272,7 @@ test("a job in which nothing can train publishes what it started from, and says 
   assert.deepEqual(bench.published(2), bench.published(1));
 });
 
-test("the precision of the base is the job's, else the server's, until the job's end", async (t) => {
+test("a job's base precision wins over the server's, until the job's end", async (t) => {
   const bench = new Bench(t);
   const ofServer = bench.newRunner({ settings: { ...settings, basePrecision: "int8" } });
   const precisionOf = async (runner: ChildJobRunner, given: Given): Promise<unknown> =>
@@ -290,7 +290,7 @@ test("the precision of the base is the job's, else the server's, until the job's
   assert.ok("loss/base_precision_difference_mean" in (await bench.run(1, { pins })).steps[0]);
 });
 
-test("weights that are finite and cannot serve end the job in words, and nothing is published", async (t) => {
+test("fails a job whose finite weights cannot serve, gives the reason and publishes nothing", async (t) => {
   const bench = new Bench(t);
   const pins = { settings: { ...pinnedSettings(settings), batchTokens: 2048 } };
   const tooGreat = { learningRate: 1e25, pins };
@@ -298,7 +298,7 @@ test("weights that are finite and cannot serve end the job in words, and nothing
   assert.equal(existsSync(join(bench.dataFolder, "adapters")), false);
 });
 
-test("refuses jobs that cannot work, in the job's own words", async (t) => {
+test("refuses jobs that cannot work, in the job's own terms", async (t) => {
   const [sequence] = readGoldenTraining().sequences;
   const foreign = trajectoryOf({ ...sequence, token_ids: sequence.token_ids.map((id) => id + 100_000) });
   await assert.rejects(

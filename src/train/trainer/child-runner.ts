@@ -1,5 +1,5 @@
-// Runs training jobs in processes of their own, which stay warm between the jobs of one base model. A process that
-// dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
+// Runs training jobs in child processes, kept warm between jobs of one base model. A process that dies, or shows no
+// progress, costs one attempt; jobs/ decides what happens to the job. Loads no native code.
 import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -51,32 +51,35 @@ import {
 export interface ChildJobRunnerOptions {
   readonly artifacts: PlacedArtifacts;
   readonly folder: ServerFolder;
-  /** Folders of base models by name. */
+  /** Folder of each base model, by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
-  /** Base models whose weights are not here, since others compute them: jobs over these cannot run in this process. */
+  /**
+   * Base models whose weights are not on this machine, since vLLM or a remote trainer computes them. Jobs over these
+   * cannot run in a local training process.
+   */
   readonly weightless?: ReadonlySet<string>;
-  /** Base models whose tools stand in the system message, as they are served. */
+  /** Base models served with tools rendered into the system message. */
   readonly toolsAsText?: ReadonlySet<string>;
-  /** In which precision base models are served that are not in float32, by name. */
+  /** Serving precision of base models not served in float32, by name. */
   readonly precisions?: ReadonlyMap<string, string>;
-  /** What a job trains on, a group or conversation a line, as JSON, folded; null when the job is gone. */
+  /** Reads a job's training data as folded JSON, one group or conversation per line; null if the job no longer exists. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
-  /** Who trains in place of this machine; null where it does itself. */
+  /** The remote trainer; null if this machine trains. */
   readonly elsewhere?: TrainerElsewhere | null;
-  /** This program's version; see the job's pins. */
+  /** Hone's version, part of the job's pins. */
   readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A runner whose `stop` ends all its processes; attempts that still run then are cancelled. It needs no `start`. */
+/** A job runner whose `stop` cancels running attempts and ends all processes. It needs no `start`. */
 export interface ChildJobRunner extends JobRunner, Service {
-  /** The processes that train or wait for work, for those who watch them. */
+  /** Ids of the processes that train or are idle, for monitoring. */
   processIds(): readonly number[];
 }
 
-/** A runner that forks a process per base model when it is first needed. */
+/** Creates a runner that forks a process per base model on demand. */
 export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRunner {
   return new ProcessJobRunner(options);
 }
@@ -84,7 +87,7 @@ export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRu
 class ProcessJobRunner implements ChildJobRunner {
   readonly trainer: TrainerProfile;
   readonly #options: ChildJobRunnerOptions;
-  /** Processes without a job, by base model; at most one each. */
+  /** Idle processes by base model; at most one each. */
   readonly #idle = new Map<string, TrainingProcess>();
   readonly #busy = new Set<TrainingProcess>();
   readonly #runs = new Set<Promise<JobOutcome>>();
@@ -212,7 +215,7 @@ class ProcessJobRunner implements ChildJobRunner {
       places: placesOf(assignment, run, folder),
     }));
     const { adapterFolder, runKey } = runs[runs.length - 1].places;
-    // What a replay makes lies with its job's work, and goes with that.
+    // A replay's result is stored in its job's work folder, and is removed with it.
     if (assignment.replay === null) await artifacts.hold(adapterFolder);
     try {
       const filled: TrainingRun[] = [];
@@ -226,7 +229,7 @@ class ProcessJobRunner implements ChildJobRunner {
       this.#keepProcess(model.baseModel, training);
       return outcome;
     } catch (error) {
-      // The process is gone, and nothing reads what it was writing.
+      // The process has ended, so nothing reads what it was writing.
       await artifacts.removeUnfinished(adapterFolder);
       await artifacts.removeUnfinished(runKey);
       throw error;
@@ -262,7 +265,7 @@ class ProcessJobRunner implements ChildJobRunner {
     return baseHashes(folder, this.#options.folder.cacheOf(folder));
   }
 
-  /** What the job's process has loaded; refuses another base than the one the job began with. */
+  /** Returns what the job's process loads. Refuses a base model other than the one the job began with. */
   async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
     const { settings, artifacts, logger } = this.#options;
     const folder = this.#folderOf(model.baseModel);
@@ -293,7 +296,7 @@ class ProcessJobRunner implements ChildJobRunner {
     };
   }
 
-  /** Writes what a run of the assignment trains on. */
+  /** Writes a run's training data to its lines file. */
   async #fill(run: JobRun, places: RunPlaces, assignment: JobAssignment): Promise<TrainingRun> {
     const { job } = run;
     const id = job.replayOf ?? job.id;
@@ -305,7 +308,7 @@ class ProcessJobRunner implements ChildJobRunner {
     return trainingRunOf(run, places, { lineCount, reportedStepCount });
   }
 
-  /** A process that has just this loaded: the one that waits for work, else a new one. */
+  /** Returns a process with exactly this load: the idle one if it fits, else a new one. */
   async #takeProcess(
     load: TrainingLoad,
     { signal }: { readonly signal: AbortSignal },
@@ -334,12 +337,12 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 }
 
-/** Training would go on over weights that the version was not trained over. */
+/** Refuses to train a version over weights other than those it was trained over. */
 function requireWeights(from: ModelVersion, weights: string): void {
   if (from.base !== null && from.base !== weights) throw waitsForWeights(from, weights);
 }
 
-/** Work that writes files: one that finds the disk full rejects with an obstacle. */
+/** Runs work that writes files; if the disk is full, rejects with a transient error. */
 async function withFullDiskNamed<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -348,10 +351,10 @@ async function withFullDiskNamed<Result>(work: () => Promise<Result>): Promise<R
   }
 }
 
-/** Of characters that are written at once: a write for each line would take longer than reading it. */
+/** Characters per write. Writing each line separately would take longer than reading it. */
 const writtenLength = 1 << 20;
 
-/** How many there are. */
+/** Writes one line per part and returns the number of lines. */
 async function writeLines(file: string, parts: AsyncIterable<string>): Promise<number> {
   const handle = await open(file, "w");
   let count = 0;
@@ -362,7 +365,7 @@ async function writeLines(file: string, parts: AsyncIterable<string>): Promise<n
       if (text.endsWith("\n")) count += 1;
       waiting += text;
       if (waiting.length < writtenLength) continue;
-      // Unlike `write`, it goes on where a write was cut short.
+      // Unlike `write`, `appendFile` continues after a partial write.
       await handle.appendFile(waiting);
       waiting = "";
     }

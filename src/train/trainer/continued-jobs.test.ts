@@ -1,4 +1,4 @@
-// Attempts that go on behind a lost one.
+// Attempts that continue after a lost one.
 import assert from "node:assert/strict";
 import { rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { searchedOf } from "../../base/domain/testing/search.ts";
 import { type SeenEvents } from "./testing/silent-report.ts";
 import { Bench, death, atReport } from "./testing/job-bench.ts";
 
-/** Dies in the trainer's call of that kind, counted from 1: nothing behind it is reported either. */
+/** Dies in the n-th trainer call of a kind (counted from 1); later events are not reported either. */
 function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
   let count = 0;
   bench.trainers.onCall = (call) => {
@@ -16,7 +16,7 @@ function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
   return { noted: () => Promise.reject(death) };
 }
 
-/** Each way in which an attempt at a job of three steps may be lost, and how many of them are then kept. */
+/** Each way to lose an attempt at a job of three steps, and the number of steps kept. */
 const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => SeenEvents])[] = [
   ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
   ["before the first step is told", 0, () => atReport("stepped", 1)],
@@ -63,7 +63,7 @@ for (const precalculateLogprobs of [false, true]) {
   });
 }
 
-test("steps whose reports are stored are not told again by the attempt that goes on behind them", async (t) => {
+test("a continued attempt does not report stored steps again", async (t) => {
   const bench = new Bench(t);
   const input = { snapshotShare: 1, reportedStepCount: 1 };
   await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
@@ -72,7 +72,7 @@ test("steps whose reports are stored are not told again by the attempt that goes
   assert.deepEqual(reported, [1, 2]);
 });
 
-test("a snapshot that cannot be gone on from costs the steps before it, and nothing else", async (t) => {
+test("an unusable snapshot costs only the steps before it", async (t) => {
   const undisturbed = new Bench(t);
   await undisturbed.run();
   const damages: readonly ((snapshot: string) => void)[] = [
@@ -96,7 +96,7 @@ test("a snapshot that cannot be gone on from costs the steps before it, and noth
   }
 });
 
-test("a snapshot that cannot be written is left out, and the job goes on", async (t) => {
+test("a snapshot that cannot be written is skipped, and the job continues", async (t) => {
   const undisturbed = new Bench(t);
   await undisturbed.run();
   const bench = new Bench(t);
@@ -104,7 +104,7 @@ test("a snapshot that cannot be written is left out, and the job goes on", async
   const obstruct = async (): Promise<void> => {
     const jobs = join(bench.dataFolder, "jobs");
     rmSync(jobs, { recursive: true });
-    // Where the job's folder would be.
+    // A file in place of the folder of jobs, so writing there fails.
     writeFileSync(jobs, "");
   };
   await bench.run({

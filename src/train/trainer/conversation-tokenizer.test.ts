@@ -1,4 +1,4 @@
-// With a real tokenizer and template: a conversation that lost its token ids trains on the same tokens as one that kept them.
+// With a real tokenizer and template: a conversation without token ids trains on the same tokens as one with them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trajectoryOf } from "../../../test/golden-trajectories.ts";
@@ -25,7 +25,7 @@ const turns: readonly Turn[] = [
 
 type Kept = "everything" | "named tokens" | "token texts";
 
-/** The turns as recorded by a client that kept only part of each Choice. */
+/** Returns the turns as recorded by a client that kept only part of each Choice. */
 function recorded(kept: Kept): Trajectory {
   const items: JsonObject[] = [];
   for (const { user, answer } of turns) {
@@ -62,7 +62,7 @@ function sequencesOf(kept: Kept): readonly TokenSequence[] {
   return sequences.map(({ sequence }) => sequence);
 }
 
-test("rendering gives back what a client library dropped", () => {
+test("rendering restores what a client library dropped", () => {
   const exact = sequencesOf("everything");
   const trained = exact.flatMap(({ tokenIds, mask }) =>
     [...tokenIds].filter((_, index) => mask[index] === 1),
@@ -73,7 +73,7 @@ test("rendering gives back what a client library dropped", () => {
   assert.deepEqual(sequencesOf("token texts"), exact);
 });
 
-test("a token's text finds its id by its bytes, whole characters or not", () => {
+test("a token's text finds its id by its bytes, also for partial characters", () => {
   const ids = conversation.encode("é你<|im_end|> the");
   for (const id of ids) {
     const bytes = [...tokenizer.tokenBytes(id)];

@@ -1,5 +1,5 @@
-// Turns conversations and turns of the assistant into tokens, by a model folder's tokenizer and chat template. Prompts come
-// from the renderer that serving uses.
+// Turns conversations and assistant turns into tokens, using a model folder's tokenizer and chat template. Serving
+// uses the same renderer for prompts.
 import { type Conversation, plainConversation } from "../../base/domain/chat.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 import type { ChatTemplate } from "../../inference/chat-templates/chat-template.ts";
@@ -9,7 +9,10 @@ import type { ConversationTokenizer } from "../trajectories/conversation-tokeniz
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 
-/** @param vocabularySize how many ids the model's logits cover */
+/**
+ * Creates a tokenizer of whole conversations.
+ * @param vocabularySize number of ids that the model's logits cover
+ */
 export function createConversationTokenizer(
   tokenizer: Tokenizer,
   template: ChatTemplate,
@@ -21,7 +24,7 @@ export function createConversationTokenizer(
     encode: (text) => tokenizer.encode(text, { addSpecialTokens: false }),
     renderPrompt: (messages, tools, { addSpecialTokens = false, ...asked }) => {
       const conversation = {
-        // What has no role the template refuses, or leaves out, as it would in serving.
+        // Safe cast: the template refuses or leaves out a message without a role, as in serving.
         messages: messages as readonly MessageRecord[],
         ...plainConversation,
         tools,
@@ -36,7 +39,7 @@ export function createConversationTokenizer(
   };
 }
 
-/** Of tokens with equal bytes the first counts. */
+/** Maps each token's bytes to its id. If tokens share their bytes, the lowest id wins. */
 function indexTokens(tokenizer: Tokenizer): ReadonlyMap<string, number> {
   const idOfBytes = new Map<string, number>();
   for (let id = tokenizer.vocabularySize - 1; id >= 0; id--) {
@@ -50,24 +53,27 @@ function keyOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("latin1");
 }
 
-/** What is known of a model's turns. */
+/** Properties of a model that its turns depend on. */
 export interface TurnModel {
   readonly tokenizer: Tokenizer;
   readonly template: ChatTemplate;
-  /** How many ids the model's logits cover. */
+  /** Number of ids that the model's logits cover. */
   readonly vocabularySize: number;
-  /** What ends a turn, as serving has it. */
+  /** Ids that end a turn, as in serving. */
   readonly endTokenIds: readonly number[];
 }
 
-/** Renders the prompt as serving does, then the template's text of the answer. Tokenizes the two separately, as in serving. */
+/**
+ * Creates a renderer that renders the prompt as serving does, then the template's text of the answer. It tokenizes the
+ * two separately, as in serving.
+ */
 export function createTurnRenderer(model: TurnModel): TurnRenderer {
   const { tokenizer, template, vocabularySize } = model;
   return {
     vocabularySize,
     renderTurn: (messages, tools, { addSpecialTokens = false, ...asked }) => {
       const whole: Conversation = {
-        // What has no role the template refuses, or leaves out, as it would in serving.
+        // Safe cast: the template refuses or leaves out a message without a role, as in serving.
         messages: messages as readonly MessageRecord[],
         ...plainConversation,
         tools,
@@ -86,7 +92,7 @@ export function createTurnRenderer(model: TurnModel): TurnRenderer {
   };
 }
 
-/** What the whole conversation's text has beyond the prompt's. */
+/** Returns the part of the conversation's text after the prompt. */
 function answerBehind(template: ChatTemplate, before: Conversation, whole: string): string {
   const prompt = renderConversation(template, before);
   if (whole.length > prompt.length && whole.startsWith(prompt)) return whole.slice(prompt.length);
@@ -98,7 +104,9 @@ function answerBehind(template: ChatTemplate, before: Conversation, whole: strin
   });
 }
 
-/** What stands behind the end of a turn belongs to the next prompt: a model is stopped before it. */
+/**
+ * Cuts after the end of the turn. The text that follows belongs to the next prompt, since serving stops a model there.
+ */
 function untilEnd(
   ids: readonly number[],
   { endTokenIds }: Pick<TurnModel, "endTokenIds">,

@@ -1,5 +1,5 @@
-// The metrics of a training job under the names that clients know: those of its start and of each step, and the means that
-// its version keeps. Pure.
+// The metrics of a training job under the names that clients know: at its start, for each step, and the means kept
+// with its version. Pure.
 import type { JobCounts } from "../../base/domain/job.ts";
 import { answerMetrics } from "../trajectories/choice-faults.ts";
 import { mean, standardDeviation } from "../trajectories/statistics.ts";
@@ -8,26 +8,26 @@ import type { AnswerSummary } from "./data/answer-summary.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
-/** By name; all finite. */
+/** Finite values by name. */
 export type Metrics = Readonly<Record<string, number>>;
 
-/** Of the event `training_started`. */
+/** Returns the metrics of the event `training_started`. */
 export function startMetrics(stepCount: number, counts: JobCounts): Metrics {
   return { num_sequences: stepCount, ...stepSizeMetrics(counts), ...countMetrics(counts) };
 }
 
-/** What one optimizer step was made of. */
+/** The data and results of one optimizer step. */
 export interface StepRecord {
-  /** With the log-probabilities as recorded. */
+  /** The batch with the recorded log-probabilities. */
   readonly batch: OptimizerBatch;
   readonly gradient: ForwardBackwardResult;
   readonly step: OptimizerStepResult;
   readonly learningRate: number;
-  /** From the batch to the changed weights. */
+  /** Time from reading the batch to the updated weights. */
   readonly seconds: number;
 }
 
-/** Of one optimizer step; what a trainer does not report is absent. */
+/** Returns the metrics of one optimizer step, without those that the trainer does not report. */
 export function stepMetrics({ batch, gradient, step, learningRate, seconds }: StepRecord): Metrics {
   const { entropy } = gradient.metrics;
   const { gradient_norm: gradientNorm } = step.metrics;
@@ -41,17 +41,20 @@ export function stepMetrics({ batch, gradient, step, learningRate, seconds }: St
     learning_rate: learningRate,
     max_logprob_difference: difference.nats,
     mean_logprob_difference: difference.meanNats,
-    // A clock may not have moved on.
+    // The clock may not have advanced.
     ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
   };
 }
 
-/** Of the event `gradient_step`. Clients average each metric over the steps, so the job's counts come with every one. */
+/**
+ * Returns the metrics of the event `gradient_step`. Clients average each metric over the steps, so each step repeats
+ * the job's counts.
+ */
 export function stepEventMetrics(step: Metrics, counts: JobCounts): Metrics {
   return { ...step, ...countMetrics(counts) };
 }
 
-/** Of the version and `training_ended`: means over the steps, and what the job's data was. */
+/** Returns the metrics of the version and of `training_ended`: means over the steps, and statistics of the job's data. */
 export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, seconds: number): Metrics {
   const skipped = Object.entries(counts.skipped);
   return {
@@ -67,13 +70,13 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
   };
 }
 
-/** Of the version, what its data's rewards were: those of the policy before it, which sampled them. */
+/** Returns a version's metrics of its data's rewards. They describe the policy before it, which sampled the data. */
 export function rewardMetrics(rewards: readonly number[]): Metrics {
   if (rewards.length === 0) return {};
   return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
 }
 
-/** Metrics of the version: length of the answers in its data, and the share that was cut off. */
+/** Returns a version's metrics of the answers in its data: their lengths, and the share cut off. */
 export function completionMetrics(answers: AnswerSummary): Metrics {
   const { count, lengthMean, lengthMax, endedCount, cutCount } = answers;
   return {
@@ -82,7 +85,7 @@ export function completionMetrics(answers: AnswerSummary): Metrics {
   };
 }
 
-/** A step's metric to the name of its mean; a name with a slash stays as it is. */
+/** Names of the means, by step metric; a name with a slash stays as it is. */
 const meanNames: Readonly<Record<string, string>> = {
   loss: "loss/train",
   entropy: "loss/entropy",
@@ -94,7 +97,7 @@ const meanNames: Readonly<Record<string, string>> = {
   tokens_per_second: "throughput/trainer_tokens_per_second",
 };
 
-/** Over those steps that have the metric; of greatest values the greatest. */
+/** Averages each metric over the steps that have it; takes the maximum of metrics that are maxima. */
 function meansOf(steps: readonly Metrics[]): Metrics {
   if (steps.length === 0) return {};
   const names = new Set(steps.flatMap((step) => Object.keys(step)));
@@ -115,7 +118,7 @@ function meansOf(steps: readonly Metrics[]): Metrics {
   };
 }
 
-/** Of what the steps are made; in the start alone, since clients average what comes with every step. */
+/** Returns the metrics of the step size. Only the start has them, since clients average each step's metrics. */
 function stepSizeMetrics({ sequences, steps }: JobCounts): Metrics {
   if (steps === undefined) return {};
   return {

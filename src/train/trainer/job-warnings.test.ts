@@ -1,4 +1,4 @@
-// What a job measures of its policy and its data, and warns of.
+// The metrics and warnings that a job gives about its policy and its data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trainedIndices } from "../trajectories/sequences.ts";
@@ -7,7 +7,7 @@ import { logprobDifference } from "./logprob-difference.ts";
 import type { TrainingSequence } from "./trainer.ts";
 import { someGroups, few, run, Bench } from "./testing/job-bench.ts";
 
-test("how far a job moved its policy is known too where nothing was recorded", async (t) => {
+test("measures how far a job moved its policy even without recorded log-probabilities", async (t) => {
   const bench = new Bench(t);
   const groups = someGroups().map((group) => ({
     ...group,
@@ -22,7 +22,7 @@ test("how far a job moved its policy is known too where nothing was recorded", a
   assert.equal("loss/kl_div" in metrics, false);
 });
 
-test("answers that were cut off, and data that cannot teach, are warned of with their numbers", async (t) => {
+test("warns of cut-off answers and of data that cannot teach, with their numbers", async (t) => {
   const told = async (
     change: (index: number) => {
       readonly reward?: number;
@@ -69,7 +69,7 @@ test("answers that were cut off, and data that cannot teach, are warned of with 
   );
 });
 
-test("each step says how far the policy is from the one that sampled, from the base model, and how old the data is", async (t) => {
+test("each step reports the distance to the sampling policy and to the base model, and the data's age", async (t) => {
   const bench = new Bench(t);
   const versions = [2, 4, 5];
   const groups = someGroups().map((group) => ({
@@ -101,19 +101,19 @@ test("each step says how far the policy is from the one that sampled, from the b
     assert.ok((step["loss/importance_ratio_max"] ?? 0) >= (step["loss/importance_ratio_p95"] ?? Infinity));
     assert.ok((step["offpolicy/policy_staleness_max"] ?? 99) <= 3);
   }
-  // The first of each group train, and training has gone on for three versions since.
+  // Only the first of each group trains, and training has advanced by three versions since.
   assert.equal(metrics["offpolicy/policy_staleness_max"], 3);
   const meanOf = (name: string): number =>
     bench.steps.reduce((sum, step) => sum + (step[name] ?? NaN) / bench.steps.length, 0);
   for (const name of ["loss/importance_ratio_mean", "loss/clipped_token_fraction", "loss/kl_div_k1"])
     assert.ok(Math.abs((metrics[name] ?? NaN) - meanOf(name)) < 1e-12, name);
   assert.ok(Math.abs((metrics["loss/kl_div"] ?? NaN) - meanOf("kl_div")) < 1e-12);
-  // Over the steps that have it.
+  // Over the steps that have the metric.
   const sum = comparing.reduce((total, step) => total + (step["kl_policy_ref"] ?? NaN), 0);
   assert.ok(Math.abs((metrics["loss/kl_policy_ref"] ?? NaN) - sum / comparing.length) < 1e-12);
 });
 
-test("recorded log-probabilities that serving cannot have given are warned of, once", async (t) => {
+test("warns once of recorded log-probabilities that serving cannot have given", async (t) => {
   const bench = new Bench(t);
   await bench.run();
   const [, probe] = bench.trainers.calls;
@@ -137,7 +137,7 @@ test("recorded log-probabilities that serving cannot have given are warned of, o
   assert.deepEqual(unrecorded.warnings, []);
 });
 
-test("what does not train is warned of before the first step, and told again alike", async (t) => {
+test("warns before the first step of data that does not train, and repeats the warning unchanged", async (t) => {
   const bench = new Bench(t);
   const [group, ...others] = someGroups();
   const bare = { finish_reason: "stop", message: { role: "assistant", content: "" } };
@@ -156,7 +156,7 @@ test("what does not train is warned of before the first step, and told again ali
   assert.deepEqual(again.warnings, bench.warnings);
 });
 
-test("with a KL penalty every step compares with the base model, whatever the job starts from", async (t) => {
+test("with a KL penalty, each step compares with the base model, from any start", async (t) => {
   const bench = new Bench(t);
   const first = await bench.run({ config: { klPenaltyCoefficient: 0.1 } });
   const steps = bench.steps.flatMap(() => ["forward of the base", "forwardBackward", "optimStep"]);

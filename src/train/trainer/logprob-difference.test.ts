@@ -1,4 +1,4 @@
-// The greatest difference of a batch, and what is said of it.
+// The largest difference of a batch, and its warning.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differenceWarning, logprobDifference } from "./logprob-difference.ts";
@@ -16,7 +16,7 @@ function sequenceOf(...oldLogprobs: readonly number[]): TrainingSequence {
   };
 }
 
-test("the greatest difference is found in any row, and what was not recorded counts for nothing", () => {
+test("finds the largest difference in any row and ignores unrecorded tokens", () => {
   const batch = [sequenceOf(-1, -1), sequenceOf(NaN, -3), sequenceOf(-1)];
   const logprobs = [[-1.25, -1], [-9, -1.5], [-1]].map((row) => Float32Array.from(row));
   assert.deepEqual(logprobDifference(batch, { logprobs }), { nats: 1.5, row: 1, meanNats: 1.75 / 4 });
@@ -24,14 +24,14 @@ test("the greatest difference is found in any row, and what was not recorded cou
   assert.deepEqual(unrecorded, { nats: 0, row: null, meanNats: 0 });
 });
 
-test("what rounding explains is no warning, and what is beyond it names the place", () => {
+test("does not warn of rounding, and names the place of a larger difference", () => {
   const origin = { place: "trajectory_groups.0.trajectories.4", isRendered: true, policyVersion: null };
   assert.equal(differenceWarning({ nats: 0.05, meanNats: 0.05 }, { origin, startStep: 0 }), null);
   const warning = differenceWarning({ nats: 0.0501, meanNats: 0.01 }, { origin, startStep: 0 });
   assert.match(warning ?? "", /0\.0501 nats \(trajectory_groups\.0\.trajectories\.4\).*were rendered/);
 });
 
-test("the likely cause is another version where the trajectory names one, then a rendered prompt, then another model", () => {
+test("names the likely cause: another version if the trajectory names one, then a rendered prompt, then another model", () => {
   const causeOf = (isRendered: boolean, policyVersion: number | null): string =>
     differenceWarning(
       { nats: 1, meanNats: 0.1 },
@@ -44,7 +44,7 @@ test("the likely cause is another version where the trajectory names one, then a
   assert.match(causeOf(false, 7), /likely of another model, or were taken after a temperature/);
 });
 
-test("what is served or trained over in fewer bits is warned of by the mean", () => {
+test("judges quantized serving or training by the mean difference", () => {
   const context = { origin: undefined, startStep: 0, roundedTo: "int8" };
   assert.equal(differenceWarning({ nats: 3, meanNats: 0.25 }, context), null);
   const warning = differenceWarning({ nats: 3, meanNats: 0.26 }, context);

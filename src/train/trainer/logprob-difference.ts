@@ -1,21 +1,24 @@
-// How far recorded log-probabilities are from those that training computes of the same tokens. At a job's first step, on
-// data of the version it starts from, that is the difference between serving and training: what is beyond rounding has a
-// cause that the job's sender should know.
+// Compares recorded log-probabilities with those that training computes for the same tokens. In a job's first step, on
+// data of its start version, they differ as serving and training do. A difference beyond rounding has a cause that the
+// job's sender should know.
 import { trainedIndices } from "../trajectories/sequences.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardResult } from "./trainer.ts";
 import type { SequenceOrigin } from "./data/training-data.ts";
 
 export interface LogprobDifference {
-  /** The greatest |computed - recorded|; 0 where nothing was recorded. */
+  /** Largest |computed - recorded|; 0 if nothing was recorded. */
   readonly nats: number;
-  /** The mean of |computed - recorded|; 0 where nothing was recorded. */
+  /** Mean of |computed - recorded|; 0 if nothing was recorded. */
   readonly meanNats: number;
-  /** Where the greatest is in the batch; null where nothing was recorded, or all is equal. */
+  /** Row of the largest difference; null if nothing was recorded or nothing differs. */
   readonly row: number | null;
 }
 
-/** @param batch with the log-probabilities as recorded, NaN where unknown */
+/**
+ * Measures how far the recorded log-probabilities are from the computed ones.
+ * @param batch with the log-probabilities as recorded, NaN where unknown
+ */
 export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
   let greatest: Pick<LogprobDifference, "nats" | "row"> = { nats: 0, row: null };
   let [sum, count] = [0, 0];
@@ -31,22 +34,25 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
   return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
-/** Between serving and training one and the same token behind the same prompt: rounding stays far below. */
+/**
+ * Largest expected difference between serving and training for one token after the same prompt. Rounding stays far
+ * below.
+ */
 const expectedNatsMax = 0.05;
 
-/** The same on average where serving or training computes with fewer bits: single tokens differ by any amount. */
+/** Largest expected mean difference if serving or training is quantized. Single tokens may then differ by any amount. */
 const quantizedMeanMax = 0.25;
 
 export interface DifferenceContext {
-  /** Of the sequence that has the greatest. */
+  /** Origin of the sequence with the largest difference. */
   readonly origin: SequenceOrigin | undefined;
-  /** The version that the job starts from. */
+  /** Version that the job starts from. */
   readonly startStep: number;
-  /** In which precision the base is served, or trained over, where that is not float32. */
+  /** Precision in which the base is served or trained over; undefined for float32. */
   readonly roundedTo?: string | undefined;
 }
 
-/** A warning for the job's sender, with the likely cause; null where rounding explains the difference. */
+/** Returns a warning for the job's sender with the likely cause; null if rounding explains the difference. */
 export function differenceWarning(
   { nats, meanNats }: Pick<LogprobDifference, "nats" | "meanNats">,
   { origin, startStep, roundedTo }: DifferenceContext,
@@ -63,7 +69,7 @@ export function differenceWarning(
   );
 }
 
-/** The likeliest first: another version explains any difference, and another prompt most. */
+/** Names the likeliest cause first: another version explains any difference, and another prompt most of them. */
 function causeOf(origin: SequenceOrigin | undefined, startStep: number): string {
   const version = origin?.policyVersion ?? null;
   if (version !== null && version !== startStep)

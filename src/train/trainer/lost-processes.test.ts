@@ -1,4 +1,4 @@
-// Training processes that die, are ended, or lack what they need, and the attempts after them.
+// Training processes that die, are ended or lack what they need, and the attempts that follow.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ function kill(processIds: readonly number[]): void {
   process.kill(processIds[0], "SIGKILL");
 }
 
-test("a process that dies is a lost attempt, and the next attempt works", async (t) => {
+test("a process that dies costs one attempt, and the next one succeeds", async (t) => {
   const bench = new Bench(t);
   const { runner } = bench;
   await assert.rejects(
@@ -36,7 +36,7 @@ test("a process that dies is a lost attempt, and the next attempt works", async 
   bench.published(1);
 });
 
-test("a process that dies between two steps has the next attempt go on behind the last one, to the same version", async (t) => {
+test("after a process dies between two steps, the next attempt continues after the last one and gives the same version", async (t) => {
   for (const precalculateLogprobs of searchedOf([false, true], 1)) {
     const { steps, outcome } = await shared.run(1, { precalculateLogprobs });
     const bench = new Bench(t, goldenGroups(), { settings: { ...settings, snapshotShare: 1 } });
@@ -65,7 +65,7 @@ test("a process that dies between two steps has the next attempt go on behind th
   }
 });
 
-test("a trainer elsewhere gives the version of the embedded one; a process that dies there has the next attempt go on, and its states go", async (t) => {
+test("a remote trainer gives the embedded trainer's version, continues after a lost process, and discards its states", async (t) => {
   const computing = new Bench(t);
   const config = readModelConfig(baseFolder);
   const trainers = new EmbeddedTrainers({
@@ -121,7 +121,7 @@ test("a trainer elsewhere gives the version of the embedded one; a process that 
   assert.deepEqual(server.kept, []);
 });
 
-test("a job over a base in 8 bits tells how far that is from float32, and an attempt that goes on makes the same version", async (t) => {
+test("a job over an 8-bit base reports its distance to float32, and a continued attempt gives the same version", async (t) => {
   const given = { basePrecision: "int8" } as const;
   const whole = new Bench(t);
   const { steps, outcome } = await whole.run(1, given);
@@ -149,7 +149,7 @@ function lossesOf({ metrics }: JobOutcome): object {
   return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith("loss/")));
 }
 
-test("an abort kills the process, whatever it is about, and leaves no version", async (t) => {
+test("an abort kills the process at any stage and leaves no version", async (t) => {
   for (const phase of searchedOf(["preparing", "training", "publishing"], 1)) {
     const bench = new Bench(t);
     const controller = new AbortController();
@@ -166,7 +166,7 @@ test("an abort kills the process, whatever it is about, and leaves no version", 
   }
 });
 
-test("what was published for a model that is gone is removed by another server's start, unless it was kept", async (t) => {
+test("another server's start removes the published files of a deleted model, unless they are kept", async (t) => {
   const bench = new Bench(t);
   const { artifacts } = dataFolderAt(bench.dataFolder);
   const sweep = (isKnown: boolean): Promise<readonly string[]> =>
@@ -183,7 +183,7 @@ test("what was published for a model that is gone is removed by another server's
   assert.deepEqual(await artifacts.names("adapters/m"), ["1", "2"]);
 });
 
-test("a process whose job another server has puts nothing where that puts its own, and ends", async (t) => {
+test("a process that lost its job to another server writes nothing there and ends", async (t) => {
   const bench = new Bench(t);
   let isOthers = false;
   const message = "It is another server's.";
@@ -198,7 +198,7 @@ test("a process whose job another server has puts nothing where that puts its ow
   assert.deepEqual(bench.runner.processIds(), []);
 });
 
-test("silence beyond the deadline is a lost attempt", async (t) => {
+test("silence beyond the deadline costs one attempt", async (t) => {
   const clock = new FakeClock();
   const bench = new Bench(t, goldenGroups(), { clock, settings: { ...settings, stallDeadlineMs: 1000 } });
   const rejected = assert.rejects(bench.run(1), rejectsWith("unavailable"));
@@ -207,7 +207,7 @@ test("silence beyond the deadline is a lost attempt", async (t) => {
   await rejected;
 });
 
-test("a base model that is not served, or whose files are gone, is an obstacle, not the end of the job", async (t) => {
+test("a base model that is not served, or whose files are missing, is a transient error and does not end the job", async (t) => {
   const baseFolders = new Map([["unmounted", "test/fixtures/goldens"]]);
   const bench = new Bench(t, goldenGroups(), { baseFolders });
   for (const [baseModel, message] of [
@@ -222,7 +222,7 @@ test("a base model that is not served, or whose files are gone, is an obstacle, 
     });
 });
 
-test("a full disk is an obstacle, where the job's trajectories are written and where its version is", async (t) => {
+test("a full disk is a transient error, both for the job's trajectories and for its version", async (t) => {
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
   const isObstacle = (error: unknown): boolean =>
     error instanceof ServiceError && error.code === "unavailable" && error.obstacle === "full-disk";

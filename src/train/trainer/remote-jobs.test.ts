@@ -1,4 +1,4 @@
-// Jobs on a trainer elsewhere, whose base model is out of reach.
+// Jobs on a remote trainer, which offers no base model's log-probabilities.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { RemoteServer } from "./testing/remote/remote-server.ts";
 import { RemoteTrainers } from "./testing/remote/remote-trainer.ts";
 import { Bench, rejectsWith, death, atReport, compared } from "./testing/job-bench.ts";
 
-/** The job's trainer is a service elsewhere. */
+/** Makes a bench whose trainer is a remote service. */
 function remoteBench(t: TestContext): Bench {
   return new Bench(t, (naive) => {
     const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
@@ -18,7 +18,7 @@ function remoteBench(t: TestContext): Bench {
   });
 }
 
-test("a job trains where there is no base pass, says so, and its version goes on from a state by name", async (t) => {
+test("trains without a base pass, says so, and the version continues from a named state", async (t) => {
   const bench = remoteBench(t);
   const { adapterFolder, trainerState } = await bench.run({ input: { settings: compared } });
   assert.equal(bench.kinds.includes("forward of the base"), false);
@@ -33,7 +33,7 @@ test("a job trains where there is no base pass, says so, and its version goes on
     input: { from, fromKind: "rl", adapterFolder: "adapters/m/2", runKey: "jobs/next" },
   });
   assert.doesNotMatch(bench.warnings.join(), /fresh optimizer/);
-  // What another trainer would do with it is not tried: of the adapter alone this one makes nothing.
+  // Refused before it is tried: this trainer cannot start from an adapter without a state.
   const others = { adapterFolder, trainerState: "embedded:adapters/m/1/optimizer.safetensors" };
   for (const [given, field] of [
     [{ input: { from: others, fromKind: "rl" } }, "model"],
@@ -48,7 +48,7 @@ test("a job trains where there is no base pass, says so, and its version goes on
   }
 });
 
-test("a job on a trainer elsewhere goes on behind the last state that a lost attempt kept, and gives up those before", async (t) => {
+test("a job on a remote trainer continues from the last state a lost attempt kept, and discards the earlier ones", async (t) => {
   const undisturbed = remoteBench(t);
   await undisturbed.run();
   const bench = remoteBench(t);
@@ -69,7 +69,7 @@ test("a job on a trainer elsewhere goes on behind the last state that a lost att
   );
 });
 
-test("a trainer that cannot be reached costs an attempt, and neither a snapshot nor the version", async (t) => {
+test("an unreachable trainer costs one attempt, but no snapshot and no version", async (t) => {
   const bench = new Bench(t);
   const input = { snapshotShare: 1 };
   const { adapterFolder, trainerState } = await bench.run();
@@ -93,7 +93,7 @@ test("a trainer that cannot be reached costs an attempt, and neither a snapshot 
   assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 1, "behind the snapshot");
 });
 
-test("another trainer starts from the adapter alone, and the job says so", async (t) => {
+test("another trainer starts from the adapter only, and the job says so", async (t) => {
   const bench = new Bench(t);
   const { adapterFolder } = await bench.run();
   const from = { adapterFolder, trainerState: `remote:${adapterFolder}/naive-state.json` };

@@ -1,4 +1,4 @@
-// The story of a job on the naive trainer: what is asked of it in which order, what is reported, and what is left behind.
+// One job on the naive trainer: its calls in order, its reports and the files it leaves.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { groupOf } from "../../../test/golden-trajectories.ts";
@@ -7,11 +7,11 @@ import { trainedIndices } from "../trajectories/sequences.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
 import { someGroups, type Given, few, run, Bench, rejectsWith } from "./testing/job-bench.ts";
 
-test("opens, takes a step per batch, publishes and closes, each call with an id of its own", async (t) => {
+test("opens, takes a step per batch, publishes and closes, and gives each call its own id", async (t) => {
   const bench = new Bench(t);
   const outcome = await bench.run();
   const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
-  // One look before the first step, one at what comes of the last.
+  // One forward pass before the first step, and one after the last.
   assert.deepEqual(bench.kinds, [
     "open",
     "forward",
@@ -33,7 +33,7 @@ test("opens, takes a step per batch, publishes and closes, each call with an id 
   assert.equal(bench.steps.length, 3);
 });
 
-/** How many sequences each step of a job was computed of, in their order. */
+/** Returns the number of sequences in each step of a job, in order. */
 async function stepSizes(
   t: TestContext,
   config: Given["config"],
@@ -45,7 +45,7 @@ async function stepSizes(
   return bench.trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data.length] : []));
 }
 
-test("takes a step for every sequence, unless the job says how many steps, or how large, or the server counts tokens", async (t) => {
+test("takes a step per sequence, unless the job sets the number or size of steps or the server counts tokens", async (t) => {
   assert.deepEqual(await stepSizes(t, {}), [1, 1, 1, 1]);
   assert.deepEqual(await stepSizes(t, { passCount: 2 }), [1, 1, 1, 1, 1, 1, 1, 1]);
   assert.deepEqual(await stepSizes(t, { stepCount: 1 }), [4]);
@@ -56,7 +56,7 @@ test("takes a step for every sequence, unless the job says how many steps, or ho
   assert.deepEqual(await stepSizes(t, { batchSize: 4 }, 12), [4]);
 });
 
-test("says how many steps it takes over what, and how large each was", async (t) => {
+test("reports the number of steps, the number of sequences and the size of each step", async (t) => {
   const bench = new Bench(t);
   const { counts, metrics } = await bench.run({ config: { stepCount: 3, passCount: 2 } });
   assert.deepEqual(counts.steps, { count: 6, passCount: 2, sequencesMax: 2 });
@@ -88,7 +88,7 @@ test("warns of steps that cannot have changed anything", async (t) => {
   assert.match(await warningsOf(cutOff), /gradient of its 3 steps was 0, so nothing was learned/);
 });
 
-test("a job that moves its policy too far says by how much and what to do, and makes no version above its limit", async (t) => {
+test("a job that moves its policy too far says by how much and gives advice, and publishes no version above its limit", async (t) => {
   const run = async (config: Given["config"], klUpdateMax = 0) => {
     const bench = new Bench(t);
     const settings = { ...pinnedSettings(trainingSettings.with()), ...few, klUpdateMax };
@@ -124,7 +124,7 @@ test("a job that moves its policy too far says by how much and what to do, and m
   assert.equal((await run({ learningRate: 1e-3, klUpdateMax: 0.4 })).refusal, null);
 });
 
-test("a job's own weight decay and norm win over the server's; its rate grows with the sequences of a step where it says so", async (t) => {
+test("a job's own weight decay and gradient norm win over the server's; its rate scales with the step size on request", async (t) => {
   const bench = new Bench(t);
   const config = {
     learningRate: 0.01,
@@ -141,7 +141,7 @@ test("a job's own weight decay and norm win over the server's; its rate grows wi
   assert.equal(bench.steps[0]["learning_rate"], 0.02);
 });
 
-test("looks at sequences from all over the job before the first step, and at the same ones after the last", async (t) => {
+test("checks sequences from all over the job before the first step, and the same ones after the last", async (t) => {
   for (const config of [{ batchSize: 1 }, { stepCount: 1, passCount: 2 }]) {
     const bench = new Bench(t);
     const { metrics } = await bench.run({ config });
@@ -157,7 +157,7 @@ test("looks at sequences from all over the job before the first step, and at the
   }
 });
 
-test("where the server counts tokens, packed_sequence_length is the tokens of a step; it is always the longest sequence", async (t) => {
+test("packed_sequence_length is the tokens per step if the server counts tokens, and always the longest sequence", async (t) => {
   const steps = async (packedSequenceLength: number | null): Promise<Bench> => {
     const bench = new Bench(t);
     await bench.run({ config: { packedSequenceLength } });
@@ -173,7 +173,7 @@ test("where the server counts tokens, packed_sequence_length is the tokens of a 
   assert.match(short.warnings.join(), /too_long/);
 });
 
-test("a batch knows the groups of its sequences, and its step goes by the job's own numbers", async (t) => {
+test("a batch knows the groups of its sequences, and its step uses the job's own settings", async (t) => {
   const bench = new Bench(t);
   const settings = {
     ...pinnedSettings(trainingSettings.with()),
@@ -184,7 +184,7 @@ test("a batch knows the groups of its sequences, and its step goes by the job's 
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
   const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
-  // Trajectories at the mean of their group train nothing.
+  // Trajectories at their group's mean do not train.
   const [, probe] = bench.trainers.calls;
   assert.ok(probe.kind === "forward");
   assert.equal(probe.data.length, 4);
@@ -193,7 +193,7 @@ test("a batch knows the groups of its sequences, and its step goes by the job's 
   assert.deepEqual([learningRate, weightDecay, gradientNormMax], [0.02, 0.25, 7]);
 });
 
-test("reports the job's counts with the start and every step, and keeps the means", async (t) => {
+test("reports the job's counts with the start and each step, and keeps the means", async (t) => {
   const bench = new Bench(t);
   const { metrics, counts } = await bench.run();
   const expected = {
@@ -213,7 +213,7 @@ test("reports the job's counts with the start and every step, and keeps the mean
     assert.deepEqual({ ...step, ...expected }, step);
     assert.equal(step["learning_rate"], 0.01);
     assert.ok((step["grad_norm"] ?? 0) > 0 && (step["max_logprob_difference"] ?? 0) > 0);
-    // The naive trainer reports no entropy, and none is made up.
+    // The naive trainer reports no entropy, so the metrics have none.
     assert.equal("entropy" in step, false);
   }
   const mean = bench.steps.reduce((sum, step) => sum + step["loss"] / 3, 0);
@@ -222,13 +222,13 @@ test("reports the job's counts with the start and every step, and keeps the mean
   assert.equal(metrics["loss/first_max_logprob_difference"], bench.steps[0]["max_logprob_difference"]);
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
   assert.equal(metrics["data/step_num_skipped_at_group_mean"], 2);
-  // Rewards of 0 to 5, those that do not train included.
+  // Rewards of 0 to 5, including those that do not train.
   assert.equal(metrics["data/reward"], 2.5);
   assert.ok(Math.abs(metrics["data/reward_std_dev"] - Math.sqrt(35 / 12)) < 1e-12);
   assert.ok(Object.values(metrics).every(Number.isFinite));
 });
 
-test("the seed decides the first adapter and the order of the steps, and nothing else does", async (t) => {
+test("only the seed decides the first adapter and the order of the steps", async (t) => {
   const benches = [new Bench(t), new Bench(t), new Bench(t)];
   await benches[0].run();
   await benches[1].run({ input: { runKey: "jobs/another" } });
@@ -238,7 +238,7 @@ test("the seed decides the first adapter and the order of the steps, and nothing
   assert.notDeepEqual(benches[2].bytes(), benches[0].bytes());
 });
 
-test("precalculated log-probabilities take the place of the recorded ones before the first step", async (t) => {
+test("precalculated log-probabilities replace the recorded ones before the first step", async (t) => {
   const bench = new Bench(t);
   await bench.run({ config: { precalculateLogprobs: true } });
   const forwards = ["forward", "forward", "forward"];
@@ -254,11 +254,11 @@ test("precalculated log-probabilities take the place of the recorded ones before
     assert.deepEqual(old, [...logprobs[row]]);
     assert.ok(sequence.oldLogprobs.every((value, at) => Number.isNaN(value) === (sequence.mask[at] === 0)));
   });
-  // The difference is still that to what was recorded.
+  // Still the difference to the recorded log-probabilities.
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
 });
 
-test("where serving computes with fewer bits, old log-probabilities are computed unasked, and rounding is no warning", async (t) => {
+test("computes old log-probabilities unasked if serving is quantized, and does not warn of rounding", async (t) => {
   const exact = new Bench(t);
   await exact.run();
   assert.match(exact.warnings.join(), /differ by up to .* is the most that rounding explains/);
@@ -272,7 +272,7 @@ test("where serving computes with fewer bits, old log-probabilities are computed
   assert.ok(bench.steps[0]["mean_logprob_difference"] <= bench.steps[0]["max_logprob_difference"]);
 });
 
-test("precalculated log-probabilities are computed once for each sequence, however many passes there are", async (t) => {
+test("precalculates log-probabilities once per sequence, for any number of passes", async (t) => {
   const bench = new Bench(t);
   await bench.run({ config: { precalculateLogprobs: true, batchSize: 1, passCount: 3 } });
   const gradients = bench.trainers.calls.flatMap((call) =>
@@ -284,7 +284,7 @@ test("precalculated log-probabilities are computed once for each sequence, howev
   assert.equal(count, 4 + 1, "each sequence before the first step, and one look behind the last");
 });
 
-test("truncated importance sampling weighs each token by how far the recorded log-probability was off", async (t) => {
+test("truncated importance sampling weighs each token by the error of its recorded log-probability", async (t) => {
   const bench = new Bench(t);
   await bench.run({ config: { precalculateLogprobs: true, truncatedImportanceSampling: 1.25 } });
   const [, recorded] = bench.trainers.calls;
@@ -307,7 +307,7 @@ test("truncated importance sampling weighs each token by how far the recorded lo
   assert.ok(unweighed.data.every(({ tokenWeights }) => tokenWeights === undefined));
 });
 
-test("a job in which nothing can train takes no step and publishes what it started from", async (t) => {
+test("a job without trainable data takes no step and publishes the version it started from", async (t) => {
   const bench = new Bench(t);
   const first = await bench.run();
   const from = { adapterFolder: first.adapterFolder, trainerState: first.trainerState };
@@ -335,11 +335,11 @@ test("a cancelled job stops between two steps, publishes nothing and closes its 
   assert.deepEqual(bench.published, []);
 });
 
-test("a job that is cancelled after its last step, or while it is exported, leaves nothing behind", async (t) => {
+test("a job cancelled after its last step, or during the export, leaves nothing", async (t) => {
   for (const when of ["forward", "exportAdapter"]) {
     const bench = new Bench(t);
     const aborting = new AbortController();
-    // Not the look before the first step.
+    // Not in the forward pass before the first step.
     bench.trainers.onCall = ({ kind }) =>
       void (kind === when && bench.kinds.includes("optimStep") && aborting.abort());
     await assert.rejects(bench.run({ input: { signal: aborting.signal } }), rejectsWith("cancelled"));
@@ -349,7 +349,7 @@ test("a job that is cancelled after its last step, or while it is exported, leav
   }
 });
 
-test("a loss that is not finite ends the job in its own words, and nothing is published", async (t) => {
+test("a non-finite loss fails the job with its own message, and publishes nothing", async (t) => {
   const bench = new Bench(t);
   await assert.rejects(bench.run({ config: { learningRate: 1e200 } }), rejectsWith("unsupported"));
   const steps = ["forwardBackward", "optimStep", "forwardBackward"];
@@ -357,7 +357,7 @@ test("a loss that is not finite ends the job in its own words, and nothing is pu
   assert.deepEqual(bench.published, []);
 });
 
-test("a model that its last step broke becomes no version, and the job names the learning rate", async (t) => {
+test("a model broken by its last step becomes no version, and the job names the learning rate", async (t) => {
   const bench = new Bench(t);
   const settings = { ...pinnedSettings(trainingSettings.with()), ...few, batchTokens: 1000 };
   await assert.rejects(
@@ -368,7 +368,7 @@ test("a model that its last step broke becomes no version, and the job names the
   assert.deepEqual(bench.published, []);
 });
 
-test("a version that cannot be read is not blamed on the job, and no path is shown", async (t) => {
+test("an unreadable version is not blamed on the job, and the message shows no path", async (t) => {
   const from = { adapterFolder: "adapters/m/7", trainerState: null };
   const job = new Bench(t).run({ input: { from, startStep: 7 } });
   await assert.rejects(job, {
@@ -377,7 +377,7 @@ test("a version that cannot be read is not blamed on the job, and no path is sho
   });
 });
 
-test("sequences longer than the trainer or the job takes are left out", async (t) => {
+test("leaves out sequences longer than the limit of the trainer or of the job", async (t) => {
   const settings = { ...pinnedSettings(trainingSettings.with()), sequenceLengthMax: 7 };
   const { counts } = await new Bench(t).run({ input: { settings } });
   assert.equal(counts.skipped["too_long"], 1);
@@ -388,7 +388,7 @@ test("sequences longer than the trainer or the job takes are left out", async (t
   );
 });
 
-test("a job that would need too much memory is refused before anything is reported or computed", async (t) => {
+test("refuses a job that needs too much memory before it reports or computes anything", async (t) => {
   const bench = new Bench(t);
   let batchCount = 0;
   bench.trainers.requireMemory = async (batches) => {
@@ -399,7 +399,7 @@ test("a job that would need too much memory is refused before anything is report
   assert.deepEqual([batchCount, bench.kinds, bench.started], [3, [], []]);
 });
 
-test("what a report throws ends the job", async (t) => {
+test("an error from a report fails the job", async (t) => {
   const bench = new Bench(t);
   const on = { stepped: () => Promise.reject(new Error("the parent is gone")) };
   await assert.rejects(bench.run({ on }), /the parent is gone/);

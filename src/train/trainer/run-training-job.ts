@@ -1,5 +1,5 @@
-// One training job from its trajectories to a published version. The story alone: who computes, where files lie and
-// how progress becomes durable are given.
+// The story of one training job, from its trajectories to a published version. The caller decides who computes, where
+// files are stored and how progress becomes durable.
 import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { unreachable } from "../../base/domain/assert.ts";
@@ -38,22 +38,20 @@ export interface TrainingJobDependencies {
   readonly settings: PinnedSettings;
   /** Hex SHA-256 of the base model's weights. */
   readonly base: string;
-  /** Share of the job's time that may go into snapshots; see {@link JobSnapshots}. */
+  /** Share of the job's time that snapshots may take; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
-  /** What the job trains on: as the store has it of a job of this kind. */
+  /** The job's training data, in the stored form for its kind of job. */
   readonly lines: WorkLines<unknown>;
   readonly report: JobReport;
   readonly clock: Clock;
-  /** Aborted, the job rejects with `cancelled` and publishes nothing. */
+  /** When it aborts, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs the job to its end. The same version, trajectories, settings and seed give the same adapter, byte for byte, so
- * a second attempt after a crash changes nothing that the first one reported; it goes on behind the last step that the
- * first one kept.
- *
- * A job in which nothing can train takes no step and publishes what it started from.
+ * Runs the job to its end, starting after the last step that an earlier attempt kept. A job without trainable data
+ * publishes the version it started from. The same version, trajectories, settings and seed give the same adapter, byte
+ * for byte, so an attempt after a crash changes nothing already reported.
  */
 export async function runTrainingJob(
   dependencies: TrainingJobDependencies,
@@ -71,13 +69,13 @@ export async function runTrainingJob(
   }
 }
 
-/** What the prepared lines of a job depend on, beside the base model's files, to which a job is pinned. */
+/** Returns the inputs that a job's prepared lines depend on, apart from the base model's files, which are pinned. */
 function preparedKey(
   { trainers, settings }: TrainingJobDependencies,
   { task: { kind, config }, seed }: TrainingRun,
 ): JsonObject {
   const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
-  // Its own configuration decides too which of its lines train.
+  // The job's configuration also decides which of its lines train.
   return { algorithm: trainerAlgorithm, kind, seed, config: JSON.stringify(config), sequenceLengthMax };
 }
 
@@ -91,9 +89,9 @@ function planJob(
   file: TokenFile,
 ): Promise<TrainingPlan> {
   const { profile } = trainers;
-  // It was asked when the job came; another trainer may have come since.
+  // Checked again: the trainer may have changed since the job was accepted.
   const { basePrecision } = settings;
-  // What each kind of task names is of its own configuration.
+  // Safe cast: the kind and its own configuration belong together.
   const asked = { kind: task.kind, config: { ...task.config, basePrecision } } as TrainerTask;
   requireTrainerFor(profile, asked, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
@@ -116,7 +114,7 @@ function planJob(
   }
 }
 
-/** Takes the steps of the plan, and publishes what comes of them. */
+/** Takes the plan's steps and publishes the result. */
 async function carryOut(
   plan: TrainingPlan,
   dependencies: TrainingJobDependencies,
@@ -162,7 +160,7 @@ async function carryOut(
   }
 }
 
-/** What of the steps the trainer does in its own way. */
+/** Returns warnings about step settings that the trainer fixes itself. */
 function fixedStepWarnings(
   { name, fixedInStep = [] }: TrainerProfile,
   step: OptimizerStep,
@@ -186,12 +184,12 @@ function fixedStepWarnings(
   return [`The trainer ${name} takes no notice of ${named}: its own configuration says it, or it has none.`];
 }
 
-/** One after another, with their tokens. */
+/** Yields the batches in order, with their tokens. */
 function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, void> {
   for (const batch of batches) yield read(batch);
 }
 
-/** Where the trainer starts, and warnings about that for the job's sender. */
+/** Returns the trainer's start, and warnings about it for the job's sender. */
 async function startOf(
   { trainers: { profile }, artifacts }: TrainingJobDependencies,
   { from, fromKind, seed, task }: TrainingRun,
@@ -207,12 +205,12 @@ async function startOf(
   return { start: { kind: "state", state, keepsOptimizer: fresh === null }, warnings };
 }
 
-/** Why the optimizer starts anew though the version is not the base; null when it does not, or never was one. */
+/** Returns the reason why a version's optimizer state is not used; null if it is used or never existed. */
 function freshOptimizerReason(
   { name }: TrainerProfile,
   { from, fromKind, task }: Pick<TrainingRun, "fromKind" | "task"> & { readonly from: StartVersion },
 ): string | null {
-  // What no job made, such as an imported adapter, never had an optimizer.
+  // A version that no job made, such as an imported adapter, never had an optimizer.
   if (fromKind === null) return null;
   if (fromKind !== task.kind)
     return `the version was made by a job of kind ${fromKind}, and this one is of kind ${task.kind}.`;
@@ -241,7 +239,10 @@ function snapshotsOf(
   });
 }
 
-/** A trainer behind the last step that an earlier attempt kept, and those steps; else one on the version to start from. */
+/**
+ * Opens a trainer after the last step that an earlier attempt kept, and returns those steps. Without any, opens one on
+ * the start version.
+ */
 async function openWhereLeft(
   trainers: TrainerProvider,
   snapshots: JobSnapshots,
@@ -251,7 +252,7 @@ async function openWhereLeft(
     call,
   }: {
     readonly plan: TrainingPlan;
-    /** A trainer on the version to start from. */
+    /** Opens a trainer on the start version. */
     readonly opened: () => Promise<Trainer>;
     readonly call: TrainerCall;
   },
@@ -271,7 +272,7 @@ async function openWhereLeft(
   }
 }
 
-/** Why a version cannot be read is for the log: the job's sender learns only which version it is. */
+/** The log says why a version cannot be read; the job's sender learns only which version it is. */
 async function openTrainer(
   { trainers, artifacts, signal }: TrainingJobDependencies,
   start: TrainerStart,
@@ -292,17 +293,17 @@ async function openTrainer(
   }
 }
 
-/** Whether it is what a trainer was to start from that is wrong, and not that the trainer cannot be reached or was stopped. */
+/** True if the trainer's start is at fault, rather than an unreachable or stopped trainer. */
 function isUnusable(error: unknown): error is ServiceError {
   const codes: readonly string[] = ["invalid", "not_found", "unsupported", "conflict"];
   return error instanceof ServiceError && codes.includes(error.code);
 }
 
 /**
- * Computes the checked sequences with the new weights, and judges them.
+ * Computes the checked sequences with the new weights and judges the difference.
  *
- * @throws ServiceError `unsupported` where the model does not give finite numbers any more: weights that are finite by
- *   themselves may still overflow in products
+ * @throws ServiceError `unsupported` if the model no longer gives finite numbers: finite weights may still overflow in
+ * products
  */
 async function checkResult(
   trainer: Trainer,

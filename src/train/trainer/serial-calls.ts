@@ -1,22 +1,24 @@
-// When work runs: a trainer's calls one after another, and an action after a time without work. Knows nothing of what they
-// compute.
+// Scheduling of work: a trainer's calls in order, and an action after an idle time. Independent of the work itself.
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrainerCall } from "./trainer.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 
-/** How many results are remembered; the oldest is dropped first. */
+/** Number of remembered results; the oldest is dropped first. */
 const RESULT_COUNT_MAX = 64;
 
-/** Runs a trainer's calls in order. Starts none after its abort, and answers a repeated call with the earlier result. */
+/**
+ * Runs a trainer's calls in order. Starts no call after its abort, and answers a repeated call with the earlier
+ * result.
+ */
 export class SerialCalls {
   #previous: Promise<unknown> = Promise.resolve();
   readonly #results = new Map<string, { readonly method: string; readonly result: unknown }>();
   #isClosed = false;
 
   /**
-   * Runs the action after every earlier call, unless its id was seen before.
+   * Runs the action after all earlier calls, unless the call's id was seen before.
    *
-   * @param action changes nothing when it throws
+   * @param action changes nothing if it throws
    */
   run<Result>(method: string, call: TrainerCall, action: () => Promise<Result>): Promise<Result> {
     const result = this.#previous.then(() => this.#once(method, call, action));
@@ -24,7 +26,7 @@ export class SerialCalls {
     return result;
   }
 
-  /** From now on calls are refused; resolves when the last one is over. */
+  /** Refuses calls from now on, and resolves when the last one has finished. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#previous;
@@ -36,7 +38,7 @@ export class SerialCalls {
     throwIfAborted(call.signal);
     const earlier = this.#results.get(call.id);
     if (earlier !== undefined) {
-      if (earlier.method === method) return earlier.result as Result; // What this method returned for this id.
+      if (earlier.method === method) return earlier.result as Result; // Safe cast: this method's result.
       throw invalid(
         `The call ${JSON.stringify(call.id)} was a ${earlier.method} and is now a ${method}; give each call its own id.`,
       );
@@ -51,7 +53,7 @@ export class SerialCalls {
   }
 }
 
-/** @throws ServiceError `cancelled` */
+/** @throws ServiceError `cancelled` if the signal has aborted */
 export function throwIfAborted(signal: AbortSignal): void {
   if (!signal.aborted) return;
   throw new ServiceError({
@@ -61,23 +63,23 @@ export function throwIfAborted(signal: AbortSignal): void {
   });
 }
 
-/** Acts after a time without work, for example to release what only work needs. */
+/** Acts after an idle time, for example to release what only work needs. */
 export class WhenIdle {
   readonly #clock: Clock;
   readonly #durationMs: number;
   readonly #act: () => Promise<void>;
   #workCount = 0;
-  /** Aborts the wait of a time without work. */
+  /** Aborts the wait of the current idle time. */
   #idling = new AbortController();
 
-  /** @param act done once in each time without work that lasts so long; work that begins meanwhile does not wait for it */
+  /** @param act runs once in each idle time that lasts `durationMs`; work that begins meanwhile does not wait for it */
   constructor(clock: Clock, durationMs: number, act: () => Promise<void>) {
     this.#clock = clock;
     this.#durationMs = durationMs;
     this.#act = act;
   }
 
-  /** Does some work. Works may overlap: the time without work begins when the last of them is over, however it ends. */
+  /** Runs some work. Works may overlap: the idle time begins when the last of them ends, with or without an error. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#workCount++;
     this.#idling.abort();
@@ -93,7 +95,7 @@ export class WhenIdle {
     this.#idling = new AbortController();
     this.#clock.sleep(this.#durationMs, { signal: this.#idling.signal }).then(
       () => this.#act(),
-      // There is work again: the sleep has no other reason to reject.
+      // New work has begun: the sleep has no other reason to reject.
       () => undefined,
     );
   }

@@ -1,4 +1,4 @@
-// What a job is pinned to of the settings, and of what its model asks for.
+// The settings, and the adapter shape of its model, that a job is pinned to.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdapterWish } from "../../base/domain/model.ts";
@@ -6,7 +6,7 @@ import { pinnedSettings, trainingSettings } from "./settings.ts";
 
 const settings = trainingSettings.with({ loraRank: 8 });
 
-test("a model's adapters have the rank and scale that it asks for, and the server's otherwise", () => {
+test("adapters have the rank and scale that their model asks for, or else the server's", () => {
   const shapeOf = (rank: number | null, alpha: number | null): readonly number[] => {
     const { loraRank, loraAlpha } = pinnedSettings(settings, { rank, alpha, targets: null });
     return [loraRank, loraAlpha];
@@ -17,7 +17,7 @@ test("a model's adapters have the rank and scale that it asks for, and the serve
   assert.deepEqual(shapeOf(null, 5), [8, 5]);
 });
 
-test("what a model asks its adapters to be on is pinned, and only where it asks", () => {
+test("pins the projections for adapters only if the model names some", () => {
   const targetsOf = (targets: AdapterWish["targets"]): unknown =>
     pinnedSettings(settings, { rank: null, alpha: null, targets }).loraTargets;
   assert.deepEqual(targetsOf(["q_proj", "v_proj"]), ["q_proj", "v_proj"]);

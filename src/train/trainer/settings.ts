@@ -1,5 +1,5 @@
-// What training goes by: what an operator sets, what is the same on every server, and what a job is pinned to of both. What
-// a job may set is base/domain/training-config.ts.
+// Settings of training: the operator's, those equal on every server, and those that a job is pinned to.
+// base/domain/training-config.ts has what a job may set.
 import type { BasePrecision } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -40,34 +40,37 @@ const schema = {
   },
 } as const satisfies SettingsSchema;
 
-/** What new adapters are scaled by, divided by their rank, is so many times the rank. */
+/** LoRA alpha divided by the rank. */
 const alphaOfRank = 2;
 
 const fixed = {
-  /** Of the products with the base model's weights in jobs that say no base_precision. */
+  /** Precision of the products with the base model's weights, for jobs without a base_precision. */
   basePrecision: "float32" as BasePrecision,
   /**
-   * Nats a token by which a job may move its policy, where it does not say so (max_kl_update); 0 publishes all, with a warning
-   * above 1.
+   * Nats per token by which a job may move its policy, unless it sets max_kl_update. With 0, each job publishes, with
+   * a warning above 1.
    */
   klUpdateMax: 0,
   weightDecay: reinforcementLearningAdamW.weightDecay,
-  /** Gradients are scaled down to this global norm. */
+  /** Global norm that larger gradients are scaled down to. */
   gradientNormMax: reinforcementLearningAdamW.gradientNormMax,
   /**
-   * Tokens computed at once where memory allows it; a longer sequence is computed alone. Changes no step but by rounding, and
-   * larger products are not faster.
+   * Tokens per microbatch if memory allows it; a longer sequence gets its own microbatch. Changes results only by
+   * rounding, and larger products are not faster.
    */
   microbatchTokens: 2048,
-  /** Part of a job's time that may go into keeping its steps, so that it goes on behind the last one when its process dies. */
+  /** Share of a job's time for snapshots of its steps. A lost process then costs only the steps since the last one. */
   snapshotShare: 0.1,
-  /** Part of a job's tokens that the base model computes too, for the metric of how far training went from it. */
+  /** Share of a job's tokens that the base model also computes, for the metric of the distance to it. */
   baseComparisonShare: 0.15,
-  /** As the engine's. */
+  /** Number of threads; the engine uses as many. */
   threads: 1,
-  /** A job without a sign of progress for longer is started again: ten times what a step of the largest may take. */
+  /** A job silent for longer is started again. Ten times the longest possible step. */
   stallDeadlineMs: 900_000,
-  /** How long a process keeps its model loaded for the next job; an agent's next rollouts take about so long. */
+  /**
+   * How long an idle process keeps its model loaded for the next job: roughly the time an agent needs for its next
+   * rollouts.
+   */
   idleMs: 60_000,
 };
 
@@ -75,17 +78,17 @@ export const trainingSettings = section(schema, fixed);
 
 export type TrainingSettings = SettingsIn<typeof trainingSettings>;
 
-/** What training goes by, with what a job is pinned to and what its model asks for. */
+/** The training settings, the job's pins, and the adapter shape of its model. */
 export type JobSettings = TrainingSettings &
   Pick<PinnedSettings, "loraAlpha" | "loraTargets" | "servedPrecision">;
 
 /**
- * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
- * are computed. A job that goes on under another number than it began with is a warning in the log.
+ * Version number of the training algorithm: data preparation, batching, losses and steps. Increase it when the same
+ * job would compute something else; a job that continues under another number logs a warning.
  */
 export const trainerAlgorithm = 6;
 
-/** The settings that decide what a job's steps are: fixed at its first attempt. The others only decide how they are computed. */
+/** Settings that decide a job's steps, fixed at its first attempt. The others decide only how they are computed. */
 const pinnedNames = [
   "loraRank",
   "loraAlpha",
@@ -99,15 +102,15 @@ const pinnedNames = [
 ] as const;
 
 export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)[number], "loraAlpha">> & {
-  /** What new adapters are scaled by, divided by their rank. */
+  /** LoRA alpha of new adapters: the scale times the rank. */
   readonly loraAlpha: number;
-  /** The projections that new adapters are on; without it all seven. */
+  /** The projections that new adapters cover; all seven if absent. */
   readonly loraTargets?: readonly ProjectionName[];
-  /** In which precision the base is served, as its fingerprint says; absent for float32, which training computes in. */
+  /** Serving precision of the base, as in its fingerprint; absent for float32, which training computes in. */
   readonly servedPrecision?: string;
 };
 
-/** What a job that begins now is pinned to, with the shape of adapters that its model asks for. */
+/** Returns the pinned settings of a job that begins now, with the adapter shape that its model asks for. */
 export function pinnedSettings(
   settings: TrainingSettings & Pick<PinnedSettings, "servedPrecision">,
   { rank, alpha, targets }: AdapterWish = adapterOfServer,
@@ -120,13 +123,13 @@ export function pinnedSettings(
   );
   if (targets !== null) pinned["loraTargets"] = targets;
   if (settings.servedPrecision !== undefined) pinned["servedPrecision"] = settings.servedPrecision;
-  // Exactly the names of the type.
+  // Safe cast: exactly the names of the type.
   return pinned as PinnedSettings;
 }
 
-/** The server's settings with those that a job was pinned to in their place. */
+/** Returns the server's settings, overridden by those that a job was pinned to. */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
-  // What `pinnedSettings` gave when the job began.
+  // Safe cast: `pinnedSettings` made them when the job began.
   const loraAlpha = alphaOfRank * settings.loraRank;
   return { ...settings, loraAlpha, ...(pinned as Partial<PinnedSettings>) };
 }

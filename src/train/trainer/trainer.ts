@@ -1,13 +1,13 @@
-// The contract between a training job and the trainer that computes: in this process, or a service elsewhere.
-// A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
-// jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
+// The contract between a training job and its trainer, in this process or remote. A trainer holds one adapter, its
+// optimizer and the gradient accumulated since the last step; it knows nothing of jobs or rewards. All trainers pass
+// the suite in contract/check-trainer.ts.
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { PreferenceConfig } from "../../base/domain/preferences/preference-config.ts";
 import type { TrainerProfile } from "../../base/domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../base/domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
 
-/** What of a training configuration shapes the policy loss; everything else shapes data or steps. */
+/** The fields of a training configuration that shape the policy loss; the others shape data or steps. */
 export const policyLossFields = [
   "epsilon",
   "epsilonHigh",
@@ -22,7 +22,7 @@ export const policyLossFields = [
 
 export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[number]>;
 
-/** What of a preference configuration shapes its loss. */
+/** The fields of a preference configuration that shape its loss. */
 export const preferenceLossFields = [
   "loss",
   "beta",
@@ -36,196 +36,200 @@ export const preferenceLossFields = [
 export type PreferenceLossConfig = Pick<PreferenceConfig, (typeof preferenceLossFields)[number]>;
 
 /**
- * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
- * their number + 1e-6, with w_t the weight of the token's sequence, times its own where it has one. L_t is the policy
- * gradient's loss (CISPO, arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative log-probability, which ignores
- * advantages.
- *
- * With a KL penalty β every advantage A_t of the policy gradient is A_t + β · (k̄ - k_t), where k_t is the token's current
- * log-probability less its reference log-probability, without gradient, and k̄ the mean of k over all trained tokens given.
- * With the source `sample` its old log-probability stands there in place of the current one, where it is known.
- *
- * A loss of preferences is a number for each preference and not for each token: the sum of f(m_p) · w_p over the preferences
- * of all given sequences, divided by their number, with m_p the margin of losses/preference.ts and w_p the weight of its first
- * sequence. It ignores advantages, old log-probabilities and weights of tokens.
+ * The quantity that a gradient step minimizes: the sum of L_t · w_t over all trained tokens, divided by their number +
+ * 1e-6.
+ * - w_t is the weight of the token's sequence, times the token's own weight if it has one.
+ * - L_t is the policy gradient loss (CISPO, arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative
+ *   log-probability, which ignores advantages.
+ * - With a KL penalty β, the policy gradient uses A_t + β · (k̄ - k_t) as advantage. k_t is the token's current
+ *   log-probability less its reference log-probability, without gradient, and k̄ is the mean of k over all trained
+ *   tokens given. With the source `sample`, k_t uses the old log-probability, if known, in place of the current one.
+ * - A preference loss is the sum of f(m_p) · w_p over all preferences, divided by their number. m_p is the margin
+ *   defined in losses/preference.ts, and w_p the weight of the preference's first sequence. It ignores advantages, old
+ *   log-probabilities and token weights.
  */
 export type Loss =
   | { readonly kind: "policy"; readonly config: PolicyLossConfig }
   | { readonly kind: "cross-entropy" }
   | { readonly kind: "preference"; readonly config: PreferenceLossConfig };
 
-/** The policy loss of a job's configuration, and nothing else of it: programs are made for a loss. */
+/** Returns the policy loss of a job's configuration. It has no other fields, since a program is made per loss. */
 export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "policy" } {
   const fields = policyLossFields.map((field) => [field, config[field]]);
-  return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Exactly its fields.
+  return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Safe cast: exactly its fields.
 }
 
-/** The loss of a preference job's configuration, likewise. */
+/** Returns the loss of a preference job's configuration, likewise without other fields. */
 export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly kind: "preference" } {
   const fields = preferenceLossFields.map((field) => [field, config[field]]);
-  return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Exactly its fields.
+  return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Safe cast: exactly its fields.
 }
 
-/** A sequence with what its trajectory earned, weighed over the whole job. */
+/** A sequence with its trajectory's advantage, and its weight within the job. */
 export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
-  /** At trained tokens: what each counts for beside the sequence's weight, finite and at least 0; 1 where absent. */
+  /** Factors on the sequence's weight at trained tokens, finite and at least 0; 1 if absent. */
   readonly tokenWeights?: Float32Array;
   /**
-   * At trained tokens: what the base model gives them, or another reference that preferences are compared with, finite; what
-   * is elsewhere does not count. For losses that compare alone ({@link hasReference}).
+   * Reference log-probabilities, of the base model or another reference, finite at trained tokens and ignored
+   * elsewhere. Only for losses that use a reference ({@link hasReference}).
    */
   readonly referenceLogprobs?: Float32Array;
-  /** For a loss of preferences alone. */
+  /** Only for a preference loss. */
   readonly preference?: PreferenceSide;
-  /** Index of the trajectory group it came from: sequences of one group tend to begin alike. */
+  /** Index of the sequence's trajectory group. Sequences of one group tend to share a prefix. */
   readonly group: number;
 }
 
-/** Whose answer a sequence is, or a part of. */
+/** The answer of a preference that a sequence is, or is part of. */
 export interface PreferenceSide {
-  /** The same of all sequences of one preference: two answers to one prompt, or with KTO a single one. */
+  /** Index of the preference, shared by all its sequences: two answers to one prompt, or with KTO a single answer. */
   readonly index: number;
-  /** Whether people preferred it. */
+  /** True for the preferred answer. */
   readonly isChosen: boolean;
   /**
-   * At least 0, in nats, the same for all of a call: KTO's z, how far the model has moved from the reference, which an
-   * answer's log ratio is compared with. 0 where absent.
+   * KTO's z in nats, at least 0, equal within a call: how far the model has moved from the reference. An answer's log
+   * ratio is compared with it; 0 if absent.
    */
   readonly referencePoint?: number;
 }
 
-/** What every call brings along. */
+/** Arguments of each call. */
 export interface TrainerCall {
   /**
-   * Unique within the trainer. A repeated call with the id of one that succeeded changes nothing and returns the earlier
-   * result, so that a caller which lost an answer can ask again. A trainer need not remember more than the last 64.
+   * Unique within the trainer. Repeating a call whose id succeeded changes nothing and returns the earlier result, so
+   * a caller that lost a result can ask again. A trainer need only remember the last 64 ids.
    */
   readonly id: string;
-  /** Aborted, the call rejects with `cancelled` and leaves the trainer as it was. */
+  /** When it aborts, the call rejects with `cancelled` and leaves the trainer unchanged. */
   readonly signal: AbortSignal;
 }
 
 export interface ForwardOptions {
-  /** False leaves the adapter out: the base model's log-probabilities. `unsupported` where the trainer has no base pass. */
+  /**
+   * False to leave out the adapter and get the base model's log-probabilities. `unsupported` if the trainer has no
+   * base pass.
+   */
   readonly hasAdapter?: boolean;
-  /** Whether over the base in float32, in whatever precision it is trained over. Default false. */
+  /** True to compute over the base in float32, even if training runs over another precision. Default false. */
   readonly isFloat32?: boolean;
 }
 
 export interface ForwardResult {
-  /** One array per sequence, in their order: natural-log probabilities of its trained tokens, in theirs. */
+  /** Natural-log probabilities of the trained tokens, one array per sequence, in order. */
   readonly logprobs: readonly Float32Array[];
 }
 
 export interface ForwardBackwardResult extends ForwardResult {
   readonly loss: number;
-  /** Optional: `entropy`, the model's at trained tokens in nats, weighted as the loss is. All finite. */
+  /** Finite values. Optional: `entropy`, the model's at trained tokens in nats, weighted as the loss is. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** One step of AdamW (Loshchilov and Hutter, 2019) with decoupled weight decay and bias correction. */
+/** Settings of one AdamW step (Loshchilov and Hutter, 2019), with decoupled weight decay and bias correction. */
 export interface OptimizerStep {
   /** Above 0. */
   readonly learningRate: number;
-  /** [0, 1): how much of the mean of gradients is kept. */
+  /** Decay of the mean of gradients, in [0, 1). */
   readonly beta1: number;
-  /** [0, 1): how much of the mean of squared gradients is kept. */
+  /** Decay of the mean of squared gradients, in [0, 1). */
   readonly beta2: number;
-  /** Above 0, added to the root of the second moment. */
+  /** Added to the root of the second moment; above 0. */
   readonly epsilon: number;
-  /** At least 0, times the learning rate. */
+  /** At least 0; multiplied by the learning rate. */
   readonly weightDecay: number;
-  /** The accumulated gradient is scaled down to this global norm; 0 never scales. */
+  /** Global norm that the accumulated gradient is scaled down to; 0 never scales. */
   readonly gradientNormMax: number;
 }
 
 export interface OptimizerStepResult {
-  /** Optional: `gradient_norm`, of all gradients together before clipping. All finite. */
+  /** Finite values. Optional: `gradient_norm`, over all gradients before clipping. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
- * Calls may overlap; they take effect in the order in which they were made. Every method rejects with a ServiceError:
- * `invalid` for data or calls that make no sense, `unsupported` for what this trainer cannot do or numbers that stop
- * being finite, `cancelled` when the signal aborted, `unavailable` when it is closed or cannot be reached. A call that
- * rejects changes nothing.
+ * An open trainer. Calls may overlap; they take effect in the order made. A call that rejects changes nothing, and
+ * rejects with a ServiceError:
+ * - `invalid` for data or calls that make no sense
+ * - `unsupported` for requests beyond this trainer's abilities, or numbers that are no longer finite
+ * - `cancelled` if the signal aborted
+ * - `unavailable` if the trainer is closed or unreachable
  */
 export interface Trainer {
-  /** Current log-probabilities; changes nothing. */
+  /** Returns current log-probabilities; changes nothing. */
   forward(
     data: readonly TrainingSequence[],
     call: TrainerCall,
     options?: ForwardOptions,
   ): Promise<ForwardResult>;
   /**
-   * Adds the gradient of the loss over all of `data` to what is accumulated. The trainer computes in parts as small as
-   * its memory wants, whole sequences each, and the result is that of all at once.
+   * Adds the gradient of the loss over all of `data` to the accumulated gradient. The trainer computes whole sequences
+   * in microbatches that fit its memory, with the result of one batch.
    */
   forwardBackward(
     data: readonly TrainingSequence[],
     loss: Loss,
     call: TrainerCall,
   ): Promise<ForwardBackwardResult>;
-  /** Changes the adapter by the accumulated gradient and clears it; `invalid` when nothing is accumulated. */
+  /** Updates the adapter with the accumulated gradient and clears it; `invalid` if nothing is accumulated. */
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult>;
   /**
-   * Keeps all that `open` needs to go on exactly from here; what is accumulated belongs to no version and is not kept.
+   * Saves all that `open` needs to continue exactly from here, without the accumulated gradient.
    *
-   * @param name of the version's or snapshot's folder, such as `adapters/<model>/<step>`, relative to the data folder: a
-   *   trainer that keeps files puts them there. Saved under it again, nobody asks for the earlier state any more.
-   * @returns its own word for the state, which `open` and `discard` take; nobody else reads it
+   * @param name of the version's or snapshot's folder, such as `adapters/<model>/<step>`, relative to the data folder;
+   * a trainer that keeps files puts them there. Saving under it again invalidates the earlier state.
+   * @returns an opaque name of the state, for `open` and `discard`
    */
   saveState(name: string, call: TrainerCall): Promise<string>;
   /**
-   * Writes the adapter alone, in the PEFT layout, for whoever serves it. `unsupported` when a number of it is not finite:
-   * such a version could not answer.
+   * Writes only the adapter, in the PEFT layout, for serving. `unsupported` if it has a non-finite number, since such
+   * a version could not answer.
    *
-   * @param folder an existing one, empty
+   * @param folder an existing, empty folder
    */
   exportAdapter(folder: string, call: TrainerCall): Promise<void>;
-  /** Frees what it holds; idempotent. States that it saved stay. */
+  /** Frees what the trainer holds; idempotent. Saved states stay. */
   close(): Promise<void>;
 }
 
-/** Where a trainer starts. */
+/** The start of a trainer. */
 export type TrainerStart =
-  /** From the base model, with an adapter that changes nothing yet; the seed decides it. */
+  /** The base model with an adapter that changes nothing yet; the seed decides its values. */
   | { readonly kind: "new"; readonly seed: string }
-  /** From an adapter's folder in the PEFT layout, with a new optimizer. `unsupported` where the trainer takes none. */
+  /** An adapter's folder in the PEFT layout, with a new optimizer. `unsupported` if the trainer takes none. */
   | { readonly kind: "adapter"; readonly folder: string }
-  /** Where a state was saved; with a new optimizer where the old one is not kept. */
+  /** A saved state; with a new optimizer if `keepsOptimizer` is false. */
   | { readonly kind: "state"; readonly state: string; readonly keepsOptimizer: boolean };
 
 export interface TrainerProvider {
   readonly profile: TrainerProfile;
-  /** Longest sequence that can train, in tokens. */
+  /** Longest trainable sequence in tokens. */
   readonly sequenceLengthMax: number;
   /**
-   * Refuses batches whose gradients would need more memory than trainers may take, before anything is computed. Absent of
-   * trainers that cannot know.
+   * Refuses batches whose gradients would exceed the trainer's memory limit, before anything is computed. Absent if
+   * the trainer cannot know.
    *
-   * @param batches read as often as a trainer tries to need less, one in memory at a time
-   * @throws ServiceError `unsupported` with what is too large, the estimate, the limit and the cure
+   * @param batches read again for each layout tried, one in memory at a time
+   * @throws ServiceError `unsupported`, naming the excess, the estimate, the limit and the cure
    */
   readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;
   /**
-   * Throws `invalid`, `not_found` or `unsupported` when the adapter or the state cannot be used, `cancelled` when the signal
-   * aborted.
+   * Opens a trainer. Throws `invalid`, `not_found` or `unsupported` if the adapter or state cannot be used,
+   * `cancelled` if the signal aborted.
    *
-   * @param run its id outlives processes: whoever takes up a run that another process lost opens it under the same id, and
-   *   what that one had opened is given up
+   * @param run its id outlives processes. A process that takes over a lost run opens it under the same id, which
+   * closes what the lost process had opened.
    */
   open(start: TrainerStart, run: TrainerCall): Promise<Trainer>;
-  /** Removes a state of its own; one that is gone is no error. No trainer may be open on it. */
+  /** Removes one of the trainer's states; a missing one is no error. No trainer may be open on it. */
   discard(state: string): Promise<void>;
 }
 
 /**
- * What every trainer refuses alike.
+ * Makes the checks common to all trainers.
  *
- * @throws ServiceError `invalid` when there is no sequence, or one that is too long or that has nothing to train
+ * @throws ServiceError `invalid` if there is no sequence, one is too long, or one has nothing to train
  */
 export function requireTrainable(
   data: readonly TrainingSequence[],
@@ -242,21 +246,21 @@ export function requireTrainable(
   }
 }
 
-/** Whether a loss compares the policy with the base model. */
+/** True if a loss compares the policy with the base model. */
 export function hasKlPenalty(loss: Loss): boolean {
   return loss.kind === "policy" && loss.config.klPenaltyCoefficient > 0;
 }
 
-/** Whether a loss takes `referenceLogprobs`. */
+/** True if a loss uses `referenceLogprobs`. */
 export function hasReference(loss: Loss): boolean {
   return hasKlPenalty(loss) || (loss.kind === "preference" && loss.config.loss !== "simpo");
 }
 
 /**
- * What a loss needs of sequences beside tokens that train.
+ * Checks that sequences have the inputs of the loss, apart from trained tokens.
  *
- * @throws ServiceError `invalid` when the loss compares with a reference and a trained token has no log-probability of it, or
- *   when it is of preferences and a sequence is of none, or a preference lacks an answer
+ * @throws ServiceError `invalid` if a trained token lacks a reference log-probability that the loss needs, a sequence
+ * belongs to no preference under a preference loss, or a preference lacks an answer
  */
 export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss): void {
   if (loss.kind === "preference") requirePreferences(data, loss.config);
@@ -268,7 +272,7 @@ export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss)
   }
 }
 
-/** With KTO each answer is a preference of its own; else there is a chosen one and a rejected one. */
+/** With KTO each answer is its own preference; else a preference has a chosen and a rejected answer. */
 function requirePreferences(data: readonly TrainingSequence[], { loss }: PreferenceLossConfig): void {
   const sides = new Map<number, Set<boolean>>();
   for (const [row, { preference }] of data.entries()) {
@@ -283,7 +287,7 @@ function requirePreferences(data: readonly TrainingSequence[], { loss }: Prefere
       throw invalid(`Preference ${index} has answers of ${size} kinds; the loss ${loss} takes ${sideCount}.`);
 }
 
-/** @throws ServiceError `unsupported` when a number of the adapter, as its file holds it, is not finite */
+/** @throws ServiceError `unsupported` if a number of the adapter, as its file holds it, is not finite */
 export function requireFiniteAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
   for (const [name, values] of matrices) {
     if (values.every(Number.isFinite)) continue;

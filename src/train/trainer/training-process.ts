@@ -1,5 +1,5 @@
-// One training process as the runner sees it: loaded for a base model, given one job after another, and ended when it
-// stays idle.
+// One training process as the runner sees it: loaded for a base model, given jobs in turn, and ended after an idle
+// time.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
@@ -8,18 +8,18 @@ import { startChild, type Child } from "../../base/processes/child.ts";
 import { errorOf } from "../../base/processes/carried-error.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 
-/** A process that waits for work has nothing to finish. */
+/** Deadline for an idle process, which has nothing to finish. */
 const stopDeadlineMs = 2000;
 
 export class TrainingProcess {
   readonly #clock: Clock;
   #child: Child<TrainingProtocol> | null = null;
   #loaded: TrainingLoad | null = null;
-  /** What the running job does with events. */
+  /** Receives the running job's events. */
   #onEvent: (event: TrainingEvent) => void = () => undefined;
-  /** Resident memory when it was last heard of; null before. */
+  /** Resident memory as last reported; null before. */
   #heldBytes: number | null = null;
-  /** Aborts the wait for the end of an idle process. */
+  /** Aborts the wait for the end of the idle time. */
   #idling = new AbortController();
   #isEnding = false;
 
@@ -27,23 +27,26 @@ export class TrainingProcess {
     this.#clock = clock;
   }
 
-  /** Of the operating system; null when there is no process yet, or no more. */
+  /** The operating system's process id; null before the start and after the end. */
   get id(): number | null {
     return this.#child?.id ?? null;
   }
 
-  /** Whether it can be given a job: one that has been asked to end is there for a moment yet, and would take it along. */
+  /**
+   * True if it can be given a job. A process that was asked to end still exists for a moment, and a job would be lost
+   * with it.
+   */
   get mayWork(): boolean {
     return this.id !== null && !this.#isEnding;
   }
 
-  /** What it was started with; null before. */
+  /** The load it was started with; null before. */
   get loaded(): TrainingLoad | null {
     return this.#loaded;
   }
 
   /**
-   * Starts the process and has it load the base model.
+   * Starts the process and loads the base model.
    *
    * @throws ServiceError as {@link run} does
    */
@@ -68,7 +71,7 @@ export class TrainingProcess {
       );
     } catch (error) {
       if (signal.aborted) throw cancelled(signal);
-      // A process that is slow to start may be faster the next time.
+      // `unavailable`, so that it is tried again: a slow start may be faster the next time.
       if (error instanceof ServiceError && error.code === "timeout")
         throw new ServiceError({ code: "unavailable", message: error.message, cause: error });
       throw error;
@@ -76,10 +79,10 @@ export class TrainingProcess {
   }
 
   /**
-   * Runs a job to its end, passing on what it reports, in order. After an error the process is gone.
+   * Runs a job to its end, passing on its reports in order. After an error the process has ended.
    *
-   * @throws ServiceError `unavailable` when the process died or stalled, `cancelled` when the signal aborted (the process
-   *   is killed), else the job's own error; and whatever `report` throws
+   * @throws ServiceError `unavailable` if the process died or stalled, `cancelled` if the signal aborted (which kills
+   * the process), else the job's own error; also rethrows errors of `report`
    */
   async run(
     request: RunRequest,
@@ -107,17 +110,17 @@ export class TrainingProcess {
     }
   }
 
-  /** Ends the process when it stays without work for this long. */
+  /** Ends the process after this much idle time. */
   endAfter(durationMs: number): void {
     this.#idling = new AbortController();
     this.#clock.sleep(durationMs, { signal: this.#idling.signal }).then(
       () => this.end(),
-      // There is work again, or the process is gone: the sleep has no other reason to reject.
+      // Work has begun or the process has ended: the sleep has no other reason to reject.
       () => undefined,
     );
   }
 
-  /** Ends a process without work; resolves when it is gone. */
+  /** Ends an idle process; resolves when it has exited. */
   async end(): Promise<void> {
     this.#isEnding = true;
     this.#idling.abort();
@@ -161,9 +164,9 @@ function cancelled(signal: AbortSignal): ServiceError {
   });
 }
 
-/** The error for a process that is gone: how, how much memory it had, and what helps where that was too little. */
+/** Returns the error for a process that ended: how it ended, its memory, and advice if that ran out. */
 function lost(how: string, lackedMemory: boolean, heldBytes: number | null): ServiceError {
-  // Nobody here sent it: those whom this process kills say so, or were not asked for a result.
+  // The signal came from outside: processes that this server kills say so, or were not asked for a result.
   const wasTaken = how === "was ended by SIGKILL";
   const may = wasTaken ? ", as systems do where memory runs out" : "";
   const held =

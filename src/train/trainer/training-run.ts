@@ -1,52 +1,52 @@
-// One run of a job's training, as its process gets it: filled once, by the parent, when what it trains on is written.
+// One run of a job as its training process gets it. The parent fills it once, after writing the training data.
 import { join } from "node:path";
 import { jobKey, type ServerFolder } from "../../store/artifacts/server-folder.ts";
 import type { JobAssignment, JobKind, JobRun, JobTask } from "../../base/domain/job.ts";
 import { adapterFolderOf } from "../../base/domain/model.ts";
 
 export interface TrainingRun extends RunPlaces {
-  /** Of the job's content: decides the first adapter of a model and the order of the steps. */
+  /** Hash of the job's content; decides the first adapter of a model and the order of the steps. */
   readonly seed: string;
   readonly task: JobTask;
-  /** How many groups or conversations there are in {@link linesFileOf}. */
+  /** Number of groups or conversations in {@link linesFileOf}. */
   readonly lineCount: number;
-  /** The version to go on from; null for the base model. */
+  /** Version to continue from; null for the base model. */
   readonly from: StartVersion | null;
-  /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
+  /** Hex SHA-256 of that version's adapter; null if not recorded, and for the base model. */
   readonly fromHash: string | null;
-  /** That version's number. */
+  /** Number of that version. */
   readonly startStep: number;
-  /** What kind of job made that version; null when none did. */
+  /** Kind of the job that made that version; null if no job did. */
   readonly fromKind: JobKind | null;
-  /** How many steps earlier attempts are known to have reported, the first ones. */
+  /** Number of steps, from the first, that earlier attempts have durably reported. */
   readonly reportedStepCount: number;
 }
 
 export interface RunPlaces {
-  /** The key of the result; replaced when a lost attempt left it. */
+  /** Key of the result; replaces a lost attempt's result. */
   readonly adapterFolder: string;
-  /** Where attempts at this job keep what they have done. */
+  /** Folder in which attempts at this job keep their progress. */
   readonly workFolder: string;
-  /** What the run is called at its trainer, and the key that its states lie below. */
+  /** Name of the run at its trainer, and key prefix of its states. */
   readonly runKey: string;
 }
 
-/** A version that training goes on from. */
+/** A version that training continues from. */
 export interface StartVersion {
-  /** The key of its PEFT folder. */
+  /** Key of its PEFT folder. */
   readonly adapterFolder: string;
-  /** As it is stored: with the name of the trainer that keeps it. */
+  /** Its state as stored, prefixed with the name of the trainer that keeps it. */
   readonly trainerState: string | null;
 }
 
-/** The key of what a job makes. A replay makes no version: its result goes with its work. */
+/** Returns the key of a job's result. A replay makes no version, so its result is removed with its work folder. */
 export function resultFolderOf({ job, model, pins, replay }: JobAssignment): string {
   return replay === null
     ? adapterFolderOf(model.id, pins.resultStep)
     : replayedFolder(job.id, pins.resultStep);
 }
 
-/** The places of a run of the assignment: of its own, or of one that a replay repeats first. */
+/** Returns the places of an assignment's run: its own, or an earlier one that a replay repeats. */
 export function placesOf(
   assignment: JobAssignment,
   run: JobRun,
@@ -69,7 +69,7 @@ function replayedFolder(jobId: string, step: number): string {
   return `${jobKey(jobId)}/version-${step}`;
 }
 
-/** What a run trains on, one group or conversation a line, as JSON. */
+/** Returns the file of a run's training data: JSON, one group or conversation per line. */
 export function linesFileOf({ workFolder }: RunPlaces): string {
   return join(workFolder, "lines.jsonl");
 }

@@ -1,4 +1,4 @@
-// With real templates and a real tokenizer: which tokens of a conversation train, and behind which prompt.
+// With real templates and a real tokenizer: the tokens of a conversation that train, and the prompt before them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -28,7 +28,7 @@ interface Given {
   readonly extra?: JsonObject;
 }
 
-/** The texts of the sequences, what trains between ⟦ and ⟧; or why nothing does. */
+/** Returns the sequences' texts with the trained part between ⟦ and ⟧, or the reason why nothing trains. */
 function shown(renderer: TurnRenderer, { messages, tools, extra = {} }: Given): readonly string[] | string {
   const read = exampleSequences({ messages, tools: tools ?? null, extra }, renderer);
   if ("reason" in read) return `${read.reason}: ${read.detail}`;
@@ -52,7 +52,7 @@ const assistant = (content: string, more: JsonObject = {}): MessageRecord => ({
   ...more,
 });
 
-test("each turn trains to its end in one sequence, and what follows it is the next prompt's", () => {
+test("each turn trains to its end in one sequence, and the text after it belongs to the next prompt", () => {
   const messages = [user("Hi"), assistant("Ho"), user("And?"), assistant("No.")];
   assert.deepEqual(shown(rendererOf("chatml"), { messages }), [
     "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n⟦Ho<|im_end|>⟧\n" +
@@ -60,7 +60,7 @@ test("each turn trains to its end in one sequence, and what follows it is the ne
   ]);
 });
 
-test("a later system message trains as it is served where the template takes none there", () => {
+test("a later system message trains as it is served if the template refuses one there", () => {
   const source = readFileSync("test/fixtures/chat-templates/qwen3.5.jinja", "utf8").replace(
     "'<think>\\n' }}",
     "'' }}",
@@ -74,7 +74,7 @@ test("a later system message trains as it is served where the template takes non
   ]);
 });
 
-test("an answer of weight 0 is context, and its weight is not shown to the template", () => {
+test("an answer of weight 0 is context, and the template does not see its weight", () => {
   const messages = [
     user("Hi"),
     assistant("Ho", { weight: 0 }),
@@ -87,7 +87,7 @@ test("an answer of weight 0 is context, and its weight is not shown to the templ
   ]);
 });
 
-test("a template that leaves out earlier thoughts makes a sequence of each turn, with its thought", () => {
+test("a template that drops earlier thoughts gives a sequence per turn, with its thought", () => {
   const messages = [
     user("Hi"),
     assistant("Ho", { reasoning_content: "Greet." }),
@@ -101,14 +101,14 @@ test("a template that leaves out earlier thoughts makes a sequence of each turn,
   ]);
 });
 
-test("what the template is given counts: without thinking its empty thought is the prompt's", () => {
+test("template arguments count: without thinking, the empty thought belongs to the prompt", () => {
   const extra = { chat_template_kwargs: { enable_thinking: false } };
   assert.deepEqual(shown(rendererOf("qwen3"), { messages: [user("Hi"), assistant("Ho")], extra }), [
     "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n⟦Ho<|im_end|>⟧",
   ]);
 });
 
-test("tools stand in the prompt, and calls train as the template writes them", async () => {
+test("tools are part of the prompt, and calls train as the template writes them", async () => {
   const folder = "models/hone-tiny";
   const small = await loadTokenizer(folder);
   const template = await loadChatTemplate(folder);
@@ -129,7 +129,7 @@ test("tools stand in the prompt, and calls train as the template writes them", a
   });
 });
 
-test("templates of many makers write the answer behind the prompt that a request gets", () => {
+test("templates of many makers write the answer after the prompt that a request gets", () => {
   const messages = [user("Hi"), assistant("Ho"), user("And?"), assistant("No.")];
   for (const shape of ["chatml", "gemma", "llama3", "mistral", "qwen3", "zephyr"]) {
     const read = shown(rendererOf(shape), { messages });
@@ -146,7 +146,7 @@ test("templates of many makers write the answer behind the prompt that a request
   }
 });
 
-test("an answer that the template writes behind another prompt does not train", () => {
+test("an answer that the template writes after another prompt does not train", () => {
   const source =
     "{%- for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>{%- endfor %}" +
     "{%- if add_generation_prompt %}assistant: <think>{%- endif %}";
@@ -159,7 +159,7 @@ test("an answer that the template writes behind another prompt does not train", 
   );
 });
 
-test("a conversation that the template refuses, or that asks for another, does not train", () => {
+test("a conversation that the template refuses, or that needs another template, does not train", () => {
   const raises = [user("a"), user("b"), assistant("c")];
   assert.match(String(shown(rendererOf("mistral"), { messages: raises })), /^unrenderable: .*Message 2: /);
   const messages = [user("Hi"), assistant("Ho")];

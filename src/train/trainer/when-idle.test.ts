@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { WhenIdle } from "./serial-calls.ts";
 
-/** A second without work is idle. */
+/** One second without work counts as idle. */
 function bench() {
   const clock = new FakeClock();
   const counts = { acts: 0 };
@@ -11,7 +11,7 @@ function bench() {
   return { clock, counts, idle };
 }
 
-/** Work that ends when it is told to. */
+/** Starts work that runs until `end` is called. */
 function openWork(idle: WhenIdle): { readonly end: () => Promise<void> } {
   let resolve = (): void => undefined;
   const over = idle.during(() => new Promise<void>((done) => (resolve = done)));
@@ -23,7 +23,7 @@ function openWork(idle: WhenIdle): { readonly end: () => Promise<void> } {
   };
 }
 
-test("acts once when work is followed by a while without, and again after the next work", async () => {
+test("acts once after an idle time that follows work, and again after the next work", async () => {
   const { clock, counts, idle } = bench();
   assert.equal(await idle.during(async () => "result"), "result");
   await clock.advance(999);
@@ -40,7 +40,7 @@ test("acts once when work is followed by a while without, and again after the ne
   assert.equal(counts.acts, 2);
 });
 
-test("does not act while there is work, also where it began before the earlier one was quite over", async () => {
+test("does not act during work, even if it began before the earlier work had ended", async () => {
   const { clock, counts, idle } = bench();
   const first = openWork(idle);
   await clock.advance(5000);

@@ -1,4 +1,4 @@
-// The contract of every trainer, as far as it is calls: their identity, their abort, what is refused, and the end.
+// The part of the trainer contract about calls: their ids, aborts, refusals and the close.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -16,9 +16,9 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Registers the tests of how a trainer is called; see {@link checkTrainer}. */
+/** Registers the tests of a trainer's calls; see {@link checkTrainer}. */
 export function checkCalls(make: MakeTrainers): void {
-  test("a repeated call has its effect once and returns the earlier result", async (t) => {
+  test("a repeated call takes effect once and returns the earlier result", async (t) => {
     const bench = new TrainerBench(make, t);
     const [once, twice] = [await bench.open(), await bench.open()];
     const gradientCall = bench.call();
@@ -53,7 +53,7 @@ export function checkCalls(make: MakeTrainers): void {
     );
   });
 
-  test("calls that overlap take effect in the order in which they were made", async (t) => {
+  test("overlapping calls take effect in the order made", async (t) => {
     const bench = new TrainerBench(make, t);
     const [waiting, hasty] = [await bench.open(), await bench.open()];
     const calls = (trainer: Trainer): readonly (() => Promise<unknown>)[] => [
@@ -67,7 +67,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(hasty), await bench.export(waiting));
   });
 
-  test("what one run does changes nothing of another", async (t) => {
+  test("one run does not affect another", async (t) => {
     const bench = new TrainerBench(make, t);
     const [one, other] = [await bench.open(), await bench.open()];
     const before = await bench.export(other);
@@ -76,7 +76,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(other), before);
   });
 
-  test("an aborted call is cancelled and leaves the trainer as it was", async (t) => {
+  test("an aborted call is cancelled and leaves the trainer unchanged", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());
@@ -88,7 +88,7 @@ export function checkCalls(make: MakeTrainers): void {
     await assertRejects(trainer.saveState("aborted", aborted), "cancelled");
     await assertRejects(trainer.exportAdapter(bench.dataFolder, aborted), "cancelled");
     bench.assertSame(await bench.export(trainer), before);
-    // The gradient is still there, once; and the id is free, since its call had no effect.
+    // The gradient is still accumulated once, and the id is free, since its call had no effect.
     const other = await bench.open();
     await other.forwardBackward(tinyBatch(), policy, bench.call());
     await trainer.optimStep(plainStep, { ...bench.call(), id: "aborted" });
@@ -96,7 +96,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(trainer), await bench.export(other));
   });
 
-  test("a call that is aborted while it computes has its whole effect or none", async (t) => {
+  test("a call aborted while it computes takes full effect or none", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.forward(tinyBatch(), bench.call());
@@ -117,7 +117,7 @@ export function checkCalls(make: MakeTrainers): void {
     } else await assertRejects(trainer.optimStep(plainStep, bench.call()), "invalid");
   });
 
-  test("refuses what makes no sense, and changes nothing by it", async (t) => {
+  test("refuses invalid calls without changing anything", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     const before = await bench.export(trainer);
@@ -147,7 +147,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(trainer), before);
   });
 
-  test("makes no version of numbers that are not finite", async (t) => {
+  test("exports no version with non-finite numbers", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());
@@ -155,13 +155,13 @@ export function checkCalls(make: MakeTrainers): void {
     await assertRejects(bench.export(trainer), "unsupported");
   });
 
-  test("has a name that states are stored with, and a loss", async (t) => {
+  test("has a valid name and at least one loss", async (t) => {
     const { name, losses } = new TrainerBench(make, t).trainers.profile;
     assert.match(name, /^[a-z][a-z0-9-]*$/);
     assert.ok(losses.length > 0);
   });
 
-  test("closing is idempotent, and a closed trainer refuses every call", async (t) => {
+  test("closing is idempotent, and a closed trainer refuses each call", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.close();
@@ -173,7 +173,7 @@ export function checkCalls(make: MakeTrainers): void {
 
 const dpo = preferenceLossOf(resolvePreferenceConfig({ loss: "dpo" }));
 
-/** Without preferences, with a chosen answer alone, and without a reference. */
+/** Batches without preferences, with only a chosen answer, and without reference log-probabilities. */
 function refusedPreferences(): readonly (readonly TrainingSequence[])[] {
   const [chosen, rejected] = tinyBatchFor(dpo);
   const { referenceLogprobs: _reference, ...incomparable } = chosen;

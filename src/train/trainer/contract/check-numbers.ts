@@ -1,4 +1,4 @@
-// The contract of every trainer, as far as it is numbers: log-probabilities, losses, gradients, steps, versions.
+// The part of the trainer contract about numbers: log-probabilities, losses, gradients, steps and versions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
@@ -19,7 +19,7 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** The losses that the suite looks at: each changes how a token, or a whole sequence, counts. */
+/** Losses that the suite checks: each weighs a token, or a whole sequence, differently. */
 export const losses: readonly Loss[] = [
   policy,
   { kind: "policy", config: resolveTrainingConfig({ ppo: true, k2Tau: 0.1 }) },
@@ -34,9 +34,9 @@ export const losses: readonly Loss[] = [
   preferenceLossOf(resolvePreferenceConfig({ loss: "kto", beta: 0.7, desirableWeight: 1.5 })),
 ];
 
-/** Registers the tests of what a trainer computes; see {@link checkTrainer}. */
+/** Registers the tests of a trainer's numbers; see {@link checkTrainer}. */
 export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): void {
-  test("forward gives the model's log-probabilities, of a new adapter those of the base", async (t) => {
+  test("forward gives the model's log-probabilities, and with a new adapter the base model's", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const check = async (trainer: Trainer, adapter: LoraAdapter | null): Promise<void> => {
@@ -49,7 +49,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     await check(trainer, (await bench.export(trainer)).adapter);
   });
 
-  test("forward without the adapter gives the base model's and leaves the adapter, or is refused", async (t) => {
+  test("forward without the adapter gives the base model's log-probabilities and keeps the adapter, or is refused", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const trainer = await bench.open();
@@ -89,7 +89,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     });
   }
 
-  test("a gradient changes nothing before its step, and is gone after it", async (t) => {
+  test("a gradient changes nothing before its step, and is cleared by it", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     const before = await bench.export(trainer);
@@ -103,7 +103,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     assertClose(await bench.gradient(trainer), await bench.gradient(reopened), 1e-4);
   });
 
-  test("gradients of parts add up to that of all, each divided by its own tokens", async (t) => {
+  test("gradients of parts, each divided by its own token count, add up to the whole batch's", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const whole = await bench.open();
@@ -117,7 +117,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     assertClose(await bench.gradient(parts), await bench.gradient(whole), 1e-4);
   });
 
-  test("the order of the sequences changes nothing but the order of the answer", async (t) => {
+  test("the order of the sequences changes only the order of the results", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const loss = losses[2];
@@ -153,13 +153,13 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     const expected = before.map((value, index) => {
       const slope = clips ? (gradient[index] * gradientNormMax) / (norm + 1e-6) : gradient[index];
       const decayed = value * (1 - step.learningRate * step.weightDecay);
-      // At the first step both corrected moments are the gradient's own.
+      // In the first step both corrected moments equal the gradient's.
       return decayed - (step.learningRate * slope) / (Math.abs(slope) + step.epsilon);
     });
     assertClose(moved, expected, 1e-4);
   });
 
-  test("the seed alone decides a new adapter", async (t) => {
+  test("a new adapter depends only on the seed", async (t) => {
     const bench = new TrainerBench(make, t);
     const made = async (seed: string) => bench.export(await bench.openAt({ kind: "new", seed }));
     const one = await made("one");
@@ -168,7 +168,10 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
   });
 }
 
-/** The gradient by one number of the adapter, by finite differences of the model's log-probabilities. */
+/**
+ * Returns the derivative of the loss by one value of the adapter, by finite differences of the model's
+ * log-probabilities.
+ */
 function slopeOf(
   adapter: LoraAdapter,
   index: number,
@@ -183,7 +186,7 @@ function slopeOf(
   }, 0);
 }
 
-/** The adapter with its number `index`, counted over all matrices, moved. */
+/** Returns the adapter with one value moved; `index` counts over all matrices. */
 function movedBy(by: number, adapter: LoraAdapter, index: number): LoraAdapter {
   let start = 0;
   const matrices = new Map(

@@ -1,5 +1,5 @@
-// The contract of every trainer, as far as it is where one starts and what it keeps: states by name, adapters' folders, runs
-// that another process takes up.
+// The part of the trainer contract about starts and states: named states, adapter folders, and runs that another
+// process takes over.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,14 +17,14 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Registers the tests of what a trainer starts from and keeps; see {@link checkTrainer}. */
+/** Registers the tests of a trainer's starts and states; see {@link checkTrainer}. */
 export function checkStates(make: MakeTrainers): void {
   const step = async (bench: TrainerBench, trainer: Trainer): Promise<void> => {
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());
     await trainer.optimStep(adamStep, bench.call());
   };
 
-  test("what is saved goes on exactly as if it had never been closed, or with a new optimizer", async (t) => {
+  test("a saved state continues exactly as if it had never been closed, or with a new optimizer", async (t) => {
     const bench = new TrainerBench(make, t);
     const through = await bench.open();
     await step(bench, through);
@@ -44,7 +44,7 @@ export function checkStates(make: MakeTrainers): void {
     assert.ok(difference > 1e-4, `${difference}`);
   });
 
-  test("a state beside its adapter, under the name of a version, is as any other", async (t) => {
+  test("a state next to its adapter, under a version's name, works like any other", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await step(bench, trainer);
@@ -56,7 +56,7 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(reopened), await bench.export(trainer));
   });
 
-  test("what is saved again under a name takes the place of what was", async (t) => {
+  test("saving under a name again replaces the earlier state", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.saveState("again", bench.call());
@@ -65,7 +65,7 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(await bench.reopen(state)), await bench.export(trainer));
   });
 
-  test("a discarded state is gone, and no other; discarding again is no error", async (t) => {
+  test("discarding removes only the named state, and repeating it is no error", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     const [kept, dropped] = [await bench.save(trainer), await bench.save(trainer)];
@@ -74,7 +74,7 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(await bench.reopen(kept)), await bench.export(trainer));
   });
 
-  test("refuses what is no state of its own", async (t) => {
+  test("refuses a state that is not its own", async (t) => {
     const bench = new TrainerBench(make, t);
     await assertRejects(bench.reopen("what another trainer keeps"), "invalid", "not_found");
   });
@@ -96,7 +96,7 @@ export function checkStates(make: MakeTrainers): void {
     await assertRejects(bench.openAt({ kind: "adapter", folder: absent }), "invalid", "not_found");
   });
 
-  test("a run that a lost process had open is opened again under its id, where it is told to start", async (t) => {
+  test("a run left open by a lost process is opened again under its id, at the given start", async (t) => {
     const bench = new TrainerBench(make, t);
     const run = { id: "jobs/run", signal: new AbortController().signal };
     const lost = await bench.openAt({ kind: "new", seed: "seed" }, run);

@@ -1,5 +1,5 @@
-// The contract of every trainer: whoever trains a job for this project passes it. It begins with a new adapter, as any trainer
-// can, and asks for what a trainer's profile says it can; what it cannot has to be refused.
+// The contract suite for trainers. Each trainer starts from a new adapter and does all that its profile says, and
+// refuses the rest.
 import { describe } from "node:test";
 import { checkCalls } from "./check-calls.ts";
 import { checkNumbers } from "./check-numbers.ts";
@@ -7,7 +7,7 @@ import { checkStates } from "./check-states.ts";
 import type { Loss } from "../trainer.ts";
 import type { MakeTrainers } from "./trainers-under-test.ts";
 
-/** Registers the tests that trainers must pass, under the given name; what is computed is looked at for these losses. */
+/** Registers the contract's tests for a trainer under a name, computing these losses. */
 export function checkTrainer(name: string, make: MakeTrainers, losses: readonly Loss[]): void {
   describe(name, () => {
     checkNumbers(make, losses);

@@ -1,5 +1,5 @@
-// However sequences are packed, and whatever they begin with alike: losses, log-probabilities and gradients are those of
-// each sequence computed by itself, in double precision. Random sets of sequences, on models with and without windows.
+// In any packing and prefix sharing, losses, log-probabilities and gradients equal those of each sequence computed
+// separately in double precision. Random batches, on models with and without sliding windows.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,8 +73,8 @@ const losses: readonly Loss[] = [
 ];
 
 /**
- * The turns of a trajectory, and prompts of several problems with several answers each, among them equal and nested ones,
- * and sequences of two tokens.
+ * A trajectory's turns, and several answers each to several prompts. Some sequences are equal, prefixes of others, or
+ * two tokens long.
  */
 function randomBatch(random: Random): readonly TrainingSequence[] {
   const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(11));
@@ -94,7 +94,10 @@ function randomBatch(random: Random): readonly TrainingSequence[] {
   return batch;
 }
 
-/** Some of the tokens train, also such that others have in their prompt; a third of the sequences was not recorded. */
+/**
+ * Trains a random part of the tokens, so some train that others have in their prompt. A third of the sequences has no
+ * recorded log-probabilities.
+ */
 function trained(random: Random, tokenIds: readonly number[], group: number): TrainingSequence {
   const mask = Uint8Array.from(tokenIds, (_, index) => (index > 0 && random.uniform() < 0.6 ? 1 : 0));
   if (!mask.includes(1)) mask[tokenIds.length - 1] = 1;
@@ -112,7 +115,10 @@ function trained(random: Random, tokenIds: readonly number[], group: number): Tr
   };
 }
 
-/** In pairs at random, so that answers of one come to lie in several microbatches; of an odd number one is left out. */
+/**
+ * Pairs the sequences at random, so that the answers of a pair fall into different microbatches. Leaves out one of an
+ * odd number.
+ */
 function paired(random: Random, batch: readonly TrainingSequence[]): readonly TrainingSequence[] {
   return shuffled(random, batch)
     .slice(batch.length % 2)
@@ -125,7 +131,7 @@ interface Computed {
   readonly gradient: readonly number[];
 }
 
-/** The data folder of a test, with an adapter to start from that already changes the model. */
+/** Makes a test's data folder, with a start adapter that already changes the model. */
 function dataFolderOf(config: ModelConfig, t: TestContext): string {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-packing-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -164,7 +170,7 @@ async function compute(
   };
 }
 
-/** Sequences of one length, of which two share a prompt, the last token of each among those that train. */
+/** Sequences of equal length, two of which share a prompt. The last token of each trains. */
 function evenBatch(random: Random): readonly TrainingSequence[] {
   const beginnings = [[0], [1], [2], [3], [4], [9, 8, 7, 6, 5, 1], [9, 8, 7, 6, 5, 2]];
   return beginnings.map((beginning, group) => {
@@ -174,7 +180,7 @@ function evenBatch(random: Random): readonly TrainingSequence[] {
   });
 }
 
-/** The layouts that a batch is computed in; `branched` where rows leave a prefix at several places. */
+/** Returns the layouts that a batch is computed in; `branched` if rows leave a prefix at different positions. */
 function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number): readonly string[] {
   return cutIntoPacks(groupByPrefix(batch), microbatchTokens).map(({ kind, groups }) => {
     const isBranched = groups.some((group) => new Set(group.map((row) => row.prefixLength)).size > 1);

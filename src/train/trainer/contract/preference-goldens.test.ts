@@ -1,4 +1,5 @@
-// Losses of preferences, their gradients and optimizer steps against what TRL computes in float64 of the same model and tokens.
+// Preference losses, their gradients and optimizer steps against TRL's values, computed in float64 for the same model
+// and tokens.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
@@ -32,12 +33,12 @@ interface Golden {
       {
         readonly config: PreferenceConfigInput;
         readonly loss: number;
-        /** By the names of matrices. */
+        /** By matrix name. */
         readonly gradient: Readonly<Record<string, readonly number[]>>;
       }
     >
   >;
-  /** Sums over answers, with the adapter and without, and KTO's reference point. */
+  /** Sums over answers, with and without the adapter, and KTO's reference point. */
   readonly logprobs: Readonly<Record<"pairs" | "judged" | "base_pairs", readonly number[]>> & {
     readonly kl: number;
   };
@@ -63,7 +64,7 @@ const naive: MakeTrainers = (dataFolder) =>
     sequenceLengthMax: 10,
   });
 
-/** In so many tokens at once: few have the answers of a pair computed apart. */
+/** Embedded trainers with this microbatch size. A small one computes the answers of a pair in different microbatches. */
 function embedded(microbatchTokens: number): MakeTrainers {
   return (dataFolder, context) => {
     const trainers = tinyTrainers({ dataFolder, microbatchTokens });
@@ -78,14 +79,14 @@ const ways: readonly (readonly [string, MakeTrainers])[] = [
   ["float32 in parts", embedded(9)],
 ];
 
-/** A trainer on the adapter that the goldens start from. */
+/** Opens a trainer on the goldens' start adapter. */
 async function opened(bench: TrainerBench): Promise<Trainer> {
   const folder = `${bench.dataFolder}/start`;
   writeLoraAdapter(folder, trainedAdapter(), { config: tinyConfig, baseModelName: "tiny" });
   return bench.openAt({ kind: "adapter", folder });
 }
 
-/** What a case is of, with what the loss compares with, as a job computes it. */
+/** Returns the batch of a case, with the reference values that a job would compute. */
 async function batchOf(
   loss: Loss & { kind: "preference" },
   trainer: Trainer,
@@ -117,7 +118,7 @@ async function batchOf(
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-test("the model of the goldens is the contract's", () => {
+test("the goldens use the contract's model", () => {
   const sums = (sequences: readonly TrainingSequence[], hasAdapter: boolean): readonly number[] =>
     sequences.map((sequence) => sumOf(expectedLogprobs(sequence, hasAdapter ? trainedAdapter() : null)));
   assertClose(sums(tinyPairs(), true), golden.logprobs.pairs, 1e-6);

@@ -1,5 +1,5 @@
-// A model small enough for the reference interpreter, an adapter that already changes it, and data to train on; and what
-// the model gives for them, computed without anything of training/: no adapter path, the matrices are merged into the weights.
+// A model small enough for the reference interpreter, an adapter that already changes it, and training data. Also the
+// expected log-probabilities, computed independently of the trainer, with the adapter merged into the weights.
 import { projectionNames } from "../../../base/domain/model.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -16,7 +16,7 @@ import { weightsInMemory } from "../../../inference/architectures/testing/weight
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 
-/** Its config.json. */
+/** The model's config.json. */
 export const tinyModelConfig = {
   architectures: ["LlamaForCausalLM"],
   model_type: "llama",
@@ -41,7 +41,7 @@ export const tinyWeights = createRandomWeights(tinyConfig, { seed: "contract", d
 
 export const tinyLora = { rank: 2, alpha: 4 };
 
-/** An adapter whose B is not zero, so that every matrix has a gradient. */
+/** An adapter with a non-zero B, so that each matrix has a gradient. */
 export function trainedAdapter(): LoraAdapter {
   const adapter = createLoraAdapter(tinyConfig, { ...tinyLora, seed: "start" });
   const random = seededRandom("contract adapter");
@@ -52,7 +52,10 @@ export function trainedAdapter(): LoraAdapter {
   return adapter;
 }
 
-/** Sequences of two groups and several lengths; one was recorded without log-probabilities. The reference is no model's. */
+/**
+ * Sequences of two groups and several lengths; one has no recorded log-probabilities. The reference values are
+ * arbitrary.
+ */
 export function tinyBatch(): readonly TrainingSequence[] {
   const random = seededRandom("contract batch");
   return [5, 8, 6, 9, 5, 7].map((length, index) => {
@@ -75,7 +78,7 @@ export function tinyBatch(): readonly TrainingSequence[] {
   });
 }
 
-/** The same with what the loss needs: as pairs, or with KTO as single answers. */
+/** Returns the batch with the inputs of the loss: as pairs, or for KTO as single answers. */
 export function tinyBatchFor(loss: Loss): readonly TrainingSequence[] {
   if (loss.kind !== "preference") return tinyBatch();
   const isPaired = loss.config.loss !== "kto";
@@ -100,7 +103,7 @@ function buildForward(): Graph {
   return builder.build({ logprobs: logprobs_N });
 }
 
-/** What the model with this adapter gives at the trained tokens, in double precision. */
+/** Returns the model's log-probabilities with this adapter at the trained tokens, in double precision. */
 export function expectedLogprobs(sequence: TrainingSequence, adapter: LoraAdapter | null): readonly number[] {
   const merged = mergedWeights(adapter);
   const indices = trainedIndices(sequence);
@@ -122,7 +125,7 @@ export function expectedLogprobs(sequence: TrainingSequence, adapter: LoraAdapte
   return [...outputs["logprobs"].data];
 }
 
-/** W + scale · B A in every adapted projection, in double precision. */
+/** Computes W + scale · B A for each adapted projection, in double precision. */
 function mergedWeights(adapter: LoraAdapter | null): ReadonlyMap<string, Float64Array> {
   const merged = new Map<string, Float64Array>();
   for (const [name, source] of weightsInMemory(tinyConfig, tinyWeights)) {

@@ -1,10 +1,10 @@
-// Preferences for the contract's tiny model: pairs of answers to four prompts, of several lengths, and the same answers one by
-// one, as KTO takes them. Who compares them with a reference adds its log-probabilities.
+// Preferences for the contract's tiny model: pairs of answers to four prompts, of several lengths, and the same
+// answers one by one for KTO. Callers that need reference log-probabilities add them.
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import { tinyConfig } from "./tiny-model.ts";
 
-/** Of each pair: the tokens of the prompt, of the chosen answer and of the rejected one. */
+/** Token counts of each pair: prompt, chosen answer, rejected answer. */
 const lengths = [
   [4, 3, 5],
   [3, 5, 2],
@@ -12,7 +12,7 @@ const lengths = [
   [2, 4, 4],
 ] as const;
 
-/** A chosen and a rejected answer of each, one behind another. */
+/** The chosen and the rejected answer of each pair, in order. */
 export function tinyPairs(): readonly TrainingSequence[] {
   const random = seededRandom("contract preferences");
   const ids = (count: number): readonly number[] =>
@@ -34,7 +34,7 @@ export function tinyPairs(): readonly TrainingSequence[] {
   });
 }
 
-/** Each answer by itself, in an order in which no neighbours are to one prompt. */
+/** Single answers, ordered so that neighbours have different prompts. */
 export function tinyJudgedAnswers(): readonly TrainingSequence[] {
   const pairs = tinyPairs();
   const ofSide = (first: number): readonly TrainingSequence[] =>

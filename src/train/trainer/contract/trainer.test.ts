@@ -1,5 +1,5 @@
-// The trainer's contract on the embedded trainer, computing in parts, on the naive one, and on one that speaks as a remote one
-// does; and that the first two agree.
+// The trainer contract for the embedded trainer in microbatches, for the naive one, and for one behind a remote
+// protocol. The first two also agree with each other.
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ const naive: MakeTrainers = (dataFolder) =>
     sequenceLengthMax: 10,
   });
 
-/** As a service elsewhere would be; the naive one computes there. */
+/** A remote service that computes with the naive trainer. */
 const remote: MakeTrainers = (dataFolder, context) => {
   const place = mkdtempSync(join(dataFolder, "elsewhere-"));
   const trainers = naive(place, context);
@@ -60,7 +60,7 @@ interface Outcome {
   readonly adapter: readonly number[];
 }
 
-/** Three steps, the last one on other data. */
+/** Takes three steps, the last one on other data. */
 async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);
   const trainer = await bench.open();
@@ -107,10 +107,10 @@ test("the embedded trainer notices an abort between two microbatches", async (t)
   await assertRejects(trainer.optimStep(adamStep, bench.call()), "invalid");
 });
 
-test("the embedded trainer reports the entropy of what it computes", async (t) => {
+test("the embedded trainer reports the entropy over the trained tokens", async (t) => {
   const bench = new TrainerBench(embedded(18), t);
   const trainer = await bench.open();
   const { metrics } = await trainer.forwardBackward(tinyBatch(), policy, bench.call());
-  // At most that of eleven equal chances, times the greatest weight.
+  // At most the entropy of eleven equal probabilities, times the largest weight.
   assert.ok(metrics["entropy"] > 0.5 && metrics["entropy"] < 1.5 * Math.log(11), `${metrics["entropy"]}`);
 });

@@ -1,5 +1,5 @@
-// What the trainer's contract runs against: a folder for versions, a start that any trainer can make, and shorthands for
-// calls and for looking at what a trainer holds through what it exports.
+// Fixtures of the trainer contract: a folder for versions, a start that any trainer can make, calls with fresh ids,
+// and a view of a trainer's adapter through its export.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,10 +17,10 @@ import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embed
 import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 
-/** Makes trainers of the contract's tiny model, whose versions lie in `dataFolder`; cleaned up after the test. */
+/** Makes trainers of the contract's tiny model that keep versions in `dataFolder`; cleaned up after the test. */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
 
-/** The embedded trainer of the contract's tiny model: in one thread, with prefixes shared, where nothing else is said. */
+/** Embedded trainers of the contract's tiny model; by default in one thread, with shared prefixes. */
 export function tinyTrainers({
   dataFolder,
   ...options
@@ -39,7 +39,7 @@ export function tinyTrainers({
   });
 }
 
-/** With moments that forget at once and an epsilon beside which they vanish, AdamW subtracts the gradient itself. */
+/** With moments that forget immediately and a dominant epsilon, AdamW subtracts the gradient itself. */
 export const plainStep: OptimizerStep = {
   learningRate: 1e4,
   beta1: 0,
@@ -51,17 +51,17 @@ export const plainStep: OptimizerStep = {
 
 export const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
-/** As jobs step. */
+/** A step as jobs take it. */
 export const adamStep: OptimizerStep = { ...reinforcementLearningAdamW, learningRate: 0.01 };
 
 export interface Exported {
   readonly folder: string;
   readonly adapter: LoraAdapter;
-  /** Of the adapter's file. */
+  /** Content of the adapter's file. */
   readonly bytes: Buffer;
 }
 
-/** Trainers of one test with their folder. */
+/** The trainers and the data folder of one test. */
 export class TrainerBench {
   readonly trainers: TrainerProvider;
   readonly dataFolder: string;
@@ -71,14 +71,14 @@ export class TrainerBench {
   constructor(make: MakeTrainers, context: TestContext) {
     this.dataFolder = mkdtempSync(join(tmpdir(), "hone-trainer-"));
     context.after(async () => {
-      // One elsewhere tells its server that it is there for as long as it is open.
+      // An open remote trainer sends heartbeats to its server, so it must be closed.
       for (const trainer of this.#opened) await trainer.close();
       rmSync(this.dataFolder, { recursive: true });
     });
     this.trainers = make(this.dataFolder, context);
   }
 
-  /** A trainer on the adapter that tests start from: a new one behind a step, by which every matrix has a gradient. */
+  /** Opens a trainer with the tests' start adapter: a new one after one step, so that each matrix has a gradient. */
   async open(): Promise<Trainer> {
     const trainer = await this.openAt({ kind: "new", seed: "seed" });
     await trainer.forwardBackward(tinyBatch(), policy, this.call());
@@ -86,24 +86,24 @@ export class TrainerBench {
     return trainer;
   }
 
-  /** A trainer for a run of its own, closed with the test. */
+  /** Opens a trainer for a new run; the test's end closes it. */
   async openAt(start: TrainerStart, run: TrainerCall = this.call()): Promise<Trainer> {
     const trainer = await this.trainers.open(start, run);
     this.#opened.push(trainer);
     return trainer;
   }
 
-  /** A trainer where a state was saved. */
+  /** Opens a trainer on a saved state. */
   reopen(state: string): Promise<Trainer> {
     return this.openAt({ kind: "state", state, keepsOptimizer: true });
   }
 
-  /** A call that nothing aborts, with an id of its own. */
+  /** Returns a call with a new id and a signal that never aborts. */
   call(): TrainerCall {
     return { id: `call ${this.#next()}`, signal: new AbortController().signal };
   }
 
-  /** Saves under a name of its own. */
+  /** Saves the state under a new name. */
   save(trainer: Trainer): Promise<string> {
     return trainer.saveState(`states/${this.#next()}`, this.call());
   }
@@ -115,19 +115,19 @@ export class TrainerBench {
     return { folder, adapter: readLoraAdapter(folder, tinyConfig), bytes };
   }
 
-  /** To the last byte where the trainers say that they repeat themselves. */
+  /** Compares byte for byte if the trainer's profile says that it is repeatable. */
   assertSame(actual: Exported, expected: Exported): void {
     if (this.trainers.profile.isRepeatable) assert.deepEqual(actual.bytes, expected.bytes);
     assertClose(flat(actual.adapter), flat(expected.adapter), 1e-4);
   }
 
-  /** The accumulated gradient in one array, in the order of the matrices; takes a plain step to see it. */
+  /** Returns the accumulated gradient as one array, in the order of the matrices. Takes a plain step to observe it. */
   async gradient(trainer: Trainer): Promise<readonly number[]> {
     const before = flat((await this.export(trainer)).adapter);
     await trainer.optimStep(plainStep, this.call());
     const after = flat((await this.export(trainer)).adapter);
     const { learningRate, epsilon } = plainStep;
-    // Of a slope g the step is learningRate · g / (|g| + epsilon), a little less than g where slopes are large.
+    // For a gradient g the step is learningRate · g / (|g| + epsilon), slightly less than g if g is large.
     return before.map((value, index) => {
       const moved = value - after[index];
       return (moved * epsilon) / (learningRate - Math.abs(moved));
@@ -139,12 +139,12 @@ export class TrainerBench {
   }
 }
 
-/** All numbers of an adapter, in the order of its matrices. */
+/** Returns all values of an adapter, in the order of its matrices. */
 export function flat({ matrices }: LoraAdapter): readonly number[] {
   return [...matrices.values()].flatMap((values) => [...values]);
 }
 
-/** Equal within `tolerance` of the largest expected number. */
+/** Asserts equality within `tolerance` times the largest expected value. */
 export function assertClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
   assert.equal(actual.length, expected.length);
   const largest = Array.from(expected).reduce((most, value) => Math.max(most, Math.abs(value)), 0);

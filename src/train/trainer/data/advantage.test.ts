@@ -1,4 +1,4 @@
-// Advantages and weights against the reference values and against worked examples.
+// Advantages and weights against reference values and worked examples.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { goldenConfig, readGoldenTraining } from "../../../../test/golden-training.ts";
@@ -30,7 +30,7 @@ function weigh(
   return { advantages: weighted.map((each) => each.advantage), weights: weighted.map((each) => each.weight) };
 }
 
-test("agrees with every reference case", () => {
+test("agrees with each reference case", () => {
   const golden = readGoldenTraining();
   const names = Object.keys(golden.cases);
   assert.equal(names.length, 21);
@@ -63,7 +63,7 @@ test("agrees with every reference case", () => {
   }
 });
 
-test("gives every trajectory the same mass and removes the scale of rewards", () => {
+test("gives each trajectory the same mass and removes the scale of rewards", () => {
   const plain = weigh([1, 0, 0, 0.5], [10, 20, 10, 40], 0);
   close(plain.weights, [2, 1, 2, 0.5], 1e-5);
   close(plain.advantages, [1.66667, -1, -1, 0.33333], 1e-5);
@@ -74,12 +74,12 @@ test("gives every trajectory the same mass and removes the scale of rewards", ()
   );
 });
 
-test("a full balance removes one sign wholly", () => {
+test("a full balance removes one sign entirely", () => {
   close(weigh([1, 0, 0], [5, 5, 5], 1).advantages, [3, 0, 0], 1e-6);
   close(weigh([1, 1, 0], [5, 5, 5], -1).advantages, [0, 0, -3], 1e-6);
 });
 
-test("rewards near the greatest number there is give finite advantages of the right proportions", () => {
+test("rewards near the largest double give finite advantages in the right proportions", () => {
   for (const scaleRewards of [true, false]) {
     const config = resolveTrainingConfig({ scaleRewards });
     const weighed = (rewards: readonly number[]): readonly number[] =>
@@ -97,7 +97,7 @@ test("rewards near the greatest number there is give finite advantages of the ri
   }
 });
 
-test("rewards that differ by rounding alone have no variance", () => {
+test("rewards that differ only by rounding have no variance", () => {
   const config = resolveTrainingConfig({});
   assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], config), [0, 0, 0]);
   assert.deepEqual(groupAdvantages([0.3, 0.1 + 0.2], config), [0, 0]);

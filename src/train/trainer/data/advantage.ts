@@ -1,16 +1,16 @@
-// From rewards to advantages and weights: the group baseline of GRPO, then one scale for the whole job.
-// Knows nothing of tokens but how many of them train.
+// Turns rewards into advantages and weights: GRPO's group baseline, then one scale for the whole job. Of tokens it
+// knows only how many train.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { mean, standardDeviation } from "../../trajectories/statistics.ts";
 
-/** Rewards closer than this to the group's first count as equal: what is left is rounding. */
+/** Rewards closer than this to the group's first count as equal: such differences are rounding errors. */
 const REWARD_RESOLUTION = 1e-12;
 
 /**
- * The advantage of every trajectory of one group: its reward less the group's mean, divided by the
- * population standard deviation when `scaleRewards`. All are exactly 0 when the group has no variance.
+ * Returns the advantages within one group: each reward less the group's mean, divided by the population standard
+ * deviation if `scaleRewards`. All are exactly 0 if the group has no variance.
  */
 export function groupAdvantages(
   rewards: readonly number[],
@@ -22,18 +22,18 @@ export function groupAdvantages(
   return rewards.map((reward) => clamped(reward - center) / scale);
 }
 
-/** Whether the rewards of the group differ at all. */
+/** True if the rewards of the group differ. */
 export function hasVariance(rewards: readonly number[]): boolean {
   return rewards.some((reward) => Math.abs(reward - rewards[0]) > REWARD_RESOLUTION);
 }
 
-/** One sequence of the job, as far as weighting goes. */
+/** Properties of one sequence that decide its weight. */
 export interface WeightingInput {
-  /** How many of its tokens train; at least 1. */
+  /** Number of trained tokens; at least 1. */
   readonly trainableTokenCount: number;
-  /** Of the whole trajectory, all its sequences together. */
+  /** Trained tokens of the whole trajectory, over all its sequences. */
   readonly trajectoryTokenCount: number;
-  /** As `groupAdvantages` gave it. */
+  /** The advantage that `groupAdvantages` gave. */
   readonly advantage: number;
 }
 
@@ -43,9 +43,11 @@ export interface Weighting {
 }
 
 /**
- * Balances and normalises over the whole job: weights are 1 over the trajectory's tokens, with mean 1 over
- * trained tokens, so that every trajectory has the same mass; `advantageBalance` shrinks one sign; advantages
- * are divided by the mean of |advantage| times weight over trained tokens.
+ * Balances and normalizes over the whole job.
+ * - Weights are 1 over the trajectory's trained tokens, scaled to mean 1 over trained tokens, so each trajectory has
+ *   the same mass.
+ * - `advantageBalance` shrinks the advantages of one sign.
+ * - Advantages are divided by the mean of |advantage| · weight over trained tokens.
  */
 export function weighSequences(
   sequences: readonly WeightingInput[],
@@ -63,12 +65,12 @@ export function weighSequences(
     sequences,
     balanced.map((advantage, index) => Math.abs(advantage) * weights[index]),
   );
-  // A mass of zero means that the balance removed everything; nothing is left to scale.
+  // A mass of zero means that the balance removed everything, so nothing is left to scale.
   const scale = mass > 0 ? mass : 1;
   return balanced.map((advantage, index) => ({ advantage: advantage / scale, weight: weights[index] }));
 }
 
-/** In another unit where they are so great that their sums would overflow: only their proportions count. */
+/** Scales advantages down if their sums would overflow; only their proportions matter. */
 function withinReach(advantages: readonly number[]): readonly number[] {
   const greatest = advantages.reduce((one, other) => Math.max(one, Math.abs(other)), 0);
   return greatest > 1e150 ? advantages.map((advantage) => advantage / greatest) : advantages;
@@ -80,7 +82,7 @@ function balance(advantage: number, advantageBalance: number): number {
   return advantage;
 }
 
-/** The mean over trained tokens of a value that each sequence holds for all of its own. */
+/** Returns the mean over trained tokens of a value given per sequence. */
 function tokenMean(sequences: readonly WeightingInput[], values: readonly number[]): number {
   let sum = 0;
   let count = 0;

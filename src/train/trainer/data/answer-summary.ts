@@ -1,5 +1,4 @@
-// Summarizes the model's answers in a job's data (lengths, answers that were cut off, equal answers), and warns about them.
-// Pure.
+// Summarizes the model's answers in a job's data (lengths, cut-off answers, equal answers) and warns about them. Pure.
 import { createHash } from "node:crypto";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../../base/domain/trajectory.ts";
@@ -7,28 +6,28 @@ import { answersOf } from "../../trajectories/choice-faults.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
 import { mean } from "../../trajectories/statistics.ts";
 
-/** The answers of one group, as they are kept while a job is prepared. */
+/** The answers of one group, as kept while a job is prepared. */
 export interface GroupAnswers {
-  /** Tokens of each answer that tells them. */
+  /** Token counts of the answers that have one. */
   readonly lengths: readonly number[];
-  /** Answers that say how they ended. */
+  /** Number of answers with a finish reason. */
   readonly endedCount: number;
-  /** Answers of these that ended with `length`. */
+  /** Number of these whose finish reason is `length`. */
   readonly cutCount: number;
-  /** A hash of what each trajectory says last, where it says something. */
+  /** Hash of each trajectory's last answer, if it has one. */
   readonly last: readonly string[];
 }
 
-/** The answers of a job. */
+/** Statistics of a job's answers. */
 export interface AnswerSummary {
   readonly count: number;
   readonly lengthMean: number;
   readonly lengthMax: number;
   readonly endedCount: number;
   readonly cutCount: number;
-  /** Trajectories that end with an answer. */
+  /** Number of trajectories that end with an answer. */
   readonly lastCount: number;
-  /** How many of them end with the most frequent one. */
+  /** Number of these that end with the most frequent answer. */
   readonly sameCount: number;
 }
 
@@ -82,7 +81,7 @@ export class AnswerTally {
   }
 }
 
-/** Tokens of a trajectory's last answer, or else its text, calls and thoughts; null where it has none. */
+/** Returns the tokens of a trajectory's last answer, else its text, calls and thoughts; null if there is none. */
 function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
   const item = items.findLast((one) => asChoice(one) !== null || one["role"] === "assistant");
   if (item === undefined) return null;
@@ -92,7 +91,7 @@ function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
   return JSON.stringify([content ?? null, callsIn(calls), thought ?? null]);
 }
 
-/** Calls without their ids, which differ each time. */
+/** Returns the calls without their ids, which always differ. */
 function callsIn(calls: Json | undefined): readonly Json[] {
   if (!Array.isArray(calls)) return [];
   return (calls as readonly Json[]).map((call) =>
@@ -100,10 +99,10 @@ function callsIn(calls: Json | undefined): readonly Json[] {
   );
 }
 
-/** Answers that were cut off have mostly not said what they earn by. */
+/** Cut-off answers have usually not reached the part that is rewarded. */
 const cutShareMax = 0.25;
 
-/** A policy that says one thing to nearly everything has nothing left to compare. */
+/** A policy that gives one answer to nearly everything leaves nothing to compare. */
 const sameShareMin = 0.9;
 
 /** Fewer answers than this cause no warning. */

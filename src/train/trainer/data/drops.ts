@@ -1,18 +1,18 @@
-// Counts those of a job's lines that do not train, by reason, and keeps the first of each for whoever sent the job. Of lines
-// that train whole or not at all; what is skipped of trajectories is counted in skips.ts. Pure.
+// Counts a job's dropped lines by reason, and keeps the first of each for the job's sender. For kinds of lines that
+// train as a whole or not at all; skips.ts counts the skipped parts of trajectories. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { SkipReason } from "./skips.ts";
 
-/** Why a line does not train. */
+/** Reason why a line does not train. */
 export interface Drop {
   readonly reason: SkipReason;
   /** A sentence for people. */
   readonly detail: string;
 }
 
-/** The first line that was dropped for a reason, and how many were. */
+/** The first line dropped for a reason, and the number of such lines. */
 interface DropsOfReason extends Drop {
-  /** From 0. */
+  /** 0-based. */
   readonly index: number;
   count: number;
 }
@@ -20,22 +20,22 @@ interface DropsOfReason extends Drop {
 export class Drops {
   readonly #byReason = new Map<SkipReason, DropsOfReason>();
 
-  /** @param index of the line, from 0 */
+  /** @param index 0-based index of the line */
   add(index: number, drop: Drop): void {
     const earlier = this.#byReason.get(drop.reason);
     if (earlier === undefined) this.#byReason.set(drop.reason, { ...drop, index, count: 1 });
     else earlier.count += 1;
   }
 
-  /** Reason to lines that were dropped for it. */
+  /** Number of dropped lines by reason. */
   get counts(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#byReason].map(([reason, { count }]) => [reason, count]));
   }
 
   /**
-   * A sentence for each reason.
+   * Returns a sentence for each reason.
    *
-   * @param lines what they are, of how many, and the field of the job's body that holds them
+   * @param lines their name and number, and the field of the job's body that holds them
    */
   warnings(lines: {
     readonly name: string;

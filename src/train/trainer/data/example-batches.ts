@@ -1,19 +1,19 @@
-// Which examples share an optimizer step where each step has so many, epoch by epoch: of supervised jobs conversations, of
-// preference jobs pairs or judged answers. The same examples and seed always give the same batches.
+// Assigns examples to optimizer steps of a fixed size, epoch by epoch. Examples are conversations of supervised jobs,
+// or pairs or judged answers of preference jobs. The same examples and seed always give the same batches.
 import { seededRandom, shuffled } from "../../../base/domain/random.ts";
 
 export interface BatchOrder {
-  /** Examples of one batch; at least 1. */
+  /** Examples per batch; at least 1. */
   readonly batchSize: number;
   readonly epochCount: number;
-  /** Whether the seed decides the order, another one in each epoch; else it is the order given. */
+  /** True if the seed decides each epoch's order; false for the given order. */
   readonly isShuffled: boolean;
 }
 
 /**
- * Each epoch in an order of its own, its last batch as short as it comes.
+ * Cuts the examples into batches. Each epoch has its own order, and its last batch may be shorter.
  *
- * @param key of the random order, the job's seed in it
+ * @param key of the random order; includes the job's seed
  */
 export function cutIntoExampleBatches<Example>(
   examples: readonly Example[],

@@ -1,5 +1,5 @@
-// What of a supervised job's conversations can train, and the counts of those that cannot. The same conversations always give
-// the same data; their tokens stay on disk.
+// Turns a supervised job's conversations into training data, and counts the dropped ones. The same conversations
+// always give the same data; their tokens stay on disk.
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,29 +8,29 @@ import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
-/** What one conversation gives; nothing, where it is dropped. */
+/** The sequences of one conversation; empty if it is dropped. */
 export interface Example {
   readonly sequences: readonly PlannedSequence[];
   readonly trainableTokenCount: number;
 }
 
 export interface ExampleData {
-  /** Of each conversation, in their order. */
+  /** One entry per conversation, in order. */
   readonly examples: readonly Example[];
-  /** Reason to conversations that were dropped for it. */
+  /** Number of dropped conversations by reason. */
   readonly dropped: Readonly<Record<string, number>>;
   /** A sentence for each reason. */
   readonly warnings: readonly string[];
 }
 
-/** What a model asks of conversations. */
+/** Properties of the model that conversations are prepared for. */
 interface ExampleModel {
   readonly tokenizer: TurnRenderer;
   readonly sequenceLengthMax: number;
   readonly assistantTurns: AssistantTurns;
 }
 
-/** A conversation trains whole or not at all: nothing of it is cut. */
+/** Prepares the conversations. Each trains as a whole or not at all; none is cut. */
 export async function prepareExamples(
   conversations: PreparedLines<ExampleConversation>,
   model: ExampleModel,
@@ -40,7 +40,7 @@ export async function prepareExamples(
   const prepared = conversations.each((conversation, index) => readExample(conversation, index, model));
   for await (const { note: drop, sequences } of prepared) {
     const group = examples.length;
-    // Every trained token counts alike, whichever conversation it is of.
+    // Each trained token has the same weight, in any conversation.
     examples.push({
       sequences: sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group })),
       trainableTokenCount: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
@@ -68,7 +68,7 @@ function readExample(
   return { note: { reason: "too_long", detail }, sequences: [] };
 }
 
-/** Conversations of a file are read before the job is: what it asks of their last message is looked at here. */
+/** Checks the last message. A file's conversations are read before the job's configuration is known. */
 function requireAnswerAtEnd(
   { messages }: ExampleConversation,
   index: number,

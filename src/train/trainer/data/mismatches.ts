@@ -1,19 +1,19 @@
-// Prompts with answers to other prompts, by which KTO estimates how far a policy is from its reference (arXiv:2402.01306,
-// section 4.1): unlike its own answer, such a one says nothing of whether people wanted it. Pure.
+// Prompts paired with answers to other prompts. KTO uses them to estimate how far a policy is from its reference
+// (arXiv:2402.01306, section 4.1), since such answers carry no judgement. Pure.
 import { present } from "../../../base/domain/assert.ts";
 import type { TokenSequence } from "../../trajectories/sequences.ts";
 import type { PlannedMismatch } from "../plans/plan.ts";
 import type { PlannedPreference } from "./preference-data.ts";
 
 /**
- * For each preference of a step its prompt with the nearest answer before it that is to another prompt, the first going on from
- * the last, so that the answers are those of the step; none where all are to one prompt.
+ * Pairs each preference's prompt with the nearest earlier answer to another prompt, wrapping around, so that all
+ * answers belong to the step. Empty if all answers are to one prompt.
  */
 export function mismatchesOf(batch: readonly PlannedPreference[]): readonly PlannedMismatch[] {
   const mismatches = new Map<PlannedPreference, PlannedMismatch>();
   let before = batch.at(-1);
   let other: PlannedPreference | undefined;
-  // Twice around, so that the first ones find theirs.
+  // Two rounds, so that the first preferences find an earlier answer.
   for (const preference of [...batch, ...batch]) {
     if (before?.prompt !== preference.prompt) other = before;
     before = preference;
@@ -26,7 +26,10 @@ export function mismatchesOf(batch: readonly PlannedPreference[]): readonly Plan
   return batch.flatMap((preference) => mismatches.get(preference) ?? []);
 }
 
-/** The prompt of one sequence and behind it the answer of another, cut off where that is too long; its tokens train as there. */
+/**
+ * Joins the prompt of one sequence with the answer of another, cut off at the maximum length. The same answer tokens
+ * train.
+ */
 export function joinMismatch(
   prompt: TokenSequence,
   answer: TokenSequence,

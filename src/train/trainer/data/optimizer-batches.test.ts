@@ -1,4 +1,4 @@
-// Optimizer batches: every sequence once, within the budget, groups together, the same each time.
+// Optimizer batches contain each sequence once, stay within the budget, keep groups together and are repeatable.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -13,7 +13,7 @@ interface Sequence extends PackedSequence {
   readonly group: number;
 }
 
-/** All but the prompt, or the first token, train. */
+/** All tokens train except the prompt, or the first token. */
 function sequenceOf({
   promptIds = [],
   length,
@@ -44,7 +44,7 @@ const grouped = Array.from({ length: 16 }, (_, group) => {
   );
 }).flat();
 
-/** Sequences that have nothing in common, each its own group. */
+/** Sequences without a common prefix, each in its own group. */
 const single = Array.from({ length: 64 }, (_, group) => sequenceOf({ length: 10 + random.index(90), group }));
 
 function cut(
@@ -54,14 +54,14 @@ function cut(
   return cutIntoBatches(sequences, { ...once, size: { tokens: batchTokens }, seed });
 }
 
-/** The tokens are at hand. */
+/** Sequences that carry their tokens. */
 const once = { passCount: 1, tokensOf: (sequence: Sequence) => sequence };
 
 function computedCountOf(batch: readonly Sequence[]): number {
   return groupByPrefix(batch).reduce((sum, group) => sum + computedTokenCount(group), 0);
 }
 
-test("every sequence is in one batch, and no batch has more tokens than it may", () => {
+test("puts each sequence into one batch, and no batch exceeds its token budget", () => {
   for (const sequences of [grouped, single]) {
     const batches = cut(sequences);
     assert.deepEqual(new Set(batches.flat()), new Set(sequences));
@@ -72,20 +72,20 @@ test("every sequence is in one batch, and no batch has more tokens than it may",
   }
 });
 
-test("the seed alone decides", () => {
+test("batches depend only on the seed", () => {
   assert.deepEqual(cut(grouped), cut(grouped));
   const order = (seed: string): number[] => cut(grouped, { seed }).map(([first]) => grouped.indexOf(first));
   assert.notDeepEqual(order("job"), order("another job"));
 });
 
-test("a sequence that alone has too many tokens has a batch of its own", () => {
+test("a sequence over the budget gets its own batch", () => {
   assert.equal(cut(single, { batchTokens: 5 }).length, single.length);
   assert.deepEqual(cut([]), []);
 });
 
-test("a batch may be full to the last token that is computed", () => {
+test("a batch may be full to the last computed token", () => {
   const promptIds = ids(20);
-  // Each computes 4 of its 5 own tokens beside the prompt.
+  // Each computes 4 of its 5 own tokens besides the prompt.
   const answers = Array.from({ length: 4 }, () => sequenceOf({ promptIds, length: 25, group: 0 }));
   const countsOf = (batchTokens: number): readonly number[] =>
     cut(answers, { batchTokens }).map((batch) => batch.length);
@@ -103,7 +103,7 @@ test("a group that fits into a batch is in one", () => {
   assert.ok(batches.length < whole / 512, "less than each computed whole");
 });
 
-test("rows of a group that is cut are not sorted by their tokens", () => {
+test("the rows of a divided group are not sorted by their tokens", () => {
   const answers = Array.from({ length: 16 }, (_, answer) =>
     sequenceOf({ promptIds: [...promptOfAll, answer], length: 60, group: 0 }),
   );
@@ -117,7 +117,7 @@ const sizesOf = (batches: readonly (readonly Sequence[])[]): readonly number[] =
   batches.map(({ length }) => length);
 const ascending = (one: number, other: number): number => one - other;
 
-test("so many sequences make a step, or a pass is divided into so many steps evenly", () => {
+test("a step has a given number of sequences, or a pass is divided evenly into a given number of steps", () => {
   const options = { ...once, seed: "job" };
   const ten = single.slice(0, 10);
   const sizes = (size: StepSize): readonly number[] => {
@@ -135,7 +135,7 @@ test("so many sequences make a step, or a pass is divided into so many steps eve
   assert.deepEqual(cutIntoBatches([], { ...options, size: { steps: 3 } }), []);
 });
 
-test("every pass has each sequence once, in an order of its own", () => {
+test("each pass has each sequence once, in its own order", () => {
   const size = { sequences: 1 };
   const options = { ...once, size, passCount: 3, seed: "job" };
   const passes = cutIntoBatches(single, options).flat();

@@ -1,6 +1,6 @@
-// Plans optimizer steps: which sequences share a step, and the order of steps in each pass. Sequences of one trajectory
-// group share a step if possible, so that their common prefix is computed once. The same sequences and seed always give the
-// same batches.
+// Plans optimizer steps: the sequences of each step, and the order of steps in each pass. Keeps the sequences of a
+// trajectory group in one step if possible, so that their common prefix is computed once. The same sequences and seed
+// always give the same batches.
 import { type Random, seededRandom, shuffled } from "../../../base/domain/random.ts";
 import { cutGroup } from "../packing/packs.ts";
 import { type PackedSequence, computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
@@ -11,10 +11,10 @@ import type { StoredSequence, TokenFile } from "../prepared/token-file.ts";
 export interface PlannedSequence
   extends StoredSequence, Pick<TrainingSequence, "advantage" | "weight" | "group" | "preference"> {}
 
-/** Those of one optimizer step. */
+/** The sequences of one optimizer step. */
 export type PlannedBatch = readonly PlannedSequence[];
 
-/** The same with their tokens. */
+/** Reads the tokens of a batch. */
 export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): readonly TrainingSequence[] {
   return batch.map((sequence) => {
     const { advantage, weight, group, preference } = sequence;
@@ -25,25 +25,25 @@ export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): r
 /** The sequences of one optimizer step, with their tokens. */
 export type OptimizerBatch = readonly TrainingSequence[];
 
-/** What of a sequence decides where it goes, beside what it begins with. */
+/** Properties, besides its prefix, that decide a sequence's batch. */
 type Sized = Pick<PlannedSequence, "tokenCount" | "group">;
 
-/** How large a step is. */
+/** Size of a step. */
 export type StepSize =
-  /** So many sequences; the last step of a pass may have fewer. */
+  /** Number of sequences; the last step of a pass may have fewer. */
   | { readonly sequences: number }
-  /** As many as divide a pass into so many steps, evenly; no more steps than sequences. */
+  /** Number of steps that a pass is divided into evenly; at most one step per sequence. */
   | { readonly steps: number }
-  /** Within so many tokens, those that sequences begin with alike counted once, unless one sequence alone exceeds it. */
+  /** Maximum number of tokens, counting shared prefixes once. A single larger sequence gets its own step. */
   | { readonly tokens: number };
 
 export interface BatchOptions<Sequence> {
   readonly size: StepSize;
-  /** How often each sequence trains. */
+  /** Number of times that each sequence trains. */
   readonly passCount: number;
-  /** The job's, so that a repeated attempt takes the same steps. */
+  /** The job's seed, so that a repeated attempt takes the same steps. */
   readonly seed: string;
-  /** The tokens of a sequence, as they are needed for a moment. */
+  /** Reads a sequence's tokens, which are needed only for a moment. */
   readonly tokensOf: (sequence: Sequence) => PackedSequence;
 }
 
@@ -60,7 +60,7 @@ export function cutIntoBatches<Sequence extends Sized>(
   return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
 }
 
-/** Runs of one order, in which a group stays together. */
+/** Cuts one random order, in which groups stay together, into consecutive batches. */
 function cutByCount<Sequence extends Sized>(
   sequences: readonly Sequence[],
   size: { readonly sequences: number } | { readonly steps: number },
@@ -78,7 +78,7 @@ function cutByCount<Sequence extends Sized>(
   return Array.from({ length: steps }, (_, index) => order.slice(startOf(index), startOf(index + 1)));
 }
 
-/** In the order in which each group comes first. */
+/** Groups the sequences, in the order in which the groups first appear. */
 function byGroup<Sequence extends Sized>(
   sequences: readonly Sequence[],
 ): ReadonlyMap<number, readonly Sequence[]> {
@@ -91,13 +91,13 @@ function byGroup<Sequence extends Sized>(
   return groups;
 }
 
-/** Sequences that stay together, and the tokens that are computed for them. */
+/** Sequences that stay together, and the number of tokens computed for them. */
 interface Part<Sequence> {
   readonly sequences: readonly Sequence[];
   readonly tokenCount: number;
 }
 
-/** Whole groups where they fit, each into the first batch that has room for it, the largest first. */
+/** Packs parts, the largest first, each into the first batch with room. A part is a whole group if it fits. */
 function cutByGroup<Sequence extends Sized>(
   sequences: readonly Sequence[],
   batchTokens: number,
@@ -118,7 +118,7 @@ function cutByGroup<Sequence extends Sized>(
   return batches.map((batch) => batch.sequences);
 }
 
-/** A group in one part, or, of more tokens than a batch may have, in parts of rows at random. */
+/** Returns a group as one part, or, if it exceeds the budget, as parts of random rows. */
 function partsOf<Sequence extends Sized>(
   group: readonly Sequence[],
   batchTokens: number,

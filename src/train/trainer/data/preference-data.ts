@@ -1,5 +1,5 @@
-// What of a preference job's lines can train, and the counts of those that cannot. The same lines always give the same data;
-// their tokens stay on disk.
+// Turns a preference job's lines into training data, and counts the dropped ones. The same lines always give the same
+// data; their tokens stay on disk.
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
@@ -13,20 +13,20 @@ import type { PreparedLine, PreparedLines } from "../prepared/token-file.ts";
 import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
-/** What a loss takes as one preference: two answers to one prompt, or with KTO a single one. */
+/** One preference as a loss takes it: two answers to one prompt, or for KTO a single answer. */
 export interface PlannedPreference {
-  /** At least one of each answer. */
+  /** At least one sequence per answer. */
   readonly sequences: readonly PlannedSequence[];
-  /** The same of those with the same prompt, and of no others. */
+  /** Equal only for preferences with the same prompt. */
   readonly prompt: string;
 }
 
 export interface PreferenceData {
-  /** Those that train, in the order of the lines. */
+  /** Preferences that train, in the order of the lines. */
   readonly preferences: readonly PlannedPreference[];
-  /** How many there are with those that were dropped. */
+  /** Number of preferences, including dropped ones. */
   readonly preferenceCount: number;
-  /** Reason to preferences that were dropped for it. */
+  /** Number of dropped preferences by reason. */
   readonly dropped: Readonly<Record<string, number>>;
   /** A sentence for each reason. */
   readonly warnings: readonly string[];
@@ -38,21 +38,21 @@ interface PreferenceModel {
   readonly loss: PreferenceLossName;
 }
 
-/** What is known of a line beside its sequences. */
+/** Facts about a line besides its sequences. */
 interface Note {
-  /** Of each preference of the line; one, or with KTO one for each answer. */
+  /** The line's preferences: one, or for KTO one per answer. */
   readonly preferences: readonly PreferenceNote[];
 }
 
 interface PreferenceNote {
   readonly drop: Drop | null;
-  /** How many sequences the answers have; 0 where there is none. */
+  /** Number of the answer's sequences; 0 without one. */
   readonly chosenCount: number;
   readonly rejectedCount: number;
   readonly prompt: string;
 }
 
-/** A preference trains whole or not at all: nothing of it is cut. */
+/** Prepares the lines. Each preference trains as a whole or not at all; none is cut. */
 export async function preparePreferences(
   lines: PreparedLines<PreferenceExample>,
   model: PreferenceModel,
@@ -87,7 +87,7 @@ export async function preparePreferences(
   };
 }
 
-/** A line of which an answer cannot train: of a pair neither does. */
+/** Reads one line. If one answer of a pair cannot train, neither does. */
 function readLine(line: PreferenceExample, model: PreferenceModel): PreparedLine<Note> {
   const { chosen, rejected } = line;
   const sides = model.loss === "kto" ? [{ chosen }, { rejected }] : [{ chosen, rejected }];
@@ -131,7 +131,7 @@ function readPreference(
   return { note: { drop: null, chosenCount, rejectedCount, prompt }, sequences };
 }
 
-/** A hash of what stands before the first token that trains. */
+/** Returns a hash of the tokens before the first trained one. */
 function promptOf({ tokenIds, mask }: TokenSequence): string {
   const ids = tokenIds.slice(0, mask.indexOf(1));
   return createHash("sha256").update(new Uint8Array(ids.buffer)).digest("base64url").slice(0, 22);

@@ -1,30 +1,30 @@
-// Counts what of a job's trajectories does not train, by reason, and keeps the first place of each for whoever sent the
-// job. Pure.
+// Counts the skipped parts of a job's trajectories by reason, and keeps the first place of each for the job's sender.
+// Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { UntrainedReason } from "../../trajectories/history-turns.ts";
 
-/** Beside what cannot train, what would train nothing, and what does not fit. */
+/** Reasons for skipping: data that cannot train, data that would train nothing, and data that does not fit. */
 export type SkipReason =
   | UntrainedReason
   /** All rewards of the group are equal. */
   | "zero_variance"
-  /** The trajectory earned what its group did on average. */
+  /** The trajectory's reward equals its group's mean. */
   | "at_group_mean"
-  /** A history with more tokens than train. */
+  /** A history longer than the limit. */
   | "too_long"
   /** The answers of a preference have the same tokens. */
   | "equal_answers";
 
-/** Something of a trajectory that does not train. */
+/** A skipped part of a trajectory. */
 export interface Skip {
   readonly reason: SkipReason;
-  /** As a client would name it in the job's body. */
+  /** The place as a client would name it in the job's body. */
   readonly place: string;
   /** A sentence for people. */
   readonly detail: string;
 }
 
-/** Reasons that ordinary rollouts have: counted, but no reason to warn. */
+/** Reasons that ordinary rollouts have: counted, but without a warning. */
 const usual: readonly SkipReason[] = ["zero_variance", "at_group_mean"];
 
 export class Skips {
@@ -32,7 +32,7 @@ export class Skips {
   readonly #trajectories = new Map<SkipReason, number>();
   readonly #first = new Map<SkipReason, Skip>();
 
-  /** Adds a group: what is skipped of each of its trajectories. A reason counts once for each. */
+  /** Adds the skipped parts of each trajectory of a group. A reason counts once per trajectory. */
   addGroup(skipsOfTrajectories: readonly (readonly Skip[])[]): void {
     const ofGroup = new Set<SkipReason>();
     for (const skips of skipsOfTrajectories) {
@@ -46,17 +46,17 @@ export class Skips {
     for (const reason of ofGroup) increase(this.#groups, reason);
   }
 
-  /** Reason to groups of which something was skipped for it. */
+  /** Number of groups with a skipped part, by reason. */
   get groups(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#groups);
   }
 
-  /** Reason to trajectories of which something was skipped for it. */
+  /** Number of trajectories with a skipped part, by reason. */
   get trajectories(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#trajectories);
   }
 
-  /** A sentence for each reason that the job's sender may want to do something about. */
+  /** Returns a sentence for each reason that the job's sender may want to act on. */
   get warnings(): readonly string[] {
     return [...this.#first.values()]
       .filter(({ reason }) => !usual.includes(reason))

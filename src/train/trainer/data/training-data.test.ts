@@ -1,4 +1,4 @@
-// What of a job's trajectories trains, and the counts of what does not.
+// The trained and the skipped parts of a job's trajectories.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import type { TrainingSequence } from "../trainer.ts";
 import { readBatch } from "./optimizer-batches.ts";
 import { prepareTrainingData, type SequenceOrigin, type TrainingData } from "./training-data.ts";
 
-/** The golden trajectories carry their tokens: nothing has to be rendered. */
+/** The golden trajectories carry their tokens, so nothing needs rendering. */
 const tokenizer: ConversationTokenizer = {
   vocabularySize: 512,
   encode: () => assert.fail("nothing to encode"),
@@ -25,7 +25,7 @@ const tokenizer: ConversationTokenizer = {
   idOfToken: () => null,
 };
 
-/** With the sequences as they lie on disk. */
+/** The data with its sequences read from disk. */
 type ReadData = Omit<TrainingData, "sequences" | "origins"> & {
   readonly sequences: readonly TrainingSequence[];
   readonly origins: readonly SequenceOrigin[];
@@ -53,7 +53,7 @@ function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): Pr
   return prepareWith(groups, resolveTrainingConfig({}), { tokenizer, sequenceLengthMax });
 }
 
-/** Choices that recorded no tokens. */
+/** Choices without recorded tokens. */
 function bareChoices(count: number): readonly HistoryItem[] {
   const bare = { finish_reason: "stop", message: { role: "assistant", content: "hi" }, logprobs: null };
   return Array.from({ length: count }, () => bare);
@@ -81,7 +81,7 @@ test("recorded trajectories become the reference's sequences", async () => {
   });
 });
 
-test("what is left after zero advantages is weighed to mean one", async () => {
+test("weights have mean one over the sequences left after removing zero advantages", async () => {
   const { sequences, counts } = await prepare(goldenGroups());
   const mean = (value: (index: number) => number): number => {
     const trained = sequences.map(({ mask }) => mask.reduce((sum, each) => sum + each, 0));
@@ -111,7 +111,7 @@ test("a history that is too long still counts in its trajectory's weight", async
   assert.ok(Math.abs(ratio / expected - 1) < 1e-3, `${ratio} instead of ${expected}`);
 });
 
-test("groups of equal rewards change nothing of the others, however great or how little apart", async () => {
+test("groups of equal rewards do not affect the others, for rewards of any size", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const group = (rewards: readonly number[]): TrajectoryGroup =>
     groupOf(rewards.map((reward) => trajectoryOf(sequence, reward)));
@@ -128,7 +128,7 @@ test("groups of equal rewards change nothing of the others, however great or how
   assert.equal(apart.counts.groupsTrainable, 1);
 });
 
-test("counts what cannot train by its reason, in trajectories and in groups", async () => {
+test("counts by reason the trajectories and groups that cannot train", async () => {
   const counts = (skipped: JobCounts["skipped"], skippedGroups: JobCounts["skipped"]) => ({
     skipped,
     skippedGroups,
@@ -164,7 +164,7 @@ test("counts what cannot train by its reason, in trajectories and in groups", as
   });
 });
 
-test("a reason counts once for a trajectory, however often it holds there", async () => {
+test("a reason counts once per trajectory, however often it occurs there", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const history = {
     messagesAndChoices: [...trajectoryOf(sequence).messagesAndChoices, ...bareChoices(2)],
@@ -178,7 +178,7 @@ test("a reason counts once for a trajectory, however often it holds there", asyn
   await check(groups, { sequences: 0, groupsTrainable: 0, ...tooLong }, sequence.token_ids.length - 1);
 });
 
-test("texts train beside recorded choices where the job allows it", async () => {
+test("texts train next to recorded choices if the job allows it", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const plain = trajectoryOf(sequence, 1);
   const said = { role: "assistant", content: "ok" };
@@ -195,7 +195,7 @@ test("texts train beside recorded choices where the job allows it", async () => 
   assert.equal(await countWith(true), (await countWith(false)) + 2);
 });
 
-test("warns of what does not train and might have, with the first place of each reason", async () => {
+test("warns of data that does not train but might have, with the first place of each reason", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const good = trajectoryOf(sequence, 0);
   const partly = {
@@ -222,7 +222,7 @@ test("warns of what does not train and might have, with the first place of each 
   );
 });
 
-test("an error names group, trajectory and turn", async () => {
+test("an error names the group, the trajectory and the turn", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const [first, ...others] = trajectoryOf(sequence, 1).messagesAndChoices;
   const wrong = {
@@ -243,7 +243,7 @@ test("an error names group, trajectory and turn", async () => {
   });
 });
 
-test("knows where each sequence comes from", async () => {
+test("knows the origin of each sequence", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const history = { messagesAndChoices: trajectoryOf(sequence).messagesAndChoices, tools: null };
   const groups = [

@@ -1,5 +1,5 @@
-// What of a job's trajectories can train: sequences with advantages and weights, and the counts of all that cannot.
-// The same trajectories always give the same data; their tokens stay on disk.
+// Turns a job's trajectories into sequences with advantages and weights, and counts all skipped parts. The same
+// trajectories always give the same data; their tokens stay on disk.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
@@ -27,27 +27,27 @@ import type { PlannedSequence } from "./optimizer-batches.ts";
 export interface TrainingData {
   /** In the order of the trajectories. */
   readonly sequences: readonly PlannedSequence[];
-  /** Of each sequence. */
+  /** Origin of each sequence. */
   readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
-  /** Of every trajectory, whether it trains or not. */
+  /** Rewards of all trajectories, including those that do not train. */
   readonly rewards: readonly number[];
-  /** Answers of the model in all trajectories. */
+  /** The model's answers in all trajectories. */
   readonly answers: AnswerSummary;
-  /** Warnings for the sender of the trajectories, for people. */
+  /** Warnings for the sender of the trajectories. */
   readonly warnings: readonly string[];
 }
 
 export interface SequenceOrigin {
   /** The trajectory, or its additional history, as a client would name it in the job's body. */
   readonly place: string;
-  /** Whether a prompt in it was rendered, since its record has none. */
+  /** True if a prompt in it was rendered, since its record has no tokens. */
   readonly isRendered: boolean;
-  /** The oldest version that its trajectory says it was made with; null when it does not say. */
+  /** The oldest version that its trajectory was recorded with; null if not recorded. */
   readonly policyVersion: number | null;
 }
 
-/** What is known of a sequence by its trajectory and group alone. */
+/** Properties of a sequence that depend only on its trajectory and group. */
 interface Judged {
   readonly origin: SequenceOrigin;
   readonly advantage: number;
@@ -61,33 +61,33 @@ interface Candidate extends Judged {
   readonly trainableTokenCount: number;
 }
 
-/** What of a group is known beside its sequences. */
+/** Facts about a group besides its sequences. */
 interface GroupNote {
   readonly trajectoryCount: number;
-  /** Of each trajectory. */
+  /** One per trajectory. */
   readonly rewards: readonly number[];
   /** The model's answers in all trajectories. */
   readonly answers: GroupAnswers;
-  /** Places of histories that became several sequences; absent where there are none. */
+  /** Places of histories that became several sequences; absent if there are none. */
   readonly split?: readonly string[];
-  /** Of each trajectory. */
+  /** One list per trajectory. */
   readonly skips: readonly (readonly Skip[])[];
-  /** Of each sequence. */
+  /** One entry per sequence. */
   readonly judged: readonly Judged[];
 }
 
-/** What a model asks of sequences. */
+/** Properties of the model that sequences are prepared for. */
 interface SequenceModel {
   readonly tokenizer: ConversationTokenizer;
   readonly sequenceLengthMax: number;
 }
 
 /**
- * Turns groups, one in memory at a time, into weighted sequences. A trajectory without advantage is left out, since
- * it would train nothing; a sequence longer than `sequenceLengthMax` is left out whole, never cut.
+ * Turns groups, one in memory at a time, into weighted sequences. Leaves out trajectories with zero advantage, which
+ * would train nothing. Leaves out sequences longer than `sequenceLengthMax` as a whole, never cuts them.
  *
  * @throws ServiceError `invalid` naming the trajectory and the Choice whose record contradicts itself or belongs to
- *   another model
+ * another model
  */
 export async function prepareTrainingData(
   groups: PreparedLines<TrajectoryGroup>,
@@ -148,7 +148,10 @@ export async function prepareTrainingData(
   };
 }
 
-/** A turn that does not continue the tokens before it trains by itself, and nobody meant that. */
+/**
+ * Warns that a turn that does not continue the tokens before it trains as a separate sequence, which is rarely
+ * intended.
+ */
 function splitWarnings(count: number, first: string | null): readonly string[] {
   if (first === null) return [];
   const histories = count === 1 ? "1 history" : `${count} histories`;
@@ -180,7 +183,7 @@ function prepareGroup(
   };
 }
 
-/** What a trajectory gives, and what of it is skipped. */
+/** The sequences and skipped parts of one trajectory. */
 interface ReadTrajectory {
   readonly sequences: readonly { readonly sequence: TokenSequence; readonly judged: Judged }[];
   readonly skips: readonly Skip[];
@@ -215,7 +218,7 @@ function readTrajectory(
   const { sequences, untrained, split } = withPlace(place, () =>
     trajectorySequences(trajectory, tokenizer, { trainsTexts }),
   );
-  // Also of the sequences that are left out: what the others count for does not depend on the limit.
+  // Includes left-out sequences, so that the weight of the others does not depend on the length limit.
   const trajectoryTokenCount = sequences.reduce(
     (sum, { sequence }) => sum + trainedIndices(sequence).length,
     0,
@@ -241,7 +244,7 @@ function readTrajectory(
   };
 }
 
-/** Errors of `read` name the trajectory too. */
+/** Adds the trajectory to the errors of `read`. */
 function withPlace(place: string, read: () => TrajectorySequences): TrajectorySequences {
   try {
     return read();

@@ -1,4 +1,4 @@
-// Parts of a batch computed side by side, beside the whole of it computed by one thread.
+// Parts of a batch computed side by side give the result of the whole batch in one thread.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
@@ -18,7 +18,7 @@ import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 
 const sequenceLength = 10;
 
-/** Enough tokens for two parts; four sequences go on from each prompt. */
+/** Enough tokens for two parts; four sequences continue each prompt. */
 function batchOf(count: number): readonly TrainingSequence[] {
   const random = seededRandom("side by side");
   const ids = (length: number) => Array.from({ length }, () => random.index(tinyConfig.vocabularySize));
@@ -48,7 +48,7 @@ function trainersOf(threads: number, dataFolder: string, context: TestContext): 
   return trainers;
 }
 
-/** Its penalty needs the log-probabilities of all parts first. */
+/** The penalty needs the log-probabilities of all parts first. */
 const loss: Loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) };
 
 async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
@@ -61,7 +61,7 @@ async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
   return { numbers, adapter: flat(adapter), bytes };
 }
 
-test("parts side by side give what the whole gives, and the same bits each time, also after one that failed", async (t) => {
+test("parts computed side by side give the whole batch's result, repeat bit for bit, and do so after a failed part", async (t) => {
   const batch = batchOf(400);
   const [one, two] = [1, 2].map(
     (threads) => new TrainerBench((dataFolder, context) => trainersOf(threads, dataFolder, context), t),

@@ -1,5 +1,6 @@
-// Runs of programs, one with all compute threads or several side by side. Threads that share a program wait for the slowest
-// of them at each of its operations, and for whatever else the system runs in its place; side by side they do not.
+// Runs training programs: one with all compute threads, or several side by side. Threads that share a program wait for
+// the slowest at each operation, and for other processes that the system runs in its place. Side by side they do not
+// wait.
 import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { flushDenormals } from "../../../inference/onnx/session.ts";
@@ -13,30 +14,30 @@ import {
   type ProgramsOptions,
 } from "./programs.ts";
 
-/** How many runs go side by side at most: each has a part of what is computed at once, and programs of its own. */
+/** Maximum number of runs side by side: each computes a part of the microbatch with its own copy of the programs. */
 const SIDE_BY_SIDE_MAX = 8;
 
-/** The share of the threads that compute at least, where they do not come out even. */
+/** Minimum share of the threads in use when they do not divide evenly. */
 const THREAD_SHARE_MIN = 0.9;
 
-/** Weights of so many bytes stay in the processor's caches. */
+/** Largest weights in bytes that stay in the processor's caches. */
 const CACHED_WEIGHT_BYTES = 32e6;
 
-/** A run has no deadline of its own, since training has one: this is the longest time that a timer takes. */
+/** Runs have no separate deadline, since training has one; this is the longest timer. */
 const runMs = 2 ** 31 - 1;
 
 const threadMebibytes = 4096;
 
 export class ComputeThreads {
-  /** How many runs go side by side, each with as many threads, and which. */
+  /** Number of runs side by side, each with an equal share of the threads, and their minimum size. */
   readonly division: Division;
-  /** Of the programs that have all threads. */
+  /** Graphs of the programs that run with all threads. */
   readonly graphs: ProgramGraphs;
   readonly #options: ProgramsOptions;
   readonly #together: Programs;
   #apart: WorkerPool<ProgramTasks, ProgramsOptions> | null = null;
 
-  /** @param options.threads how many compute, in all */
+  /** @param options.threads total number of compute threads */
   constructor(options: ProgramsOptions) {
     this.division = divisionOf(options);
     this.#options = options;
@@ -45,16 +46,16 @@ export class ComputeThreads {
   }
 
   /**
-   * One run with all threads, which blocks this one, or as many as the division has parts at the same time.
+   * Executes one run with all threads, blocking this thread, or up to the division's number of runs at the same time.
    *
-   * @throws what `Programs.run` throws
+   * @throws the errors of `Programs.run`
    */
   async run(runs: readonly ProgramRun[]): Promise<readonly ProgramOutputs[]> {
     if (runs.length === 1) return [await this.#together.run(runs[0])];
-    // So that all threads compute alike.
+    // So that all threads treat denormals alike.
     if (this.#apart === null) await flushDenormals();
     const threads = (this.#apart ??= this.#newThreads());
-    // A failure is reported once all have ended: a thread that is ended while it computes takes the process along.
+    // Waits for all runs before reporting a failure: ending a thread while it computes crashes the process.
     const outcomes = await Promise.allSettled(runs.map((run) => threads.run("run", run)));
     return outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
@@ -62,7 +63,7 @@ export class ComputeThreads {
     });
   }
 
-  /** Frees every program; nothing may run. */
+  /** Frees all programs; nothing may run. */
   async close(): Promise<void> {
     const apart = this.#apart;
     this.#apart = null;
@@ -83,9 +84,11 @@ export class ComputeThreads {
 }
 
 /**
- * Each part reads all weights for itself. Where they come from memory, that takes 8 % of its products' time with 500 tokens,
- * and twice that with half as many; products so large lose little among threads that share them. Those of 8 bits take less
- * time, and threads that share them wait for one another more of it, while their weights are a quarter of the bytes.
+ * Chooses the number and the minimum size of the parts.
+ * - Each part reads all weights. From memory, that takes 8 % of the time of its products with 500 tokens, and twice
+ *   that with half as many. Products so large lose little if threads share them.
+ * - Products in 8 bits take less time, threads that share them wait relatively longer, and their weights have a
+ *   quarter of the bytes.
  */
 function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
   const count = sideBySideOf(threads);
@@ -95,7 +98,7 @@ function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
     : { count, tokensMin: 500, excessMax: 1.07 };
 }
 
-/** As many runs as leave few threads without work. */
+/** Returns the largest number of runs that leaves few threads idle. */
 function sideBySideOf(threads: number): number {
   let count = Math.min(threads, SIDE_BY_SIDE_MAX);
   while (count * Math.floor(threads / count) < THREAD_SHARE_MIN * threads) count -= 1;

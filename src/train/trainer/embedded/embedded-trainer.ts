@@ -1,5 +1,6 @@
-// Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse mode, AdamW.
-// Computing blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
+// Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse-mode
+// differentiation, and AdamW. Computing blocks the thread, so it needs a separate process. Programs are reused between
+// jobs.
 import { orderedProjections, type ProjectionName } from "../../../base/domain/model.ts";
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -64,40 +65,43 @@ import { type AdapterShape, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
-  /** Of every parameter of the model; the frozen base. */
+  /** The frozen base: a weight for each of the model's parameters. */
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /** The same in 8 bits, with what gradients take: then it is trained over, and `weights` are what it is compared with. */
+  /**
+   * The base in 8 bits, with the forms that gradients need. If present, training runs over it, and `weights` are the
+   * float32 base it is compared with.
+   */
   readonly int8Base?: ModelWeights;
-  /** What a new adapter is like; adapters that exist keep their own. */
+  /** Shape of new adapters; existing ones keep their own. */
   readonly lora: {
     readonly rank: number;
     readonly alpha: number;
     readonly targets: readonly ProjectionName[];
   };
-  /** What the saved adapter names as its base. */
+  /** The base model's name in the saved adapter. */
   readonly baseModelName: string;
-  /** Hex SHA-256 of that base's weights, which the saved adapter carries. */
+  /** Hex SHA-256 of the base model's weights, kept in the saved adapter. */
   readonly baseWeights?: string;
-  /** Where states lie below their names. */
+  /** Store of the states. */
   readonly artifacts: ArtifactStore;
   readonly sequenceLengthMax: number;
-  /** Tokens that are computed at once where memory allows it; a longer sequence is computed alone. */
+  /** Tokens per microbatch if memory allows it; a longer sequence gets its own microbatch. */
   readonly microbatchTokens: number;
-  /** The resident memory that a job may need at most, as it is estimated before its first step; absent allows any. */
+  /** Limit on a job's resident memory, as estimated before its first step; unlimited if absent. */
   readonly memoryBytes?: number;
-  /** Whether what sequences begin with alike is computed once. */
+  /** True to compute shared prefixes once. */
   readonly sharesPrefixes: boolean;
   /** Compute threads. */
   readonly threads: number;
 }
 
-/** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
+/** Opens trainers over one base model. Programs stay loaded until `close` or the end of the process. */
 export class EmbeddedTrainers implements TrainerProvider {
   readonly profile = embeddedProfile;
   readonly sequenceLengthMax: number;
   readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
-  /** Fewer than the options say where the job's memory is short. */
+  /** Fewer than in the options if the job's memory is short. */
   #microbatchTokens: number;
 
   constructor(options: EmbeddedTrainerOptions) {
@@ -114,7 +118,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     this.#microbatchTokens = microbatchTokens;
     let estimate = await this.#estimate(batches, loss);
     while (estimate !== null && estimate.bytes > memoryBytes && hasSeveral(estimate)) {
-      // With one token at once every sequence is computed alone.
+      // With one token per microbatch, each sequence already has its own.
       if (this.#microbatchTokens === 1) break;
       this.#microbatchTokens = Math.floor(this.#microbatchTokens / 2);
       estimate = await this.#estimate(batches, loss);
@@ -122,7 +126,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     if (estimate !== null) requireWithin(memoryBytes, estimate);
   }
 
-  /** Null where there is nothing to compute. */
+  /** Returns null if there is nothing to compute. */
   async #estimate(
     batches: Iterable<readonly TrainingSequence[]>,
     loss: Loss,
@@ -131,11 +135,11 @@ export class EmbeddedTrainers implements TrainerProvider {
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
-      // It may take long: the parent learns that it goes on, and a signal comes through.
+      // Estimating may take long: this shows progress to the parent and lets signals through.
       await letOthers();
     }
     const { rank, alpha, targets } = lora;
-    // A version's own adapter may be of another shape; most have the server's.
+    // A version's adapter may have another shape; most have the server's.
     const adapter = { rank, scale: alpha / rank, targets: orderedProjections(targets) };
     const uses = needs.rounds.map(({ layout, largest }) => {
       const hasDistinctPlaces = largest.every((round) => round.every(arePlacesDistinct));
@@ -150,12 +154,13 @@ export class EmbeddedTrainers implements TrainerProvider {
       : estimateMemory({ config, adapter, int8Forms: int8Base?.forms }, uses, needs.dataBytes);
   }
 
-  /** What is computed, one round after another, for a gradient of the loss or without one. */
+  /** Returns the rounds to compute in turn, for a gradient of the loss or, with null, without one. */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
     const { sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
-    // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere` and `#preferenceTerms`.
+    // A second microbatch would cost an extra forward pass before the gradient; see `#klElsewhere` and
+    // `#preferenceTerms`.
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
     return packs.map((pack) => {
       const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);
@@ -163,7 +168,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     });
   }
 
-  /** Programs over the base in float32; where it is trained over in 8 bits, they stay no longer than they are needed. */
+  /** Provides programs over the float32 base. If training runs over 8 bits, they are freed after use. */
   async withFloat32(compute: (threads: ComputeThreads) => Promise<void>): Promise<void> {
     const { config, weights, int8Base, threads: count } = this.#options;
     if (int8Base === undefined) return await compute(this.threads);
@@ -204,13 +209,13 @@ export class EmbeddedTrainers implements TrainerProvider {
     }
   }
 
-  /** Frees every program. */
+  /** Frees all programs. */
   close(): Promise<void> {
     return this.threads.close();
   }
 }
 
-/** Packs that are computed at the same time; they are laid out when they are, since layouts are many times as large. */
+/** Packs computed at the same time. They are laid out only then, since layouts are many times larger. */
 type PackedRound = readonly TrainingPack[];
 
 type TrainingPack = Pack<TrainingSequence>;
@@ -223,7 +228,7 @@ function layoutsOf(round: PackedRound): Round {
   return round.map((pack) => layoutOf(pack));
 }
 
-/** Computing and estimating block the thread: here other work of the event loop gets its turn. */
+/** Gives the event loop a turn, since computing and estimating block the thread. */
 function letOthers(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -234,10 +239,10 @@ type Gradients = ReadonlyMap<string, Float32Array>;
 class EmbeddedTrainer implements Trainer {
   readonly #trainers: EmbeddedTrainers;
   readonly #options: EmbeddedTrainerOptions;
-  /** Changes with every optimizer step. */
+  /** Changes with each optimizer step. */
   readonly #kept: KeptState;
   readonly #calls = new SerialCalls();
-  /** Accumulated since the last optimizer step; null when there is none. */
+  /** Accumulated since the last optimizer step; null if there is none. */
   #gradients: Gradients | null = null;
 
   constructor(trainers: EmbeddedTrainers, options: EmbeddedTrainerOptions, start: KeptState) {
@@ -299,10 +304,10 @@ class EmbeddedTrainer implements Trainer {
         gradients = added(gradients, this.#gradientsOf(outputs));
         collect(logprobs, microbatch, outputs);
       });
-      // Microbatches that share a preference have its loss each.
+      // Microbatches that share a preference each count its loss, so their sum would be too large.
       if (preferences !== null) sums.loss = batchLoss(inputsOf(data, logprobs), loss).loss;
       requireFinite(sums.loss, sums.entropy);
-      // Only now, so that a call that was aborted or failed has added nothing.
+      // Only now, so that an aborted or failed call adds nothing.
       this.#gradients = added(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
       return {
         loss: sums.loss,
@@ -342,7 +347,7 @@ class EmbeddedTrainer implements Trainer {
     this.#gradients = null;
   }
 
-  /** Computes one round after another, and takes what comes of it in their order. An abort is noticed between rounds. */
+  /** Computes the rounds and handles their results in order. Notices an abort between rounds. */
   async #compute(
     rounds: readonly PackedRound[],
     runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
@@ -351,7 +356,7 @@ class EmbeddedTrainer implements Trainer {
     threads: ComputeThreads = this.#trainers.threads,
   ): Promise<void> {
     for (const round of rounds) {
-      // Computing blocks the thread: an abort takes effect here.
+      // Computing blocks the thread, so an abort takes effect only here.
       await letOthers();
       throwIfAborted(signal);
       const layouts = layoutsOf(round);
@@ -383,8 +388,8 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * For each pack, how far the tokens of all others are from the base model: the mean of a KL penalty is over the whole
-   * batch, so that more than one microbatch costs a forward pass before the gradients.
+   * Returns, for each pack, the summed difference of all other packs' tokens from the base model. A KL penalty's mean
+   * is over the whole batch, so with several microbatches this costs a forward pass before the gradients.
    */
   async #klElsewhere(
     rounds: readonly PackedRound[],
@@ -403,8 +408,8 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * What the microbatches of a loss of preferences take of the batch; null for other losses. Preferences whose answers lie in
-   * several of them cost a forward pass of these before the gradients.
+   * Returns the batch's terms for each microbatch of a preference loss; null for other losses. Microbatches that share
+   * preferences cost a forward pass before the gradients.
    */
   async #preferenceTerms(
     data: readonly TrainingSequence[],
@@ -440,7 +445,7 @@ class EmbeddedTrainer implements Trainer {
     return this.#feedMatrices((name) => present(matrices.get(name), name));
   }
 
-  /** Of matrices that add nothing: the base model in the same program. */
+  /** Zero matrices: the base model in the same program. */
   #noAdapterFeeds(): Record<string, Tensor> {
     const { matrices } = this.#adapter;
     return this.#feedMatrices((name) => new Float32Array(present(matrices.get(name), name).length));
@@ -456,7 +461,7 @@ class EmbeddedTrainer implements Trainer {
   }
 }
 
-/** The sum over the trained tokens. */
+/** Returns the sum of the log ratios to the reference over the trained tokens. */
 function differenceFromReference(
   { sequences_S, trained_N }: Microbatch,
   logprobs_N: Float32Array,
@@ -470,7 +475,7 @@ function differenceFromReference(
   }, 0);
 }
 
-/** Their sum, in the arrays of the first; the second's where there is no first. */
+/** Adds the second to the first in place; returns the second if there is no first. */
 function added(sum: Gradients | null, more: Gradients): Gradients {
   if (sum === null) return more;
   for (const [name, values] of sum) {

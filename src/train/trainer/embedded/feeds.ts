@@ -1,4 +1,4 @@
-// Packs as the tensors that the training programs take.
+// Turns packs into the input tensors of the training programs.
 import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
 import {
   type PackLayout,
@@ -11,13 +11,13 @@ import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 import { indicesOf, type PreferenceTerms, preferenceFeeds } from "./preference-feeds.ts";
 
-/** What a program computes at once. */
+/** The part of a batch that a program computes in one run. */
 export type Microbatch = PackLayout<TrainingSequence>;
 
-/** Microbatches that are computed at the same time, each by programs of its own where there are several. */
+/** Microbatches computed at the same time, by separate programs if there are several. */
 export type Round = readonly Microbatch[];
 
-/** The tensors that every program takes, as `tokenInputs` declares them. */
+/** Returns the inputs of all programs, as `tokenInputs` declares them. */
 export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {
   const { kind, sequences_S, trained_N } = layout;
   return {
@@ -42,19 +42,19 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
   };
 }
 
-/** Whether no two trained tokens are predicted at the same place. */
+/** True if no position predicts two trained tokens. */
 export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
   return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;
 }
 
-/** For a microbatch whose places differ: which trained token each token of the list predicts, N where it predicts none. */
+/** Returns, for each token of a list, the trained token that it predicts, or N if none. Requires distinct places. */
 export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<string, Tensor> {
   const wanted = new BigInt64Array(tokenIds_L.length).fill(BigInt(trained_N.length));
   for (const [index, { place }] of trained_N.entries()) wanted[place] = BigInt(index);
   return { wanted_of_place: { dtype: "int64", dims: [wanted.length], data: wanted } };
 }
 
-/** The sizes of a microbatch's tensors, by the symbols of the programs. */
+/** Returns the sizes of a microbatch's tensors, by the programs' symbols. */
 export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
   const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
   const longest = (segments: readonly Segment[]): number =>
@@ -82,18 +82,18 @@ function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, 
   };
 }
 
-/** What a microbatch's loss takes of the whole batch that it is a part of. */
+/** Quantities of the whole batch that a microbatch's loss needs. */
 export interface BatchTerms {
   readonly loss: Loss;
-  /** The trained tokens of the batch: what the loss is divided by. */
+  /** Number of trained tokens in the batch, the loss's divisor. */
   readonly tokenCount: number;
-  /** The sum of the differences from the base model over the batch's other microbatches; 0 without a KL penalty. */
+  /** Summed difference from the base model over the batch's other microbatches; 0 without a KL penalty. */
   readonly klElsewhere: number;
-  /** Of a loss of preferences; null of others. */
+  /** Terms of a preference loss; null for other losses. */
   readonly preferences: PreferenceTerms | null;
 }
 
-/** The tensors that the loss takes, as `addLoss` declares them. */
+/** Returns the inputs of the loss, as `addLoss` declares them. */
 export function lossFeeds(
   { sequences_S, trained_N }: Microbatch,
   { loss, tokenCount, klElsewhere, preferences }: BatchTerms,
@@ -145,7 +145,7 @@ function sequenceFeeds({
   };
 }
 
-/** Cuts a flat array of N values into one array per sequence, in the order of the layout. */
+/** Splits a flat array of N values into one array per sequence, in the layout's order. */
 export function splitBySequence(
   { sequences_S, trained_N }: Pick<Microbatch, "sequences_S" | "trained_N">,
   values_N: Float32Array,

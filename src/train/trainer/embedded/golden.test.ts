@@ -58,7 +58,7 @@ function goldenBatch({ advantages, weights }: GoldenCase): readonly TrainingSequ
   }));
 }
 
-/** The current log-probabilities in place of the recorded ones. */
+/** Replaces the recorded log-probabilities with the current ones. */
 async function precalculated(batch: readonly TrainingSequence[]): Promise<readonly TrainingSequence[]> {
   const microbatch = layoutOf({ kind: "list", groups: ungrouped(batch) });
   const graph = buildLogprobGraph(config, { adapter, layout: "list" });
@@ -72,7 +72,7 @@ async function precalculated(batch: readonly TrainingSequence[]): Promise<readon
   }));
 }
 
-/** The whole batch at once: each sequence by itself, or with what its group begins with computed once. */
+/** Packs the whole batch: each sequence separately, or with each group's common prefix computed once. */
 function packOf(
   batch: readonly TrainingSequence[],
   kind: Pack<TrainingSequence>["kind"],
@@ -86,7 +86,7 @@ function packOf(
   return pack;
 }
 
-/** Golden per-token losses in the order of a layout: position t of a sequence stands for its token t + 1. */
+/** Returns golden per-token losses in the order of a layout. Position t of a sequence stands for its token t + 1. */
 function flatLosses(
   goldenCase: GoldenCase,
   batch: readonly TrainingSequence[],
@@ -151,9 +151,9 @@ function assertGradients(name: string, gradients: ReadonlyMap<string, Float32Arr
 }
 
 /**
- * All entries within 1e-5, but for those whose first gradient is below what float32 resolves (measured in double
- * precision, the reference itself is off by 2.3e-6 of a matrix's largest gradient): Adam blows such an entry's
- * rounding up to a part of a whole step.
+ * Asserts each entry within 1e-5, except those whose first gradient is below float32's resolution: Adam amplifies
+ * their rounding to a part of a whole step. Measured in double precision, the reference itself is off by 2.3e-6 of a
+ * matrix's largest gradient.
  */
 function assertFinalAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
   const after = readSafetensorsHeader(`${goldenTrainingFolder}/after_5_steps.safetensors`).tensors;
@@ -248,7 +248,7 @@ for (const [name, { config: caseConfig }] of Object.entries(golden.cases))
       for (const computed of searchedOf(waysInParts, 1, name)) await checkInParts(name, computed);
     });
 
-test("the size of the microbatches changes nothing, for a loss of tokens and for one of sequences", async () => {
+test("the microbatch size does not change the result, for a token loss and for a sequence loss", async () => {
   for (const name of ["default", "ppo-sequence"])
     for (const computed of searchedOf(waysInParts, 3, name)) await checkInParts(name, computed);
 });

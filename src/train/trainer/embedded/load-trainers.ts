@@ -1,4 +1,4 @@
-// The embedded trainer of a training process: it reads the base model's weights, and computes with them.
+// Loads the embedded trainer in a training process, with the base model's weights.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import { projectionNames } from "../../../base/domain/model.ts";

@@ -1,5 +1,5 @@
-// The losses by themselves, computed in double precision as functions and as graph nodes, which agree wherever they are asked:
-// a table of worked numbers, finite differences, extremes, and what chance finds.
+// The losses in double precision, as functions and as graph nodes, which agree in each test: worked numbers, finite
+// differences, extremes and random tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type TrainingConfigInput, resolveTrainingConfig } from "../../../base/domain/training-config.ts";
@@ -16,13 +16,13 @@ import { searchCount, searchSeed } from "../../../base/domain/testing/search.ts"
 
 interface Tokens {
   readonly logprobs: readonly number[];
-  /** Null where it is not known. */
+  /** Null if unknown. */
   readonly oldLogprobs: readonly (number | null)[];
   readonly advantages: readonly number[];
   readonly sequences: readonly number[];
-  /** Of the base model; needed for a KL penalty. */
+  /** Log-probabilities of the base model; needed for a KL penalty. */
   readonly reference?: readonly number[];
-  /** 1 unless given. */
+  /** 1 by default. */
   readonly weights?: readonly number[];
 }
 
@@ -36,7 +36,7 @@ function compute(tokens: Tokens, input: TrainingConfigInput): Result {
   return computeLoss(tokens, { kind: "policy", config: resolveTrainingConfig(input) });
 }
 
-/** As graph nodes, after the same was asked of the functions. */
+/** Computes the loss as graph nodes and checks it against the functions. */
 function computeLoss(tokens: Tokens, loss: Loss): Result {
   const result = computeGraph(tokens, loss);
   const sequences = [...new Set(tokens.sequences)].map((sequence) =>
@@ -46,7 +46,7 @@ function computeLoss(tokens: Tokens, loss: Loss): Result {
     logprobs: places.map((at) => tokens.logprobs[at]),
     sequence: {
       mask: new Uint8Array(places.length).fill(1),
-      // As numbers alone: float32 would round them.
+      // Doubles in place of float32, which would round them.
       oldLogprobs: Float64Array.from(
         places,
         (at) => tokens.oldLogprobs[at] ?? NaN,
@@ -189,7 +189,7 @@ test("unknown old log-probabilities count as the current ones", () => {
   close(gradient, [-0.2, -0.2, -0.2, 0.2, 0.2], 1e-6);
 });
 
-test("gives the worked numbers of a KL penalty, which takes from one token what it gives another", () => {
+test("gives the worked numbers of a KL penalty, which moves advantage from one token to another", () => {
   // k is 0.1, -0.2, 0.5, 0 and 0.5, its mean 0.18, and so the advantages are 1.04, 1.19, 0.84, -0.91 and -1.16.
   const reference = [-0.6, -0.8, -2.5, -0.1, -3.5];
   const penalized = { ...fiveTokens, reference };
@@ -204,14 +204,14 @@ test("gives the worked numbers of a KL penalty, which takes from one token what 
   );
 });
 
-test("a KL penalty of the sampled log-probabilities compares those with the base model's", () => {
+test("a KL penalty on sampled log-probabilities compares those with the base model's", () => {
   // k is -0.1, 0.4, 0.4, 0 and -1.5, its mean -0.16, and so the advantages are 0.97, 0.72, 0.72, -1.08 and -0.33.
   const penalized = { ...fiveTokens, reference: [-0.6, -0.8, -2.5, -0.1, -3.5] };
   const config = { klPenaltyCoefficient: 0.5, klPenaltySource: "sample" } as const;
   check(config, -0.495806, [0.59238, 0.395144, 1.591446, -0.108, -4.95], penalized);
 });
 
-test("PPO's gradient is the slope of its loss, at every level", () => {
+test("PPO's gradient is the slope of its loss, at each level", () => {
   for (const importanceSamplingLevel of ["token", "sequence", "average", "geometric_average"] as const) {
     const input = { ppo: true, importanceSamplingLevel, maxNegativeAdvantageImportanceSamplingWeight: 6 };
     const { gradient } = compute(fiveTokens, input);
@@ -227,7 +227,7 @@ test("PPO's gradient is the slope of its loss, at every level", () => {
   }
 });
 
-test("CISPO weighs every token's gradient by its clipped ratio", () => {
+test("CISPO weighs each token's gradient by its clipped ratio", () => {
   const { gradient } = compute(fiveTokens, { epsilonHigh: 0.5 });
   const ratios = [Math.exp(0.2), Math.exp(-0.6), Math.exp(0.1), 1, 1.5];
   close(
@@ -237,14 +237,14 @@ test("CISPO weighs every token's gradient by its clipped ratio", () => {
   );
 });
 
-test("cross-entropy is the mean negative log-probability, whatever the old policy and the advantages", () => {
+test("cross-entropy is the mean negative log-probability, for any old policy and advantages", () => {
   const { loss, perToken, gradient } = computeLoss(fiveTokens, { kind: "cross-entropy" });
   close([loss], [6.6 / (5 + 1e-6)], 1e-12);
   close(perToken, [0.5, 1, 2, 0.1, 3], 1e-12);
   close(gradient, [-0.2, -0.2, -0.2, -0.2, -0.2], 1e-6);
 });
 
-test("stays finite where the old policy gave a token nearly no probability", () => {
+test("stays finite if the old policy gave a token almost no probability", () => {
   const extreme = { ...fiveTokens, oldLogprobs: [-9999, -1, -2, -0.1, -9999] };
   for (const ppo of [true, false]) {
     const { loss, gradient } = compute(extreme, { ppo });
@@ -252,7 +252,7 @@ test("stays finite where the old policy gave a token nearly no probability", () 
   }
 });
 
-test("functions and graph agree on random tokens, however the loss is configured", () => {
+test("functions and graph agree on random tokens for each loss configuration", () => {
   const random = seededRandom(searchSeed);
   for (let round = 0; round < searchCount(50); round++) {
     const sequences = Array.from({ length: 9 }, (_, at) => Math.floor(at / 3));

@@ -1,6 +1,5 @@
-// The losses of ../losses as graph nodes over the trained tokens of a microbatch, computed with the model: as coefficients from
-// outside they would cost a forward pass before each gradient, which is a third of a step and more. Cross-entropy is one node;
-// the configuration of the other losses decides which nodes there are. Gradients are the caller's to add.
+// The losses of ../losses as graph nodes over a microbatch's trained tokens. As coefficients from outside, they would
+// cost a forward pass before each gradient, a third of a step or more. The caller adds the gradients.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
@@ -9,51 +8,54 @@ import { type Loss, type PolicyLossConfig, hasKlPenalty } from "../trainer.ts";
 import { preferenceLoss } from "./preference-loss.ts";
 
 export interface LossNodes {
-  /** Scalar: what a step makes smaller; of preferences that several microbatches share, in each of them. */
+  /** Scalar to minimize. A preference shared between microbatches counts in each of them. */
   readonly loss: Value;
-  /** [N]: before weights; null of a loss that is not each token's. */
+  /** [N] before weights; null for a loss that is not per token. */
   readonly perToken_N: Value | null;
   /** float32 [N], the input `loss_weights`: weights divided by the number of trained tokens. */
   readonly weights_N: Value;
 }
 
-/** What the policy loss is given beside tokens and weights; N trained tokens of S sequences, in one flat order. */
+/**
+ * Inputs of the policy loss besides log-probabilities and weights, for N trained tokens of S sequences in one flat
+ * order.
+ */
 interface PolicyInputs {
-  /** float32 [N]: of the policy that sampled; any finite number where it is not known. */
+  /** float32 [N]: log-probabilities under the sampling policy; any finite number if unknown. */
   readonly oldLogprobs_N: Value;
-  /** bool [N]: false takes the current log-probability, without gradient, for the old one. */
+  /** bool [N]: false to use the current log-probability, without gradient, as the old one. */
   readonly isOldKnown_N: Value;
   /** float32 [N] */
   readonly advantages_N: Value;
-  /** Present where the importance sampling level looks at whole sequences. */
+  /** Null unless the importance sampling level uses whole sequences. */
   readonly sequences: {
-    /** int64 [N]: in [0, S). */
+    /** int64 [N]: sequence of each token, in [0, S). */
     readonly indices_N: Value;
-    /** float32 [S]: how many trained tokens each has. */
+    /** float32 [S]: number of trained tokens per sequence. */
     readonly sizes_S: Value;
   } | null;
-  /** Present where there is a KL penalty. */
+  /** Null without a KL penalty. */
   readonly reference: {
-    /** float32 [N]: of the base model. */
+    /** float32 [N]: log-probabilities under the base model. */
     readonly logprobs_N: Value;
-    /** float32 [1]: 1 over the trained tokens of the whole batch. */
+    /** float32 [1]: 1 over the number of trained tokens in the whole batch. */
     readonly share_1: Value;
-    /** float32 [1]: what all other microbatches of the batch add to the mean difference from the base model. */
+    /** float32 [1]: share of the batch's other microbatches in the mean difference from the base model. */
     readonly elsewhere_1: Value;
   } | null;
 }
 
-/** Whether the loss compares with the policy that sampled, and so has the inputs of the policy loss. */
+/** True if the loss compares with the sampling policy, and so has the inputs of the policy loss. */
 export function needsOldLogprobs(loss: Loss): boolean {
   return loss.kind === "policy";
 }
 
-/** Whether the loss looks at whole sequences, and so has inputs for them. */
+/** True if the loss uses whole sequences, and so has inputs for them. */
 export function needsSequences(loss: Loss): boolean {
   return loss.kind === "policy" && loss.config.importanceSamplingLevel !== "token";
 }
 
-/** Adds the loss of the given log-probabilities [N], and declares its inputs; which there are depends on `loss` alone. */
+/** Adds the loss of the log-probabilities [N] and declares its inputs, which depend only on `loss`. */
 export function addLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss): LossNodes {
   const weights_N = builder.input("loss_weights", "float32", ["N"]);
   if (loss.kind === "preference")
@@ -91,11 +93,11 @@ function policyLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss & { kin
     coefficient: config.klPenaltyCoefficient,
   });
   return config.ppo
-    ? // Pessimistic: whichever of the two promises less.
+    ? // Pessimistic: takes the smaller of the two objectives.
       builder.negate(
         builder.minimum(builder.multiply(ratio_N, advantages_N), builder.multiply(clipped_N, advantages_N)),
       )
-    : // The ratio only weighs; every token keeps a gradient, clipped ones included.
+    : // The ratio is only a weight; each token keeps a gradient, including clipped ones.
       builder.negate(
         builder.multiply(builder.multiply(builder.stopGradient(clipped_N), advantages_N), logprobs_N),
       );
@@ -130,7 +132,7 @@ function adjustedRatio(
 ): Value {
   const { maxNegativeAdvantageImportanceSamplingWeight: cap, epsilon, epsilonHigh } = config;
   let ratio_N = importanceRatio(builder, difference_N, inputs, config);
-  // The cap holds whatever the sign of the advantage; its name says otherwise for history's sake.
+  // The cap applies for both signs of the advantage, contrary to its historical name.
   if (cap > 0) ratio_N = builder.clip(ratio_N, -Infinity, cap);
   if (!config.maskProbRatio) return ratio_N;
   const isInside_N = builder.and(
@@ -155,7 +157,7 @@ function importanceRatio(
   if (level === "average") {
     return builder.multiply(builder.add(exponential(difference_N), exponential(mean_N)), 0.5);
   }
-  // The root of a product of exponentials.
+  // Square root of a product of exponentials.
   return exponential(builder.multiply(builder.add(difference_N, mean_N), 0.5));
 }
 
@@ -169,7 +171,7 @@ function adjustedAdvantages(
   return builder.subtract(advantages_N, builder.multiply(builder.stopGradient(difference_N), k2Tau));
 }
 
-/** Moves advantage from tokens that are likelier than in the base model to those that are not; their mean stays. */
+/** Moves advantage from tokens likelier than under the base model to less likely ones; the mean is kept. */
 function penalizedAdvantages(
   builder: GraphBuilder,
   compared_N: Value,

@@ -1,4 +1,4 @@
-// What a job would need, and its refusal before the first step.
+// The memory estimate of a job, and the refusal before its first step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
@@ -36,11 +36,11 @@ function microbatchOf(...lengths: readonly number[]): Microbatch {
   return layoutOf(pack);
 }
 
-test("a job that fits is let through", async () => {
+test("accepts a job that fits", async () => {
   await trainersWith(200e6, 1000).requireMemory([tinyBatch(), [sequenceOf(9)]], crossEntropy);
 });
 
-test("a sequence that does not fit is refused with its length, the estimate, the limit and the cure", async () => {
+test("refuses a sequence that does not fit, with its length, the estimate, the limit and the cure", async () => {
   await assert.rejects(() => trainersWith(100e6, 1).requireMemory([[sequenceOf(9)]], crossEntropy), {
     name: "ServiceError",
     code: "unsupported",
@@ -50,7 +50,7 @@ test("a sequence that does not fit is refused with its length, the estimate, the
   });
 });
 
-test("where memory is short, fewer sequences are computed at once, for that job alone", async () => {
+test("makes smaller microbatches if memory is short, only for that job", async () => {
   const batch = Array.from({ length: 32 }, () => sequenceOf(500));
   const packsWithin = async (memoryBytes: number): Promise<number> => {
     const trainers = trainersWith(memoryBytes, 32 * 500);
@@ -65,7 +65,7 @@ test("where memory is short, fewer sequences are computed at once, for that job 
   await assert.rejects(packsWithin(100e6), /^ServiceError: A sequence of 500 tokens would need about/);
 });
 
-test("a trainer goes on after its programs were freed", async () => {
+test("a trainer continues after its programs were freed", async () => {
   const trainers = trainersWith(Infinity, 1000);
   const { signal } = new AbortController();
   const trainer = await trainers.open({ kind: "new", seed: "freed" }, { id: "freed", signal });
@@ -76,12 +76,12 @@ test("a trainer goes on after its programs were freed", async () => {
   await trainers.close();
 });
 
-test("whichever is largest in one of its sizes is looked at", () => {
+test("checks the largest round by each size", () => {
   const [long, wide, small] = [microbatchOf(9), microbatchOf(5, 5, 5), microbatchOf(4, 4)];
   assert.deepEqual(largestOf([[small], [long], [wide]]), [[wide], [long]]);
 });
 
-test("on a 135 M shape a sequence of 4,096 tokens takes 6 GB at most, in proportion to its length", () => {
+test("on a 135 M shape a sequence of 4,096 tokens takes at most 6 GB, in proportion to its length", () => {
   const config = llama135m();
   const adapter = { rank: 8, scale: 2, targets: projectionNames };
   const graphs = [
@@ -92,7 +92,7 @@ test("on a 135 M shape a sequence of 4,096 tokens takes 6 GB at most, in proport
     estimateMemory({ config, adapter }, [{ graphs, largest: [[microbatchOf(length)]] }]).bytes;
   const [one, two, four] = [1024, 2048, 4096].map(bytesFor);
   assert.ok(four < 6e9, `${four} bytes`);
-  // Anything that is T × T would show in the last difference.
+  // A T × T tensor would show in the last difference.
   const growth = (four - two) / 2 / (two - one);
   assert.ok(growth < 1.05, `from 2,048 tokens to 4,096 twice ${growth} of what there was to 2,048`);
 });

@@ -1,5 +1,5 @@
-// Estimates the memory of a job from its largest rounds, and refuses a job that needs more than training may have. Without
-// the check, the operating system would end the process in the middle of a step.
+// Estimates a job's memory from its largest rounds, and refuses a job above the limit. Without the check, the
+// operating system would kill the process in the middle of a step.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
 import { peakBytes } from "../../../lib/graph/peak-memory.ts";
@@ -15,44 +15,44 @@ import type { AdapterShape } from "./training-graphs.ts";
 import { packKinds } from "../packing/packs.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
-/** What a process of this kind holds before it has a model, its libraries included. */
+/** Memory of a training process with its libraries, before it has a model. */
 const processBytes = 120e6;
 
-/** What each of several compute threads holds beside, its copy of our code included. */
+/** Additional memory of each compute thread if there are several, with its own copy of our code. */
 const threadBytes = 60e6;
 
-/** What the runtime keeps for an operation of a program. */
+/** Memory that the runtime keeps for each operation of a program. */
 const operationBytes = 8e3;
 
-/** The adapter itself, both moments of AdamW, its gradient and that of a microbatch, and what the runtime is handed. */
+/** The adapter, AdamW's two moments, its gradient, a microbatch's gradient, and the runtime's inputs. */
 const adapterCopies = 6;
 
 /**
- * What the allocator's gaps and an order of operations that is not quite ours add to the values alive: seen between 1.15
- * (the 135 M shape, 508 to 2,047 tokens at once) and 1.5 (4,095 tokens), by how the allocator's pieces happen to fit.
+ * Factor for the allocator's gaps and the runtime's other order of operations. Measured between 1.15 (the 135 M shape,
+ * 508 to 2,047 tokens per run) and 1.5 (4,095 tokens), depending on how the allocator's blocks fit.
  */
 const valueSlack = 1.5;
 
-/** The programs that compute a kind of round, and those rounds of a job that may need the most. */
+/** The programs that compute a kind of round, and a job's rounds of that kind that may need the most memory. */
 export interface ProgramUse {
-  /** Each keeps the memory that it has had. */
+  /** Each keeps its peak memory. */
   readonly graphs: readonly Graph[];
-  /** Of as many microbatches each. */
+  /** Rounds with equally many microbatches. */
   readonly largest: readonly Round[];
 }
 
-/** What needs the most, and how much the whole process does. */
+/** The round that needs the most memory, and the memory of the whole process. */
 export interface MemoryEstimate {
-  /** Resident, in bytes, the weights included. */
+  /** Resident memory in bytes, including the weights. */
   readonly bytes: number;
   readonly round: Round;
 }
 
 /**
- * The memory that a training process may come to hold that computes such rounds; the file of the weights, which all programs
- * map, is counted once.
+ * Estimates the peak memory of a training process that computes these rounds. Counts the file of weights, which all
+ * programs map, once.
  *
- * @param dataBytes what it holds of the job's data beside
+ * @param dataBytes memory of the job's data
  */
 export function estimateMemory(
   {
@@ -62,7 +62,7 @@ export function estimateMemory(
   }: {
     readonly config: ModelConfig;
     readonly adapter: AdapterShape;
-    /** Of the base that is trained over beside the one in float32, which log-probabilities are compared with. */
+    /** Forms of the 8-bit base, if training runs over one besides the float32 base for comparisons. */
     readonly int8Forms?: WeightForms | undefined;
   },
   uses: readonly ProgramUse[],
@@ -95,7 +95,7 @@ function valueBytes(graphs: readonly Graph[], round: Round): number {
   return valueSlack * sum(peaks);
 }
 
-/** Those of the rounds that may need the most: none of the others exceeds them in any of its sizes. */
+/** Returns the rounds that may need the most: no other round exceeds them in any size. */
 export function largestOf(rounds: readonly Round[]): readonly Round[] {
   const measured = rounds.map((round) => ({ round, measures: measuresOf(round) }));
   const [first] = measured;
@@ -106,7 +106,7 @@ export function largestOf(rounds: readonly Round[]): readonly Round[] {
   return [...new Set(isLarge.map(({ round }) => round))];
 }
 
-/** What memory grows with: tokens, trained tokens, and what attends to what. */
+/** Returns the sizes that memory grows with: tokens, trained tokens, and attended pairs. */
 function measuresOf(round: Round): readonly number[] {
   const sizes = round.map(sizesOf);
   const total = (measure: (size: (symbol: string) => number) => number): number =>
@@ -119,12 +119,12 @@ function measuresOf(round: Round): readonly number[] {
   ];
 }
 
-/** Whether what needs the most has more than one sequence, so that fewer could be computed at once. */
+/** True if the largest round has several sequences, so that a smaller microbatch may help. */
 export function hasSeveral({ round }: MemoryEstimate): boolean {
   return round.some(({ sequences_S }) => sequences_S.length > 1);
 }
 
-/** @throws ServiceError `unsupported` when the estimate is above the limit */
+/** @throws ServiceError `unsupported` if the estimate exceeds the limit */
 export function requireWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
   if (bytes <= limitBytes) return;
   const sequences = round.flatMap(({ sequences_S }) => sequences_S);
@@ -150,23 +150,20 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** What a plan holds for a sequence of a step: its place on disk, its weight, where it came from. */
+/** Bytes that a plan keeps per sequence of a step: its place on disk, weight and origin. */
 const plannedBytes = 400;
 
-/**
- * What a step holds for a token of its batch: the id, whether it trains, its log-probabilities of several kinds, and what
- * metrics make of them.
- */
+/** Bytes that a step keeps per token: the id, the mask, several log-probabilities, and values derived for metrics. */
 const tokenBytes = 40;
 
-/** Gathers what decides a job's memory, batch by batch, so that looking at a job takes only a batch's memory. */
+/** Collects the measures that decide a job's memory, batch by batch, so that only one batch is in memory. */
 export class MemoryNeeds {
-  /** By the kind of the rounds and how many microbatches each has. */
+  /** By the rounds' layout and number of microbatches. */
   readonly #largest = new Map<string, readonly Round[]>();
   #sequenceCount = 0;
   #tokenCountMax = 0;
 
-  /** @param rounds in which the batch is computed */
+  /** @param rounds that the batch is computed in */
   add(batch: readonly TrainingSequence[], rounds: readonly Round[]): void {
     const tokenCount = batch.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
     this.#sequenceCount += batch.length;
@@ -177,7 +174,7 @@ export class MemoryNeeds {
     }
   }
 
-  /** Those that may need the most, apart for each program and each number of microbatches that are computed at once. */
+  /** The rounds that may need the most, for each program and each number of microbatches side by side. */
   get rounds(): readonly { readonly layout: Round[number]["kind"]; readonly largest: readonly Round[] }[] {
     return packKinds.flatMap((layout) =>
       [...this.#largest.values()]
@@ -186,7 +183,7 @@ export class MemoryNeeds {
     );
   }
 
-  /** What a process holds of the job's data at most. */
+  /** Peak memory of the job's data. */
   get dataBytes(): number {
     return plannedBytes * this.#sequenceCount + tokenBytes * this.#tokenCountMax;
   }

@@ -1,23 +1,26 @@
-// What the preferences of a batch are to each microbatch of it: which tokens add what to a margin, and what the tokens of
-// other microbatches add. Numbers and tensors alone; the trainer computes the log-probabilities.
+// The preference inputs of each microbatch: the factor of each token in its margin, and the margin that other
+// microbatches add. Only numbers and tensors; the trainer computes the log-probabilities.
 import { present } from "../../../base/domain/assert.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
 import { logRatioOf, marginFactors, preferenceWeight, referencePointOf } from "../losses/preference.ts";
 import type { PackLayout } from "../packing/pack-layout.ts";
 import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "../trainer.ts";
 
-/** Of a whole batch. */
+/** Terms of a whole batch's preferences. */
 export interface PreferenceTerms {
   readonly config: PreferenceLossConfig;
-  /** The first sequence of each preference by its index, whichever microbatch it is in. */
+  /** First sequence in the batch of each preference, by its index. */
   readonly firsts: ReadonlyMap<number, TrainingSequence>;
-  /** What each token of a sequence counts for in its preference's margin. */
+  /** Factor of each sequence's tokens in its preference's margin. */
   readonly factors: ReadonlyMap<TrainingSequence, number>;
-  /** What each sequence adds to it, where its preference lies in several microbatches; 0 where absent. */
+  /** Contribution of each sequence to its margin, if its preference spans several microbatches; 0 if absent. */
   readonly margins: ReadonlyMap<TrainingSequence, number>;
 }
 
-/** @param logprobs of those sequences whose preferences lie in several microbatches */
+/**
+ * Computes the terms of a batch.
+ * @param logprobs of the sequences whose preferences span several microbatches
+ */
 export function preferenceTerms(
   data: readonly TrainingSequence[],
   config: PreferenceLossConfig,
@@ -32,7 +35,7 @@ export function preferenceTerms(
   return { config, firsts: firstsOf(data), factors, margins: new Map(margins) };
 }
 
-/** The tensors that a loss of preferences takes, as `preferenceLoss` declares them. */
+/** Returns the inputs of a preference loss, as `preferenceLoss` declares them. */
 export function preferenceFeeds(
   { sequences_S, trained_N }: Pick<PackLayout<TrainingSequence>, "sequences_S" | "trained_N">,
   terms: PreferenceTerms,
@@ -78,12 +81,12 @@ function firstsOf(data: readonly TrainingSequence[]): ReadonlyMap<number, Traini
   return firsts;
 }
 
-/** Of preferences, in the order in which they come first. */
+/** Returns the indices of preferences, in the order of their first sequences. */
 export function indicesOf(sequences: readonly Pick<TrainingSequence, "preference">[]): readonly number[] {
   return [...new Set(sequences.flatMap(({ preference }) => preference?.index ?? []))];
 }
 
-/** Those of some parts of a batch that more than one of them has sequences of. */
+/** Returns the indices of preferences that span several parts of a batch. */
 export function sharedIndices(
   parts: readonly (readonly Pick<TrainingSequence, "preference">[])[],
 ): ReadonlySet<number> {

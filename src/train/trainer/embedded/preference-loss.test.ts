@@ -1,5 +1,5 @@
-// Losses of preferences by themselves, as functions of a margin and as graph nodes, which agree to the last digits that doubles
-// have: against worked numbers, finite differences, where a policy is its reference, and far from it.
+// Preference losses as functions of a margin and as graph nodes, which agree to double precision: worked numbers,
+// finite differences, a policy equal to its reference, and one far from it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -21,7 +21,7 @@ interface Computed {
   readonly slope: number;
 }
 
-/** Of one token that is all of its preference. */
+/** Computes the loss of a preference with a single token. */
 function computeGraph(margin: number, input: PreferenceConfigInput): Computed {
   const builder = new GraphBuilder();
   const logprobs_N = builder.input("logprobs", "float32", ["N"]);
@@ -40,7 +40,7 @@ function computeGraph(margin: number, input: PreferenceConfigInput): Computed {
   return { loss: outputs["loss"].data[0], slope: outputs["slope"].data[0] };
 }
 
-/** As a function, after the same was asked of the graph. */
+/** Computes the function and checks it against the graph. */
 function compute(margin: number, input: PreferenceConfigInput): Computed {
   const computed = lossOfMargin(margin, resolvePreferenceConfig(input));
   const nodes = computeGraph(margin, input);
@@ -71,13 +71,13 @@ for (const [input, margin, loss, slope] of worked)
     close(computed.slope, slope, 1e-6);
   });
 
-test("where the policy is its reference, the slope is that of either side", () => {
+test("if the policy equals its reference, both sides give the slope", () => {
   close(compute(0, { loss: "dpo", beta: 0.2 }).slope, -0.1, 1e-12);
   close(compute(0, { loss: "dpo" }).loss, Math.LN2, 1e-12);
   close(compute(0, { loss: "kto", beta: 0.2 }).slope, -0.05, 1e-12);
 });
 
-test("slopes are those of the loss, whatever the options and the margin", () => {
+test("slopes are the derivatives of the loss, for all options and margins", () => {
   for (let each = 0; each < searchCount(60); each++) {
     const seed = `${searchSeed} ${each}`;
     const random = seededRandom("preference loss", seed);
@@ -95,7 +95,7 @@ test("slopes are those of the loss, whatever the options and the margin", () => 
   }
 });
 
-test("far from the reference losses and slopes stay finite", () => {
+test("far from the reference, losses and slopes stay finite", () => {
   for (const loss of ["dpo", "simpo", "kto"] as const)
     for (const margin of [-1e5, 1e5]) {
       const computed = compute(margin, { loss, beta: 1 });

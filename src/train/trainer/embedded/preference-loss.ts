@@ -1,5 +1,5 @@
-// The losses of ../losses/preference.ts as graph nodes over the trained tokens of a microbatch. A preference's margin is what
-// the tokens of this microbatch add to it, and a number for all others: where its answers lie in several microbatches each
+// The losses of ../losses/preference.ts as graph nodes over a microbatch's trained tokens. A preference's margin is
+// the sum over this microbatch's tokens plus a constant for all others. If its answers span several microbatches, each
 // gives the gradient of its own tokens.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
@@ -7,9 +7,11 @@ import type { Value } from "../../../lib/graph/graph.ts";
 import { type Loss, type PreferenceLossConfig, hasReference } from "../trainer.ts";
 
 /**
- * The loss of the given log-probabilities [N], a scalar. Declares its inputs, N tokens of Q preferences: `preference_indices`
- * int64 [N] in [0, Q), `margin_factors` float32 [N], `margins_elsewhere` and `preference_weights` float32 [Q], and
- * `reference_logprobs` float32 [N] where the loss compares with a reference.
+ * Adds the loss of the log-probabilities [N], a scalar, and declares its inputs for N tokens of Q preferences:
+ * - `preference_indices` int64 [N] in [0, Q)
+ * - `margin_factors` float32 [N]
+ * - `margins_elsewhere` and `preference_weights` float32 [Q]
+ * - `reference_logprobs` float32 [N] if the loss uses a reference
  */
 export function preferenceLoss(
   builder: GraphBuilder,
@@ -54,7 +56,10 @@ function lossOfMargins(
   }
 }
 
-/** Without overflow. The absolute value is made of the minimum, so that the slope at 0 is 1/2 whichever way that breaks ties. */
+/**
+ * Computes log(sigmoid(x)) without overflow. Builds the absolute value from the minimum, so that the slope at 0 is 1/2
+ * for any tie-breaking.
+ */
 function logSigmoid(builder: GraphBuilder, x: Value): Value {
   const low = builder.minimum(x, 0);
   const absolute = builder.subtract(x, builder.multiply(low, 2));

@@ -1,4 +1,5 @@
-// What is known of the embedded trainer without a model: its name, what it can, where its states lie and how one goes.
+// Properties of the embedded trainer that need no model: its name, its abilities, its states' file name and their
+// removal.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 
@@ -11,7 +12,7 @@ export const embeddedProfile: TrainerProfile = {
   takesAdapters: true,
 };
 
-/** What a state is called in the folder of its name. */
+/** File name of a state in its folder. */
 export const stateFileName = "optimizer.safetensors";
 
 /** See `TrainerProvider.discard`. */

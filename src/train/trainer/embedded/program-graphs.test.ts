@@ -1,4 +1,4 @@
-// What makes one program another, and which graphs are kept.
+// Program identity, and the cache of graphs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
@@ -9,7 +9,7 @@ import { keyOf, PROGRAM_COUNT_MAX, type Program, ProgramGraphs } from "./program
 const shape = { layout: "list", adapter: { rank: 8, scale: 2, targets: ["q_proj"] } } as const;
 const config = resolveTrainingConfig({});
 
-test("whatever shapes a loss makes a program of its own, and nothing else of a job does", () => {
+test("each setting that shapes the loss makes a separate program, and no other setting of a job does", () => {
   const keyWith = (changes: object): string =>
     keyOf({
       kind: "gradient",
@@ -25,7 +25,7 @@ test("whatever shapes a loss makes a program of its own, and nothing else of a j
   assert.equal(keyWith({ learningRate: 7, batchSize: 3 }), keyWith({}));
 });
 
-test("a graph is built once, until it is the one that was not asked for longest", () => {
+test("builds a graph once and evicts the least recently used", () => {
   const graphs = new ProgramGraphs(tinyConfig);
   const programOf = (rank: number): Program => ({
     kind: "logprobs",

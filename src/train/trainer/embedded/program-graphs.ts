@@ -1,5 +1,5 @@
-// The graphs of training programs, built when they are first needed: what a program is estimated by before a job's first step
-// is what it is loaded from then. Kept from job to job; nothing here computes.
+// A cache of the training programs' graphs, built on demand and kept between jobs. A program is estimated before a
+// job's first step and later loaded from the same graph. Nothing here computes.
 import type { Graph } from "../../../lib/graph/graph.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
@@ -10,21 +10,24 @@ import {
   buildLogprobGraph,
 } from "./training-graphs.ts";
 
-/** Which program: plain data, so that it can be named from another thread. */
+/** Description of a program as plain data, so that it can be sent to another thread. */
 export type Program =
   | ({ readonly kind: "logprobs" } & GraphOptions)
   | ({ readonly kind: "gradient" } & Required<GradientGraphOptions>);
 
-/** Programs differ by layout, places, loss and adapter shape; a job has eight at most, most have two that the next one shares. */
+/**
+ * Programs differ by layout, places, loss and adapter shape. A job has at most eight; most have two, which the next
+ * job shares.
+ */
 export const PROGRAM_COUNT_MAX = 8;
 
 export class ProgramGraphs {
   readonly #config: ModelConfig;
   readonly #forms: WeightForms;
-  /** In order of use, the longest unused first. */
+  /** Least recently used first. */
   readonly #graphs = new Map<string, Graph>();
 
-  /** @param forms how the frozen weights are stored */
+  /** @param forms storage forms of the frozen weights */
   constructor(config: ModelConfig, forms: WeightForms = new Map()) {
     this.#config = config;
     this.#forms = forms;
@@ -41,7 +44,7 @@ export class ProgramGraphs {
     return graph;
   }
 
-  /** Forgets every graph. */
+  /** Removes all graphs. */
   clear(): void {
     this.#graphs.clear();
   }
@@ -53,7 +56,7 @@ function graphOf(config: ModelConfig, program: Program, forms: WeightForms): Gra
     : buildLogprobGraph(config, program, forms);
 }
 
-/** All that the description says, so that no two programs share a name. */
+/** Returns the whole description, so that no two programs share a key. */
 export function keyOf(program: Program): string {
   return JSON.stringify(program);
 }

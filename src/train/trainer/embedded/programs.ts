@@ -1,4 +1,4 @@
-// The programs of training, loaded when they are first needed and kept from job to job.
+// The training programs, loaded on demand and kept between jobs.
 import type { Tensor } from "../../../lib/graph/tensor.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
@@ -10,28 +10,28 @@ import { keyOf, PROGRAM_COUNT_MAX, type Program, ProgramGraphs } from "./program
 /** One run of a program. */
 export interface ProgramRun {
   readonly program: Program;
-  /** A tensor for every input. */
+  /** A tensor for each input. */
   readonly feeds: Readonly<Record<string, Tensor>>;
 }
 
-/** A tensor for every output. */
+/** A tensor for each output. */
 export type ProgramOutputs = Readonly<Record<string, Tensor>>;
 
-/** For a pool of threads: in each, every run is computed to its end, whatever other threads do. */
+/** Task for a worker pool. Each thread computes its runs to the end, independently of other threads. */
 export interface ProgramTasks {
   readonly run: { readonly task: ProgramRun; readonly result: ProgramOutputs };
 }
 
 export interface ProgramsOptions {
   readonly config: ModelConfig;
-  /** Of every parameter of the model, in these forms. */
+  /** A weight for each of the model's parameters, in these forms. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   readonly forms?: WeightForms;
-  /** How many threads compute, the caller's included. */
+  /** Number of compute threads, including the caller's. */
   readonly threads: number;
 }
 
-// The runtime makes new arrays for each run, which are the caller's.
+// Creates the handlers of a worker. The runtime allocates new arrays for each run, which the caller owns.
 export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
   const programs = new Programs(options);
   return { run: (task) => programs.run(task) };
@@ -40,7 +40,7 @@ export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> 
 export class Programs {
   readonly #options: ProgramsOptions;
   readonly #graphs: ProgramGraphs;
-  /** In order of use, the longest unused first. */
+  /** Least recently used first. */
   readonly #sessions = new Map<string, Session>();
 
   constructor(options: ProgramsOptions, graphs = new ProgramGraphs(options.config, options.forms)) {
@@ -48,13 +48,16 @@ export class Programs {
     this.#graphs = graphs;
   }
 
-  /** Runs a program, one at a time. @throws what `createSession` and `Session.run` throw */
+  /**
+   * Runs a program, one at a time.
+   * @throws the errors of `createSession` and `Session.run`
+   */
   async run({ program, feeds }: ProgramRun): Promise<ProgramOutputs> {
     const session = await this.#session(program);
     return await session.run(feeds);
   }
 
-  /** Frees every program. */
+  /** Frees all programs. */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -78,7 +81,8 @@ export class Programs {
 
   #load(program: Program): Promise<Session> {
     const { weights, threads } = this.#options;
-    // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
+    // Without copies of the weights: they are mapped from the file that serving also maps, and large products gain
+    // little.
     const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
     return createSession(this.#graphs.of(program), { weights, threads, ...economy });
   }

@@ -1,4 +1,4 @@
-// A state through its file: beside a published adapter, by itself, damaged, and of another model.
+// State files: next to a published adapter, in a separate folder, damaged, and for another model.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ after(() => rmSync(dataFolder, { recursive: true }));
 const { artifacts } = dataFolderAt(dataFolder);
 const place = { artifacts, config: tinyConfig };
 
-/** Behind one step. */
+/** A state after one step. */
 function someState(): KeptState {
   const adapter = trainedAdapter();
   const optimizer = createAdamWState(adapter.matrices);
@@ -35,7 +35,7 @@ function publish(name: string, { adapter }: KeptState): string {
   return folder;
 }
 
-test("reads back what it wrote, and its folder goes with it", async () => {
+test("reads back what it wrote, and removing it removes its folder", async () => {
   const kept = someState();
   assert.equal(kept.optimizer.stepCount, 1);
   const state = await writeState(place, "jobs/j/alone", kept);
@@ -45,7 +45,7 @@ test("reads back what it wrote, and its folder goes with it", async () => {
   await assert.rejects(readState(place, state), { name: "ServiceError", code: "not_found" });
 });
 
-test("an adapter that is published in the folder is not kept twice, and stays when the state goes", async () => {
+test("does not store the adapter published in the same folder again, and keeps it when the state is removed", async () => {
   const kept = someState();
   const folder = publish("published", kept);
   const state = await writeState(place, "published", kept);
@@ -56,7 +56,7 @@ test("an adapter that is published in the folder is not kept twice, and stays wh
   assert.ok(readFileSync(join(folder, "adapter_model.safetensors")).length > 0);
 });
 
-test("another adapter in the folder is not taken for its own", async () => {
+test("does not take another adapter in the folder for its own", async () => {
   publish("other", {
     ...someState(),
     adapter: createLoraAdapter(tinyConfig, { ...tinyLora, seed: "other" }),

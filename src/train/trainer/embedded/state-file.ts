@@ -1,5 +1,5 @@
-// A state of the embedded trainer as a file: both moments of every adapter matrix, the number of steps taken, and the adapter
-// itself where it is not published in the same folder.
+// The file of an embedded trainer's state: both moments of each adapter matrix, the step count, and the adapter unless
+// it is published in the same folder.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -15,13 +15,13 @@ import { type NamedTensor, writeSafetensors } from "../../../lib/model-files/wri
 import { type AdamWState, createAdamWState } from "../adamw.ts";
 import { stateFileName } from "./profile.ts";
 
-/** What a trainer goes on from. */
+/** State that a trainer continues from. */
 export interface KeptState {
   readonly adapter: LoraAdapter;
   readonly optimizer: AdamWState;
 }
 
-/** Where states lie, and the model that they are of. */
+/** The store of the states, and their model. */
 export interface StatePlace {
   readonly artifacts: Pick<ArtifactStore, "path" | "putFile">;
   readonly config: ModelConfig;
@@ -30,7 +30,7 @@ export interface StatePlace {
 type Arrays = ReadonlyMap<string, Float32Array>;
 
 /**
- * Writes a state below its name, whole or not at all.
+ * Writes a state under its name, atomically.
  *
  * @returns the key of the file
  */
@@ -61,7 +61,7 @@ export async function writeState(
 /**
  * Reads a state that `writeState` wrote.
  *
- * @throws ServiceError `not_found` when there is no such file, `invalid` when it does not fit its adapter or the model
+ * @throws ServiceError `not_found` if there is no such file, `invalid` if it does not fit its adapter or the model
  */
 export async function readState({ artifacts, config }: StatePlace, state: string): Promise<KeptState> {
   const file = await artifacts.path(state, null);
@@ -90,7 +90,7 @@ export async function readState({ artifacts, config }: StatePlace, state: string
   return { adapter, optimizer };
 }
 
-/** Of the shape that `writeState` wrote, all zeros. */
+/** Returns an adapter of the shape that `writeState` recorded, all zeros. */
 function emptyAdapter(config: ModelConfig, text: string): LoraAdapter {
   const shape = JSON.parse(text) as Omit<LoraAdapter, "matrices">;
   const zeros = loraParameters(config, shape).map(
@@ -104,7 +104,7 @@ function tensorsOf(arrays: Arrays, suffix: string): readonly NamedTensor[] {
   return [...arrays].map(([name, data]) => ({ name: `${name}${suffix}`, shape: [data.length], data }));
 }
 
-/** To the last bit, since training goes on from it. */
+/** True if both are equal to the last bit, since training continues from the adapter. */
 function isSame(one: LoraAdapter, other: LoraAdapter): boolean {
   const isAlike =
     one.rank === other.rank && one.scale === other.scale && one.matrices.size === other.matrices.size;

@@ -1,6 +1,6 @@
-// The tensor programs of training: one that gives loss and gradients, one that gives log-probabilities alone.
-// Shapes are symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences),
-// so one program serves every microbatch of a layout.
+// The tensor programs of training: one for loss and gradients, one for log-probabilities only. Shapes are symbols (L
+// tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences), so one
+// program serves all microbatches of a layout.
 import { present } from "../../../base/domain/assert.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../../lib/graph/dimension.ts";
@@ -18,10 +18,10 @@ import type { Pack } from "../packing/packs.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 import { addLoss } from "./loss.ts";
 
-/** What of an adapter decides the program; its numbers are inputs. */
+/** The part of an adapter that decides the program; its numbers are inputs. */
 export type AdapterShape = Pick<LoraAdapter, "rank" | "scale" | "targets">;
 
-/** What decides a program beside the model and the loss. */
+/** Properties that decide a program, besides the model and the loss. */
 export interface GraphOptions {
   readonly adapter: AdapterShape;
   readonly layout: Pack<TrainingSequence>["kind"];
@@ -29,11 +29,11 @@ export interface GraphOptions {
 
 export interface GradientGraphOptions extends GraphOptions {
   readonly loss: Loss;
-  /** Whether no two trained tokens are predicted at the same place: their gradient is a gather then. Default false. */
+  /** True if no position predicts two trained tokens, so that their gradient is a gather. Default false. */
   readonly hasDistinctPlaces?: boolean;
 }
 
-/** The output that holds the gradient of an adapter matrix. */
+/** Returns the name of the output with an adapter matrix's gradient. */
 export function gradientName(matrix: string): string {
   return `gradient.${matrix}`;
 }
@@ -41,10 +41,11 @@ export function gradientName(matrix: string): string {
 /**
  * Builds the program of a gradient.
  *
- * Inputs: those of `tokenFeeds` and `lossFeeds`, of `wantedFeeds` where places are distinct, and the adapter's matrices by name.
- * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N] where tokens have one, and a gradient per matrix.
+ * Inputs: those of `tokenFeeds` and `lossFeeds`, those of `wantedFeeds` if places are distinct, and the adapter's
+ * matrices by name. Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N] for per-token
+ * losses, and a gradient per matrix.
  *
- * @param forms how the base's weights are stored; absent, all are float32
+ * @param forms storage forms of the base's weights; all float32 if absent
  */
 export function buildGradientGraph(
   config: ModelConfig,
@@ -67,7 +68,7 @@ export function buildGradientGraph(
   });
 }
 
-/** Builds the program without loss and gradients; its one output is `logprobs` [N]. */
+/** Builds the program without loss and gradients; its only output is `logprobs` [N]. */
 export function buildLogprobGraph(
   config: ModelConfig,
   { adapter, layout }: GraphOptions,
