@@ -1,4 +1,4 @@
-// What lies in a version's place after publishing, and who may put it there.
+// A version's place after publishing, and the right to publish there.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,10 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
 
-/** What a process said that published version 1, where its successor has done so already; and what lies there then. */
+/**
+ * Publishes version 1 in a child process after its successor has published it; returns the child's message and the
+ * files then there.
+ */
 async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<readonly unknown[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-publish-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -30,10 +33,10 @@ async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<
   return [ending, lying, readdirSync(join(dataFolder, "adapters/m")), unfinished];
 }
 
-test("a training process whose server died publishes nothing and leaves nothing beside its successor's", async (t) => {
+test("a training process whose server died publishes nothing and leaves nothing next to its successor's files", async (t) => {
   assert.deepEqual(await publishAsChild(t, "lost"), ["cancelled", "of its successor", ["1"], []]);
 });
 
-test("one that has its server replaces what a lost attempt left", async (t) => {
+test("a training process that has its server replaces what a lost attempt left", async (t) => {
   assert.deepEqual(await publishAsChild(t, "kept"), ["published", "of an orphan", ["1"], []]);
 });

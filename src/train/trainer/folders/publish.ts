@@ -1,25 +1,25 @@
-// The files of a version that was trained.
+// Publishes the files of a trained version.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { adapterHash } from "../../../inference/architectures/hashes/adapter-hash.ts";
 import type { Trainer } from "../trainer.ts";
 
 export interface PublishTarget {
   readonly artifacts: Pick<ArtifactStore, "put">;
-  /** The key of the version's adapter, such as `adapters/<model>/<step>`. */
+  /** Key of the version's adapter, such as `adapters/<model>/<step>`. */
   readonly adapterFolder: string;
 }
 
 export interface Published {
   /** Hex SHA-256 of the adapter's files. */
   readonly adapterHash: string;
-  /** The trainer's own word for its state. */
+  /** The trainer's name for its state. */
   readonly state: string;
 }
 
 /**
- * Publishes the trainer's adapter under its key, and has the trainer keep its state under that name. What is there already
- * can only be what a lost attempt left behind, since versions are numbered once; it is replaced. An export that fails leaves
- * nothing behind; an adapter whose state could not be kept is what a lost attempt leaves.
+ * Publishes the trainer's adapter under its key, and saves the trainer's state under that name. Replaces existing
+ * files: versions are numbered once, so only a lost attempt can have left them. A failed export leaves nothing; if
+ * saving the state fails, the adapter stays for the next attempt to replace.
  */
 export async function publishVersion(
   trainer: Pick<Trainer, "exportAdapter" | "saveState">,

@@ -1,6 +1,6 @@
-// A loss of a whole batch as a pure function of log-probabilities: what its trainer makes smaller, and how much each token's
-// log-probability counts in the gradient. Whoever can compute the gradient of a weighted sum of log-probabilities can train
-// with it; the embedded trainer has the same as graph nodes (embedded/loss.ts), which saves a forward pass.
+// The loss of a batch as a pure function of log-probabilities, with its slope by each of them. A trainer needs only
+// gradients of weighted sums of log-probabilities to use it. The embedded trainer computes the same as graph nodes
+// (embedded/loss.ts), which saves a forward pass.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Loss } from "../trainer.ts";
 import {
@@ -13,12 +13,12 @@ import {
 import { policyLosses } from "./policy.ts";
 import { preferenceBatchLoss } from "./preference.ts";
 
-/** See {@link Loss} for what it is. */
+/** Computes the loss of a batch and its slopes; see {@link Loss} for the formulas. */
 export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {
   return loss.kind === "preference" ? preferenceBatchLoss(batch, loss.config) : tokenBatchLoss(batch, loss);
 }
 
-/** A loss that each token has. */
+/** A loss defined per token. */
 type TokenLoss = Exclude<Loss, { readonly kind: "preference" }>;
 
 function tokenBatchLoss(batch: readonly LossInput[], loss: TokenLoss): BatchLoss {
@@ -46,7 +46,7 @@ function weighted(losses: readonly number[], { weights }: LossTokens): number {
   return losses.reduce((sum, loss, at) => sum + loss * weights[at], 0);
 }
 
-/** The negative log-probability of each token, whatever the old policy and the advantages. */
+/** Negative log-probability of each token, independent of the old policy and the advantages. */
 function crossEntropyLosses(sequences: readonly LossTokens[]): readonly TokenLosses[] {
   return sequences.map(({ logprobs, weights }) => ({
     losses: Array.from(logprobs, (logprob) => -logprob),

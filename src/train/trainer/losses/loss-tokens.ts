@@ -1,27 +1,30 @@
-// What a loss sees of a sequence, and what it gives for it: numbers of the trained tokens, in their order.
+// Inputs and results of a loss for one sequence: values of its trained tokens, in order.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
 export interface LossTokens {
-  /** What the model gives now. */
+  /** Current log-probabilities. */
   readonly logprobs: ArrayLike<number>;
-  /** What the policy that sampled gave, NaN where that is not known. */
+  /** Log-probabilities under the sampling policy; NaN where unknown. */
   readonly oldLogprobs: ArrayLike<number>;
-  /** What the base model gives, NaN where nobody asked. */
+  /** Log-probabilities under the base model; NaN where not computed. */
   readonly referenceLogprobs: ArrayLike<number>;
-  /** What each token counts for. */
+  /** Weight of each token. */
   readonly weights: ArrayLike<number>;
   readonly advantage: number;
 }
 
 export interface TokenLosses {
-  /** Before weights. */
+  /** Losses before weights. */
   readonly losses: readonly number[];
-  /** Of the weighted sum of the sequence's losses, by each log-probability: the gradient is the sum of slope · ∇ log π. */
+  /**
+   * Derivatives of the weighted sum of the sequence's losses by each log-probability. The gradient is the sum of slope
+   * · ∇ log π.
+   */
   readonly slopes: readonly number[];
 }
 
-/** What of a sequence a loss sees. */
+/** The fields of a sequence that a loss uses. */
 export type LossSequence = Pick<
   TrainingSequence,
   "mask" | "oldLogprobs" | "advantage" | "weight" | "tokenWeights" | "referenceLogprobs" | "preference"
@@ -29,18 +32,21 @@ export type LossSequence = Pick<
 
 export interface LossInput {
   readonly sequence: LossSequence;
-  /** Of its trained tokens. */
+  /** Current log-probabilities of its trained tokens. */
   readonly logprobs: ArrayLike<number>;
 }
 
-/** Of a whole batch. */
+/** Loss of a whole batch. */
 export interface BatchLoss {
   readonly loss: number;
-  /** By each log-probability, a list for each sequence. */
+  /** Derivatives by each log-probability, one list per sequence. */
   readonly slopes: readonly (readonly number[])[];
 }
 
-/** @param logprobs of the trained tokens */
+/**
+ * Gathers the values of a sequence's trained tokens.
+ * @param logprobs of the trained tokens
+ */
 export function lossTokensOf(sequence: LossSequence, logprobs: ArrayLike<number>): LossTokens {
   const { oldLogprobs, referenceLogprobs, tokenWeights, weight, advantage } = sequence;
   const indices = trainedIndices(sequence);

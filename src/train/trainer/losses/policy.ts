@@ -1,20 +1,20 @@
-// The policy loss by its formula: importance ratios, what cuts and masks them, then CISPO (arXiv:2506.13585) or PPO
-// (arXiv:1707.06347). Pure arithmetic in double precision; how it is added up is batch-loss.ts.
+// The policy loss by its formula: importance ratios, their clipping and masking, then CISPO (arXiv:2506.13585) or PPO
+// (arXiv:1707.06347). Pure arithmetic in double precision; batch-loss.ts adds it up.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { PolicyLossConfig } from "../trainer.ts";
 import type { LossTokens, TokenLosses } from "./loss-tokens.ts";
 
 export interface PolicyTokenLosses extends TokenLosses {
-  /** Of current to old probability, at the importance sampling level, before anything cuts them. */
+  /** Ratios of current to old probability, at the importance sampling level, before clipping. */
   readonly ratios: readonly number[];
-  /** Whether the bounds cut a token's ratio; with PPO, where that takes its gradient. */
+  /** True if the bounds clip a token's ratio; with PPO, if that removes its gradient. */
   readonly isClipped: readonly boolean[];
 }
 
-/** Ratios beyond e^±20 are cut there, so that a token of nearly no old probability does not overflow. */
+/** Log ratios are clipped to ±20, so that a token with almost no old probability does not overflow. */
 export const LOG_RATIO_MAX = 20;
 
-/** Of each sequence of a batch, which a KL penalty looks at as a whole. */
+/** Computes the losses of a batch's sequences together, since a KL penalty needs their mean. */
 export function policyLosses(
   sequences: readonly LossTokens[],
   config: PolicyLossConfig,
@@ -29,7 +29,10 @@ export function policyLosses(
   });
 }
 
-/** How far each token is from the base model: current, or with the source `sample` old, less reference log-probability. */
+/**
+ * Returns each token's difference from the base model: the current log-probability, or the old one with the source
+ * `sample`, less the reference log-probability.
+ */
 function differencesFromReference(
   { logprobs, oldLogprobs, referenceLogprobs }: LossTokens,
   { klPenaltySource }: PolicyLossConfig,
@@ -40,13 +43,16 @@ function differencesFromReference(
   });
 }
 
-/** @param penalties what a KL penalty adds to each token's advantage; null without one */
+/**
+ * Computes the losses of one sequence.
+ * @param penalties added to each token's advantage by a KL penalty; null without one
+ */
 function lossesOf(
   { logprobs, oldLogprobs, weights, advantage }: LossTokens,
   penalties: readonly number[] | null,
   config: PolicyLossConfig,
 ): PolicyTokenLosses {
-  // The current log-probability, without gradient, stands for an old one that is not known.
+  // The current log-probability, without gradient, replaces an unknown old one.
   const differences = Array.from(logprobs, (logprob, at) =>
     Number.isNaN(oldLogprobs[at]) ? 0 : logprob - oldLogprobs[at],
   );
@@ -69,7 +75,7 @@ function lossesOf(
   };
 }
 
-/** A ratio, and its slopes by the token's own difference and by the mean of its sequence. */
+/** A ratio, and its derivatives by the token's own difference and by its sequence's mean. */
 interface Ratio {
   readonly value: number;
   readonly byToken: number;
@@ -92,7 +98,7 @@ function ratioOf(
       return { value, byToken: token.slope / 2, byMean: sequence.slope / 2 };
     }
     case "geometric_average": {
-      // The root of a product of exponentials.
+      // Square root of a product of exponentials.
       const { value, slope } = power((difference + mean) / 2);
       return { value, byToken: slope / 2, byMean: slope / 2 };
     }
@@ -122,18 +128,18 @@ function tokenLoss(ratio: number, advantage: number, logprob: number, config: Po
     ppo,
   } = config;
   const [low, high] = [1 - epsilon, 1 + epsilonHigh];
-  // The cap holds whatever the sign of the advantage; its name says otherwise for history's sake.
+  // The cap applies for both signs of the advantage, contrary to its historical name.
   const capped = cap > 0 ? Math.min(ratio, cap) : ratio;
   const isMasked = maskProbRatio && !(capped > low && capped < high);
   const weighed = isMasked ? 0 : capped;
   const clipped = Math.min(Math.max(weighed, low), high);
   const isOutside = capped < low || capped > high;
   if (!ppo) {
-    // The ratio only weighs; every token keeps a gradient, clipped ones included.
+    // The ratio is only a weight; each token keeps a gradient, including clipped ones.
     const byLogprob = -clipped * advantage;
     return { loss: byLogprob * logprob, byRatio: 0, byLogprob, isClipped: isOutside };
   }
-  // Pessimistic: whichever of the two promises less.
+  // Pessimistic: takes the smaller of the two objectives.
   const loss = -Math.min(weighed * advantage, clipped * advantage);
   const isHeld = weighed * advantage > clipped * advantage;
   const isFlat = isHeld || isMasked || capped < ratio;

@@ -1,31 +1,36 @@
-// Losses of preferences by their formulas: DPO (arXiv:2305.18290) with the label smoothing of cDPO (Mitchell, "A note on DPO
-// with noisy preferences", 2023), IPO (arXiv:2310.12036), SimPO (arXiv:2405.14734) and KTO (arXiv:2402.01306), as TRL
-// computes them. Each is a function of a preference's margin, which is a weighted sum of log-probabilities: by it a gradient
-// can be computed in parts. Pure arithmetic in double precision.
+// Preference losses by their formulas, computed as TRL does, in double precision. Each is a function of a preference's
+// margin, a weighted sum of log-probabilities, so that gradients can be computed in parts.
+// - DPO (arXiv:2305.18290), with the label smoothing of cDPO (Mitchell, "A note on DPO with noisy preferences", 2023)
+// - IPO (arXiv:2310.12036)
+// - SimPO (arXiv:2405.14734)
+// - KTO (arXiv:2402.01306)
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import type { PreferenceLossConfig } from "../trainer.ts";
 import type { BatchLoss, LossInput } from "./loss-tokens.ts";
 
-/** What of a batch's sequences a loss of preferences sees. */
+/** The fields of a batch's sequences that a preference loss uses. */
 export type PreferenceInput = Pick<LossInput, "logprobs"> & {
   readonly sequence: Pick<LossInput["sequence"], "mask" | "preference" | "referenceLogprobs" | "weight">;
 };
 
-/** Each token of a sequence, as far as a margin goes. */
+/** The fields of a sequence that its margin depends on. */
 type Side = PreferenceInput["sequence"];
 
 export interface Preference {
   readonly index: number;
   /**
-   * The sum over the tokens of the chosen answer of log π − log π_ref, less that of the rejected one; of means over each answer's
-   * tokens where these count; without a reference of log π. With KTO of one answer less the reference point, or where people
-   * did not want it the negative of that.
+   * Sum of log π − log π_ref over the chosen answer, less that of the rejected one; without a reference, of log π.
+   * Length-normalized losses use the mean over each answer's tokens. KTO's is one answer's sum less the reference
+   * point, negated for an undesirable answer.
    */
   readonly margin: number;
   readonly weight: number;
 }
 
-/** @param batch as `requireLossInputs` lets through */
+/**
+ * Computes the loss of a batch and its slopes.
+ * @param batch accepted by `requireLossInputs`
+ */
 export function preferenceBatchLoss(
   batch: readonly PreferenceInput[],
   config: PreferenceLossConfig,
@@ -49,7 +54,7 @@ export function preferenceBatchLoss(
   };
 }
 
-/** The preferences of a batch by their index, in the order in which they come first. */
+/** Returns the preferences of a batch by index, in the order of their first sequences. */
 export function preferencesOf(
   batch: readonly PreferenceInput[],
   config: PreferenceLossConfig,
@@ -72,7 +77,7 @@ export function preferencesOf(
   return preferences;
 }
 
-/** What each token of a sequence counts for in its preference's margin, a number for each sequence. */
+/** Returns each sequence's factor: the weight of its tokens in their preference's margin. */
 export function marginFactors(
   sequences: readonly Side[],
   { lengthNormalized }: PreferenceLossConfig,
@@ -89,13 +94,13 @@ export function marginFactors(
   });
 }
 
-/** What KTO takes off a margin; 0 with other losses. */
+/** Returns KTO's offset to a margin; 0 for other losses. */
 export function referencePointOf(sequence: Pick<Side, "preference">): number {
   const { isChosen, referencePoint = 0 } = sideOf(sequence);
   return isChosen ? referencePoint : -referencePoint;
 }
 
-/** Its own, times KTO's of its side. */
+/** Returns the sequence's weight, times KTO's weight of its side. */
 export function preferenceWeight(
   sequence: Pick<Side, "preference" | "weight">,
   { loss, desirableWeight, undesirableWeight }: PreferenceLossConfig,
@@ -104,7 +109,7 @@ export function preferenceWeight(
   return sequence.weight * (sideOf(sequence).isChosen ? desirableWeight : undesirableWeight);
 }
 
-/** The sum over the trained tokens of how much likelier each is than the reference finds it. */
+/** Returns the sum of log ratios to the reference over the trained tokens. */
 export function logRatioOf(
   { mask, referenceLogprobs }: Pick<Side, "mask" | "referenceLogprobs">,
   logprobs: ArrayLike<number>,
@@ -119,7 +124,7 @@ export function logRatioOf(
   return sum;
 }
 
-/** The loss of a margin, and its slope by that. */
+/** Returns the loss of a margin and its derivative. */
 export function lossOfMargin(
   margin: number,
   { loss, beta, labelSmoothing: noise, gamma }: PreferenceLossConfig,
@@ -127,7 +132,7 @@ export function lossOfMargin(
   switch (loss) {
     case "dpo":
     case "simpo": {
-      // With SimPO the margin is to exceed γ; DPO's γ is 0.
+      // SimPO's margin should exceed γ; DPO's γ is 0.
       const reward = beta * margin - (loss === "simpo" ? gamma : 0);
       return {
         loss: -(1 - noise) * logSigmoid(reward) - noise * logSigmoid(-reward),
@@ -147,7 +152,7 @@ export function lossOfMargin(
   }
 }
 
-/** The whole number of tokens of a sequence that train. */
+/** Returns the number of trained tokens of a whole sequence. */
 function trainedCountOf({ mask }: Pick<Side, "mask">): number {
   return mask.reduce((count, trains) => count + trains, 0);
 }
@@ -160,7 +165,7 @@ function sigmoid(x: number): number {
   return 1 / (1 + Math.exp(-x));
 }
 
-/** Without overflow, whatever x is. */
+/** Computes log(sigmoid(x)) without overflow for any x. */
 function logSigmoid(x: number): number {
   return Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x)));
 }

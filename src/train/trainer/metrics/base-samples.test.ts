@@ -20,7 +20,7 @@ function check(
   );
 }
 
-test("a share of the tokens is compared with the base model, and what a step leaves over the next may use", () => {
+test("compares a share of the tokens with the base model, and carries unused share over to the next step", () => {
   check([[10, 10, 10, 10, 10]], 0.2, [[0]]);
   check(
     [
@@ -34,18 +34,18 @@ test("a share of the tokens is compared with the base model, and what a step lea
   check([[40], [40], [40], [40], [40], [40]], 0.2, [[], [], [], [], [0], []]);
 });
 
-test("a job too small for its share compares its shortest sequence", () => {
+test("compares the shortest sequence of a job too small for its share", () => {
   check([[40], [30], [50]], 0.15, [[], [0], []]);
   check([[40, 30, 30]], 0.15, [[1]]);
   check([], 0.15, []);
 });
 
-test("all is compared at a share of 1, and nothing at 0", () => {
+test("compares everything at a share of 1, and nothing at 0", () => {
   check([[7, 6], [3]], 1, [[0, 1], [0]]);
   check([[7, 6], [3]], 0, [[], []]);
 });
 
-test("staleness counts the versions since the oldest that a trajectory was made with", () => {
+test("staleness counts the versions since the oldest one recorded for a trajectory", () => {
   assert.equal(oldestVersionOf({ initialPolicyVersion: 3, finalPolicyVersion: 5 }), 3);
   assert.equal(oldestVersionOf({ initialPolicyVersion: null, finalPolicyVersion: 5 }), 5);
   assert.equal(oldestVersionOf({ initialPolicyVersion: null, finalPolicyVersion: null }), null);

@@ -1,11 +1,11 @@
-// Against numbers worked out by hand from the formulas.
+// Policy metrics against values worked out by hand from the formulas.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type TrainingConfigInput, resolveTrainingConfig } from "../../../base/domain/training-config.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import { type PolicyMetrics, baseMetrics, behaviorMetrics, ratioMetrics } from "./policy-metrics.ts";
 
-/** A sequence of one prompt token and an answer; null where no log-probability was recorded. */
+/** A sequence of one prompt token and an answer; null for an unrecorded log-probability. */
 function sequenceOf(old: readonly (number | null)[], advantage = 1): TrainingSequence {
   return {
     tokenIds: new Int32Array(old.length + 1),
@@ -26,14 +26,14 @@ function close(actual: PolicyMetrics, expected: Readonly<Record<string, number>>
     );
 }
 
-// Differences of 0.5, -0.25 and 0, and of 1, one of them not recorded.
+// Differences of 0.5, -0.25 and 0, and of 1 and an unrecorded one.
 const batch = [sequenceOf([-1, -1.25, -2]), sequenceOf([-3, null], -1)];
 const logprobs = [
   [-0.5, -1.5, -2],
   [-2, -0.75],
 ];
 
-test("the divergence from the policy that sampled is k3, and k1 beside it, of what was recorded", () => {
+test("the divergence from the sampling policy is k3 and k1 of the recorded tokens", () => {
   // e^0.5 - 1.5, e^-0.25 - 0.75, 0 and e - 2.
   const k3 = (0.1487213 + 0.0288008 + 0 + 0.7182818) / 4;
   close(behaviorMetrics(batch, logprobs), { kl_div: k3, "loss/kl_div_k1": -(0.5 - 0.25 + 0 + 1) / 4 });
@@ -46,7 +46,7 @@ test("equal policies do not diverge", () => {
   close(baseMetrics(same, same), { kl_policy_ref: 0, "loss/kl_policy_ref_k3": 0 });
 });
 
-test("the divergence from the base model is the mean log-ratio, and k3 beside it", () => {
+test("the divergence from the base model is the mean log-ratio and k3", () => {
   // Current less base: 0.5, -0.25; k3 of the samples is e^-0.5 - 0.5 and e^0.25 - 1.25.
   const base = [[-1, -1.25]];
   close(baseMetrics([[-0.5, -1.5]], base), {
@@ -71,9 +71,9 @@ function checkRatios(
   });
 }
 
-test("ratios are those of the loss at its level: a token that was not recorded has 1", () => {
+test("ratios are the loss's at its level, and an unrecorded token has ratio 1", () => {
   const token = [1.6487213, 0.7788008, 1, 2.7182818, 1];
-  // Of five values the 95th percentile is 0.8 of the way from the fourth to the fifth.
+  // The 95th percentile of five values is 0.8 of the way from the fourth to the fifth.
   checkRatios({}, token, 0, 1.6487213 + 0.8 * (2.7182818 - 1.6487213));
   // Means of 0.25 / 3 and 0.5.
   const [first, second] = [1.086904, 1.6487213];
@@ -94,19 +94,19 @@ test("ratios are those of the loss at its level: a token that was not recorded h
   );
 });
 
-test("what CISPO and a mask cut is out of bounds; PPO only where the bound takes the gradient", () => {
+test("tokens clipped by CISPO or a mask are out of bounds; with PPO only if the bound removes the gradient", () => {
   const p95 = 1.6487213 + 0.8 * (2.7182818 - 1.6487213);
   const token = [1.6487213, 0.7788008, 1, 2.7182818, 1];
   const narrow = { epsilon: 0.2, epsilonHigh: 0.2 };
   checkRatios(narrow, token, 3 / 5, p95);
-  // The second is below and its advantage above 0; the fourth above and its advantage below 0.
+  // The second is below the bounds with a positive advantage; the fourth above with a negative one.
   checkRatios({ ...narrow, ppo: true }, token, 1 / 5, p95);
   checkRatios({ ...narrow, ppo: true, maskProbRatio: true }, token, 3 / 5, p95);
-  // Cut to 1.1 before the bounds are looked at.
+  // Capped at 1.1 before the bounds apply.
   checkRatios({ ...narrow, maxNegativeAdvantageImportanceSamplingWeight: 1.1 }, token, 1 / 5, p95);
 });
 
-test("a token of nearly no probability gives great numbers and no infinite ones", () => {
+test("a token with almost no probability gives large but finite numbers", () => {
   const extreme = [sequenceOf([-3e38, -1])];
   const current = [[-1, -3e38]];
   for (const metrics of [

@@ -1,6 +1,6 @@
-// How far the policy has moved, from the log-probabilities of one step's tokens: from the policy that sampled them, and from
-// the base model. Estimators of the Kullback-Leibler divergence are k1 and k3 of Schulman, "Approximating KL Divergence"
-// (2020): k1 is unbiased and may be negative, k3 is unbiased, never negative and steadier. Pure.
+// Distance of the policy from the sampling policy and from the base model, estimated from the log-probabilities of one
+// step's tokens. Uses k1 and k3 of Schulman, "Approximating KL Divergence" (2020). Both are unbiased; k1 may be
+// negative, k3 is never negative and has less variance.
 import { mean } from "../../trajectories/statistics.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
@@ -9,22 +9,22 @@ import { LOG_RATIO_MAX, policyLosses } from "../losses/policy.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type { ForwardResult, PolicyLossConfig, TrainingSequence } from "../trainer.ts";
 
-/** By name; all finite. */
+/** Finite values by name. */
 export type PolicyMetrics = Readonly<Record<string, number>>;
 
-/** What one step of a policy was computed from. */
+/** The data and results of one step of a policy. */
 export interface PolicyStep {
-  /** With the log-probabilities as recorded. */
+  /** The batch with the recorded log-probabilities. */
   readonly recorded: OptimizerBatch;
-  /** The same sequences with the log-probabilities that the loss compares with. */
+  /** The same sequences with the log-probabilities that the loss uses. */
   readonly batch: OptimizerBatch;
-  /** Before the step. */
+  /** Result of the forward pass before the update. */
   readonly gradient: ForwardResult;
   readonly comparison: BaseComparison;
   readonly config: PolicyLossConfig;
 }
 
-/** All of a step; what nothing was recorded for, or not compared, is absent. */
+/** Returns all metrics of a step, without those of nothing recorded or compared. */
 export function policyMetrics(step: PolicyStep): PolicyMetrics {
   const { recorded, batch, gradient, comparison, config } = step;
   const compared = comparison.rows.map((row) => gradient.logprobs[row]);
@@ -36,10 +36,10 @@ export function policyMetrics(step: PolicyStep): PolicyMetrics {
 }
 
 /**
- * The divergence from the policy that sampled: the mean over the trained tokens whose log-probability was recorded; empty
- * where none was.
+ * Returns the divergence from the sampling policy: the mean over the trained tokens with a recorded log-probability;
+ * empty without any.
  *
- * @param logprobs of the trained tokens, a list for each sequence
+ * @param logprobs of the trained tokens, one list per sequence
  */
 export function behaviorMetrics(
   recorded: OptimizerBatch,
@@ -56,9 +56,10 @@ export function behaviorMetrics(
 }
 
 /**
- * The divergence of the current policy from the base model, on tokens that a policy close to the current one sampled.
+ * Returns the divergence of the current policy from the base model, on tokens sampled by a policy close to the current
+ * one.
  *
- * @param base what the base model gives for the same tokens as `logprobs`
+ * @param base the base model's log-probabilities of the same tokens
  */
 export function baseMetrics(
   logprobs: readonly ArrayLike<number>[],
@@ -73,10 +74,10 @@ export function baseMetrics(
 }
 
 /**
- * The importance ratios that the loss takes, at its level and before anything cuts them, and the share of the trained tokens
- * that its bounds then cut.
+ * Returns metrics of the loss's importance ratios, at its level and before clipping, and the share of trained tokens
+ * that its bounds clip.
  *
- * @param batch with the log-probabilities that the loss compares with; a token without one has the ratio 1
+ * @param batch with the log-probabilities that the loss uses; a token without one has ratio 1
  */
 export function ratioMetrics(
   batch: OptimizerBatch,
@@ -98,22 +99,25 @@ export function ratioMetrics(
   };
 }
 
-/** k1 of KL[q, p] at a sample of q, from log p - log q. */
+/** Returns k1 of KL[q, p] at a sample of q, from log p - log q. */
 function k1(difference: number): number {
   return -cut(difference);
 }
 
-/** k3 likewise. */
+/** Returns k3, likewise. */
 function k3(difference: number): number {
   return Math.expm1(cut(difference)) - cut(difference);
 }
 
-/** As the loss cuts ratios, so that a token of nearly no probability does not drown the rest. */
+/** Clips like the loss's ratios, so that a token with almost no probability does not dominate. */
 function cut(difference: number): number {
   return Math.min(Math.max(difference, -LOG_RATIO_MAX), LOG_RATIO_MAX);
 }
 
-/** @param sorted ascending, not empty; between two of its values the line between them counts */
+/**
+ * Returns a quantile, interpolated linearly.
+ * @param sorted ascending, not empty
+ */
 function quantile(sorted: Float64Array, share: number): number {
   const place = share * (sorted.length - 1);
   const [below, above] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];

@@ -8,7 +8,7 @@ const still = { k1: 0.01, k3: 0.01 };
 const stepsOf = (...entropies: readonly number[]): readonly { readonly entropy: number }[] =>
   entropies.map((entropy) => ({ entropy }));
 
-test("entropy that is gone within a job is a warning with both numbers, and small or steady entropy is none", () => {
+test("warns of entropy that vanishes within a job, with both numbers, but not of small or steady entropy", () => {
   const warnings = (...entropies: readonly number[]) =>
     judgedShift(stepsOf(...entropies), still, job).warnings.join("\n");
   const fallen = warnings(2, 1.8, 1, 0.4, 0.3, 0.1, 0.02, 0.02);
@@ -18,7 +18,7 @@ test("entropy that is gone within a job is a warning with both numbers, and smal
   assert.equal(warnings(2, 0.001), "", "two steps are too few to tell");
 });
 
-test("the learning rate to try next is lower, the more so the further the policy moved", () => {
+test("suggests a learning rate that is lower the further the policy moved", () => {
   const rateAfter = (k1: number): number => {
     const [warning = ""] = judgedShift([{}], { k1, k3: k1 }, job).warnings;
     return Number(/learning_rate to (\S+) or so/.exec(warning)?.[1]);
@@ -26,7 +26,7 @@ test("the learning rate to try next is lower, the more so the further the policy
   assert.deepEqual([rateAfter(1.1), rateAfter(3), rateAfter(15)], [3e-4, 2e-4, 8e-5]);
 });
 
-test("a limit that nothing could be measured for is said to be unapplied", () => {
+test("says that a limit was not applied if nothing could be measured", () => {
   const { warnings, refusal, metrics } = judgedShift([{}], null, { ...job, limit: 1 });
   assert.deepEqual([refusal, metrics], [null, {}]);
   assert.match(warnings.join(), /could not be measured, so max_kl_update was not applied/);

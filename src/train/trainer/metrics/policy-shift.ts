@@ -1,19 +1,20 @@
-// How far a job moved its policy, and what to say of it: warnings with the numbers and the cure, and the refusal of a job
-// that has a limit. Pure.
+// Judges how far a job moved its policy: warnings with the numbers and the cure, and the refusal of a job above its
+// limit. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { JobResult } from "../plans/plan.ts";
 import { behaviorMetrics } from "./policy-metrics.ts";
 
-/** Divergence of the new version from the policy before the job, in nats a token; null where it could not be measured. */
+/** Divergence of the new version from the policy before the job, in nats per token; null if it could not be measured. */
 export interface PolicyShift {
   readonly k1: number;
   readonly k3: number;
 }
 
 /**
+ * Measures the shift.
  * @param compared sequences with the log-probabilities before the job
- * @param logprobs of the same trained tokens after it
+ * @param logprobs of the same trained tokens after the job
  */
 export function policyShift(
   compared: OptimizerBatch,
@@ -24,15 +25,15 @@ export function policyShift(
 }
 
 /**
- * In nats a token. Most jobs that learn move by 0.01 to 0.3, and one that changes the form of every answer by up to 3. Jobs
- * after which a model says one thing to everything, or noise, move by 3 to 20.
+ * Nats per token. Most jobs that learn move by 0.01 to 0.3, and jobs that change the form of each answer by up to 3.
+ * Jobs that leave a model with one answer to everything, or noise, move by 3 to 20.
  */
 const shiftMax = 1;
 
-/** Part of the entropy that is left where a policy has stopped exploring, and the entropy it must have had before. */
+/** Share of the entropy left when a policy has stopped exploring, and the minimum entropy before. */
 const [entropyLeft, entropyMin] = [0.1, 0.1];
 
-/** Means over fewer steps say little. */
+/** Means over fewer steps are unreliable. */
 const entropySteps = 8;
 
 export function judgedShift(
@@ -46,7 +47,7 @@ export function judgedShift(
     readonly learningRate: number;
     /** Version that the job started from. */
     readonly startStep: number;
-    /** Greatest divergence that may be published; 0 is none. */
+    /** Maximum divergence of a published version; 0 for no limit. */
     readonly limit: number;
   },
 ): JobResult {
@@ -77,7 +78,10 @@ function stepsText(count: number): string {
   return count === 1 ? "one step" : `${count} steps`;
 }
 
-/** AdamW's moves are proportional to its rate, and divergence to their square. Suggests at most a third. */
+/**
+ * Suggests a learning rate of at most a third. AdamW's updates are proportional to the rate, and divergence to their
+ * square.
+ */
 function suggestedRate(learningRate: number, moved: number): string {
   const factor = Math.min(1 / 3, Math.sqrt(0.1 / Math.max(moved, shiftMax)));
   return String(Number((learningRate * factor).toPrecision(1)));

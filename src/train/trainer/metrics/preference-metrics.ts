@@ -1,24 +1,24 @@
-// What a step of a preference job saw, under the names that TRL gives them: rewards are β · (log π − log π_ref), summed over an
-// answer's tokens, or their mean where the loss takes that. Pure.
+// Metrics of a preference job's step, under TRL's names. Rewards are β · (log π − log π_ref), summed over an answer's
+// tokens, or averaged if the loss does so. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import { logRatioOf, marginFactors, preferencesOf } from "../losses/preference.ts";
 import type { ForwardResult, PreferenceLossConfig } from "../trainer.ts";
 
-/** By name; all finite. */
+/** Finite values by name. */
 export type PreferenceMetrics = Readonly<Record<string, number>>;
 
-/** An answer: what the loss makes of it, and the sum of its log-probabilities, or their mean as the loss takes them. */
+/** An answer's reward under the loss, and the sum (or mean, as in the loss) of its log-probabilities. */
 interface Answer {
   reward: number;
   logprob: number;
 }
 
 /**
- * The means over the answers of a step, before it, and by how much those of chosen ones are greater; of pairs also how often the
- * chosen one has the greater reward, and with KTO the reference point.
+ * Returns the means over a step's chosen and rejected answers before the update, and their difference. For pairs also
+ * the share with a larger reward for the chosen answer; for KTO also the reference point.
  *
- * @param batch with what the loss compares with
+ * @param batch with the reference values that the loss uses
  */
 export function preferenceMetrics(
   batch: OptimizerBatch,
@@ -64,7 +64,7 @@ function sideMetrics(side: "chosen" | "rejected", answers: readonly Answer[]): P
   };
 }
 
-/** Of answers that are no pairs; nothing where a step has one kind alone. */
+/** Returns the difference of means over unpaired answers; empty if a step has only one kind. */
 function apart(chosen: readonly Answer[], rejected: readonly Answer[]): PreferenceMetrics {
   if (chosen.length === 0 || rejected.length === 0) return {};
   const [better, worse] = [chosen, rejected].map((answers) => mean(answers.map(({ reward }) => reward)));

@@ -1,9 +1,9 @@
-// How old the policies are that a job's trajectories came from. Pure.
+// Staleness of the policies that a job's trajectories came from. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { Trajectory } from "../../../base/domain/trajectory.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 
-/** The oldest version that a trajectory says it was made with; null when it does not say. */
+/** Returns the oldest version recorded in a trajectory; null if none is. */
 export function oldestVersionOf({
   initialPolicyVersion,
   finalPolicyVersion,
@@ -13,9 +13,9 @@ export function oldestVersionOf({
 }
 
 /**
- * How many versions training has gone on since, over the sequences of a step; empty where none says what it was made with.
+ * Returns the number of versions trained since, over a step's sequences; empty if no version is recorded.
  *
- * @param oldestVersions of each sequence; null where it does not say
+ * @param oldestVersions of each sequence; null if not recorded
  * @param startStep the version that the job starts from
  */
 export function stalenessMetrics(

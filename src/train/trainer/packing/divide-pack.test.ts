@@ -1,4 +1,4 @@
-// Parts of packs: every row once, parts that take about as long, and none where that would take longer.
+// Divided packs have each row once, in parts of similar cost, and only if that is faster.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -8,7 +8,7 @@ import { type Pack, cutIntoPacks } from "./packs.ts";
 import { type PackedSequence, groupByPrefix } from "./prefix-groups.ts";
 import { searchCount, searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** All but the first token train; no two sequences that are made have a token in common. */
+/** All tokens train except the first; separate calls never share a token. */
 let nextId = 0;
 function sequenceOf(length: number, beginning: readonly number[] = []): PackedSequence {
   const own = Array.from({ length: length - beginning.length }, () => nextId++);
@@ -18,7 +18,7 @@ function sequenceOf(length: number, beginning: readonly number[] = []): PackedSe
   };
 }
 
-/** Answers of the lengths given to one prompt. */
+/** Answers of these lengths to one prompt. */
 function answersTo(promptLength: number, lengths: readonly number[]): readonly PackedSequence[] {
   const prompt = Array.from({ length: promptLength }, () => nextId++);
   return lengths.map((length) => sequenceOf(promptLength + length, prompt));
@@ -36,7 +36,7 @@ function rowsOf({ groups }: Pack<PackedSequence>): readonly unknown[] {
   return groups.flat();
 }
 
-test("every row is in one part, and no part takes much longer than its share", () => {
+test("each row is in one part, and no part takes much longer than its share", () => {
   let dividedCount = 0;
   for (const seed of searchSeeds(15)) {
     const random = seededRandom("parts", seed);
@@ -62,7 +62,7 @@ test("every row is in one part, and no part takes much longer than its share", (
   assert.ok(dividedCount >= searchCount(8), `${dividedCount} were divided`);
 });
 
-test("rows of one length are dealt evenly", () => {
+test("deals rows of equal length evenly", () => {
   const pack = onePackOf(Array.from({ length: 16 }, () => sequenceOf(200)));
   for (const count of [2, 4])
     assert.deepEqual(
@@ -71,7 +71,7 @@ test("rows of one length are dealt evenly", () => {
     );
 });
 
-test("answers to one prompt are divided where they are long beside it", () => {
+test("divides answers to one prompt if they are long compared with it", () => {
   const eight = Array.from({ length: 8 }, () => 250);
   const parts = dividePack(onePackOf(answersTo(40, eight)), into(2));
   assert.deepEqual(
@@ -85,7 +85,7 @@ test("answers to one prompt are divided where they are long beside it", () => {
   assert.deepEqual(dividePack(shared, into(2)), [shared]);
 });
 
-test("what is short, and what does not come out even, is not divided", () => {
+test("does not divide short or unbalanced packs", () => {
   for (const lengths of [[400, 400], [3000], [900, 900, 900]]) {
     const pack = onePackOf(lengths.map((length) => sequenceOf(length)));
     assert.deepEqual(dividePack(pack, into(2)), [pack], lengths.join(" "));

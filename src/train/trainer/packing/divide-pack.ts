@@ -1,24 +1,24 @@
-// Packs in parts that are computed side by side, each by threads of its own: they wait for each other once a pack, where
-// threads that share the operations of one program wait for the slowest at each of them.
+// Divides packs into parts that separate threads compute side by side. Such threads wait for each other once per pack,
+// while threads that share a program's operations wait at each operation.
 import { costOf, ownLength, sizeOf, totalOf } from "./pack-size.ts";
 import type { Pack } from "./packs.ts";
 import type { PackedSequence, PrefixGroup } from "./prefix-groups.ts";
 
-/** When parts are worth their while. */
+/** Conditions for dividing a pack. */
 export interface Division {
-  /** Parts that are computed side by side; 1 divides nothing. */
+  /** Number of parts computed side by side; 1 divides nothing. */
   readonly count: number;
-  /** Of a part. */
+  /** Minimum tokens of a part. */
   readonly tokensMin: number;
-  /** How many times its share the longest part may take: what threads lose that share operations. */
+  /** Maximum time of the longest part, as a multiple of its share: the loss of threads that share operations. */
   readonly excessMax: number;
 }
 
 /**
- * Divides a pack into parts that take about as long. Groups are divided too where there are fewer of them than parts, and
- * each part then computes the prefix.
+ * Divides a pack into parts of similar cost. If there are fewer groups than parts, divides the groups, and each part
+ * computes the prefix.
  *
- * @returns so many parts, or the pack itself where that would take longer
+ * @returns the parts, or only the pack if dividing would be slower
  */
 export function dividePack<Sequence extends PackedSequence>(
   pack: Pack<Sequence>,
@@ -38,7 +38,10 @@ export function dividePack<Sequence extends PackedSequence>(
   return parts.length === count && isWorthIt ? parts.map((part) => ({ kind, groups: part })) : [pack];
 }
 
-/** Some rows of every group to each part; none where a part would get a row alone, which has no prefix to share. */
+/**
+ * Gives each part some rows of each group. Returns nothing if a part would get a single row, which has no prefix to
+ * share.
+ */
 function divideGroups<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
   count: number,
@@ -48,7 +51,7 @@ function divideGroups<Sequence extends PackedSequence>(
   return Array.from({ length: count }, (_, part) => divided.map((parts) => parts[part]));
 }
 
-/** The costliest first, each to the part that has least; those of a part in the order given. */
+/** Deals the items, the costliest first, each to the part with the least cost. Within a part they keep their order. */
 function deal<Item>(
   items: readonly Item[],
   count: number,

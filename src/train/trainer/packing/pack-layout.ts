@@ -1,16 +1,16 @@
-// Where the tokens of a pack lie: prefixes, then rows, one behind another in a list, and the padded rows that attention
-// makes of them. Numbers alone; the trainer makes tensors of them.
+// Lays out the tokens of a pack in a list, prefixes before rows, and computes the padded rows that attention needs.
+// Only numbers; the trainer turns them into tensors.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Pack } from "./packs.ts";
 import { type PackedSequence, prefixOf } from "./prefix-groups.ts";
 
-/** Tokens that follow one another in the list. */
+/** Consecutive tokens of the list. */
 export interface Segment {
   readonly start: number;
   readonly length: number;
 }
 
-/** The beginning of a prefix that a row goes on from. */
+/** The part of a prefix that a row continues. */
 export interface RowPrefix {
   /** Index of the prefix. */
   readonly prefix: number;
@@ -20,27 +20,27 @@ export interface RowPrefix {
 export interface PackLayout<Sequence extends PackedSequence> {
   readonly kind: Pack<Sequence>["kind"];
   readonly tokenIds_L: readonly number[];
-  /** From 0 at the start of a sequence. */
+  /** 0-based position of each token in its sequence. */
   readonly positions_L: readonly number[];
-  /** One per group, or none in a pack without prefixes. */
+  /** One per group; empty in a pack without prefixes. */
   readonly prefixes_G: readonly Segment[];
-  /** What follows a row's prefix. */
+  /** The tokens of each row after its prefix. */
   readonly rows_R: readonly Segment[];
-  /** What each row goes on from; empty in a pack without prefixes. */
+  /** The prefix of each row; empty in a pack without prefixes. */
   readonly prefixOfRow_R: readonly RowPrefix[];
   /** In the order of the rows. */
   readonly sequences_S: readonly Sequence[];
-  /** Of all sequences, one behind another. */
+  /** The trained tokens of all sequences, in order. */
   readonly trained_N: readonly TrainedToken[];
 }
 
-/** A token that trains: what is predicted, and where. */
+/** A trained token: what is predicted, and at which place. */
 export interface TrainedToken {
   /** Index of its sequence in the pack. */
   readonly sequence: number;
   /** Its index in the sequence. */
   readonly index: number;
-  /** Index in the list of the token that predicts it; several sequences may have one in common. */
+  /** Index in the list of the token that predicts it; several sequences may share it. */
   readonly place: number;
 }
 
@@ -77,13 +77,13 @@ export function layoutOf<Sequence extends PackedSequence>({
 /** Segments as padded rows. */
 export interface PaddedRows {
   readonly count: number;
-  /** Of the longest segment. */
+  /** Length of the longest segment. */
   readonly length: number;
-  /** [count, length]: which token of the list stands there; padding names the segment's last. */
+  /** [count, length]: index in the list of each token; padding repeats the segment's last. */
   readonly ids: readonly number[];
 }
 
-/** Pads segments on the right; there is at least one. */
+/** Pads segments on the right; requires at least one. */
 export function paddedRows(segments: readonly Segment[]): PaddedRows {
   const length = Math.max(...segments.map((segment) => segment.length));
   const ids = segments.flatMap((segment) =>
@@ -93,9 +93,9 @@ export function paddedRows(segments: readonly Segment[]): PaddedRows {
 }
 
 /**
- * Where the tokens of segments stand in padded rows that lie one behind another.
+ * Returns the place of each token in concatenated padded rows.
  *
- * @param parts segments padded to the same length each; together they are the whole list, in order
+ * @param parts segments padded to the same length within each part; together they are the whole list, in order
  */
 export function placesInRows(parts: readonly (readonly Segment[])[]): readonly number[] {
   const places: number[] = [];
@@ -115,7 +115,7 @@ class TokenList {
   readonly tokenIds_L: number[] = [];
   readonly positions_L: number[] = [];
 
-  /** Appends tokens from position `start` on. */
+  /** Appends the tokens from position `start`. */
   append(tokenIds: Int32Array, start = 0): Segment {
     const segment = { start: this.tokenIds_L.length, length: tokenIds.length - start };
     for (let position = start; position < tokenIds.length; position++) {

@@ -1,18 +1,18 @@
-// How large what is computed at once is, and the time that it takes: measured, roughly, in the time of one token's products.
+// Sizes and costs of packs. A cost is a rough measured time, in units of one token's products.
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
-/** What attention's rows are like. */
+/** Size of a pack's attention rows. */
 export interface PackSize {
   /** Without padding. */
   readonly tokenCount: number;
   readonly prefixCount: number;
   readonly longestPrefix: number;
   readonly rowCount: number;
-  /** After the prefix. */
+  /** Longest row after its prefix. */
   readonly longestRow: number;
 }
 
-/** Of a group that is computed by itself. */
+/** Returns the size of a single group. */
 export function sizeOf(group: PrefixGroup<PackedSequence>): PackSize {
   const isAlone = group.length === 1;
   const prefixLength = isAlone ? 0 : prefixOf(group).length;
@@ -26,7 +26,7 @@ export function sizeOf(group: PrefixGroup<PackedSequence>): PackSize {
   };
 }
 
-/** Of what two sizes are of, computed at once. */
+/** Returns the size of two packs computed together. */
 export function sumOf(one: PackSize, other: PackSize): PackSize {
   return {
     tokenCount: one.tokenCount + other.tokenCount,
@@ -37,25 +37,25 @@ export function sumOf(one: PackSize, other: PackSize): PackSize {
   };
 }
 
-/** Of groups that are computed at once; at least one. */
+/** Returns the size of at least one group computed together. */
 export function totalOf(groups: readonly PrefixGroup<PackedSequence>[]): PackSize {
   return groups.map(sizeOf).reduce(sumOf);
 }
 
-/** Pairs of tokens, padding included, that attention computes in the time of one token's products; measured, roughly. */
+/** Token pairs, padding included, that attention computes in the time of one token's products; roughly measured. */
 const PAIRS_PER_TOKEN = 400;
 
-/** What a pack more costs, in tokens. */
+/** Cost of one more pack, in tokens. */
 const TOKENS_PER_PACK = 64;
 
-/** The time that a pack takes, in tokens. */
+/** Returns the time of a pack, in tokens. */
 export function costOf({ tokenCount, prefixCount, longestPrefix, rowCount, longestRow }: PackSize): number {
   const prefixPairs = (prefixCount * longestPrefix ** 2) / 2;
   const rowPairs = rowCount * longestRow * (longestPrefix + longestRow / 2);
   return TOKENS_PER_PACK + tokenCount + (prefixPairs + rowPairs) / PAIRS_PER_TOKEN;
 }
 
-/** The tokens of a row behind its prefix. */
+/** Returns the number of tokens of a row after its prefix. */
 export function ownLength({ inputIds, prefixLength }: Row<PackedSequence>): number {
   return inputIds.length - prefixLength;
 }

@@ -1,4 +1,4 @@
-// Packs: every row once, within the limit, and of like length; and where their tokens lie.
+// Packs have each row once, within the limit and with similar lengths; layouts place their tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -13,7 +13,7 @@ import {
 } from "./prefix-groups.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** All but the first token train. */
+/** All tokens train except the first. */
 function sequenceOf(tokenIds: readonly number[]): PackedSequence {
   return {
     tokenIds: Int32Array.from(tokenIds),
@@ -36,7 +36,7 @@ function tokenCountOf({ groups }: Pack<PackedSequence>): number {
   return groups.reduce((count, group) => count + computedTokenCount(group), 0);
 }
 
-test("every sequence is in one pack, and no pack has more tokens than it may, but for a row alone", () => {
+test("puts each sequence into one pack, and only a pack of a single row exceeds the limit", () => {
   for (const seed of searchSeeds(10)) {
     const sequences = problems(seed);
     for (const tokensMax of [1, 60, 150, 10_000]) {
@@ -51,7 +51,7 @@ test("every sequence is in one pack, and no pack has more tokens than it may, bu
   }
 });
 
-test("a group of too many tokens is cut, and each part computes the prefix", () => {
+test("cuts a group with too many tokens, and each part computes the prefix", () => {
   const prompt = Array.from({ length: 10 }, (_, index) => index);
   const [group] = groupByPrefix([20, 30, 40, 50].map((id) => sequenceOf([...prompt, id, id + 1, id + 2])));
   const sizes = (tokensMax: number): readonly (readonly number[])[] =>
@@ -67,7 +67,7 @@ test("a group of too many tokens is cut, and each part computes the prefix", () 
   );
 });
 
-test("rows of very different lengths are not padded to one", () => {
+test("does not pad rows of very different lengths to one length", () => {
   const sequences = [1000, 990, ...Array.from({ length: 20 }, () => 30)].map((length, index) =>
     sequenceOf(Array.from({ length }, (_, at) => index * 1000 + at)),
   );
@@ -78,7 +78,7 @@ test("rows of very different lengths are not padded to one", () => {
   );
 });
 
-test("a token's place is that of the one before it, in its row or in the prefix", () => {
+test("a token's place is that of its predecessor, in its row or in the prefix", () => {
   for (const seed of searchSeeds(10)) {
     for (const pack of cutIntoPacks(groupByPrefix(problems(seed)), 150)) {
       const layout = layoutOf(pack);
@@ -94,7 +94,7 @@ test("a token's place is that of the one before it, in its row or in the prefix"
   }
 });
 
-/** Each token of the list stands in the padded rows where its place says. */
+/** Asserts that each token of the list is at its place in the padded rows. */
 function checkRows({ tokenIds_L, prefixes_G, rows_R }: ReturnType<typeof layoutOf>): void {
   const flat = [prefixes_G, rows_R].flatMap((segments) =>
     segments.length === 0 ? [] : paddedRows(segments).ids,
@@ -107,7 +107,7 @@ function checkRows({ tokenIds_L, prefixes_G, rows_R }: ReturnType<typeof layoutO
   assert.ok(flat.every((id) => id < tokenIds_L.length));
 }
 
-test("a prefix stands once in the list, before all rows", () => {
+test("lists a prefix once, before all rows", () => {
   const [pack] = cutIntoPacks(groupByPrefix([sequenceOf([1, 2, 3, 4, 9]), sequenceOf([1, 2, 3, 5, 9])]), 100);
   const { tokenIds_L, positions_L, prefixes_G, rows_R, prefixOfRow_R } = layoutOf(pack);
   assert.deepEqual(tokenIds_L, [1, 2, 3, 4, 5]);
@@ -123,7 +123,7 @@ test("a prefix stands once in the list, before all rows", () => {
   ]);
 });
 
-test("a short row is not padded to a long one of its group, where that costs more than the prefix again", () => {
+test("does not pad a short row to a long one of its group if computing the prefix again is cheaper", () => {
   const prompt = Array.from({ length: 200 }, (_, index) => index);
   const answers = [900, ...Array.from({ length: 12 }, () => 20)].map((length, index) =>
     sequenceOf([...prompt, ...Array.from({ length }, (_, at) => 1000 * (index + 1) + at)]),
@@ -138,7 +138,7 @@ test("a short row is not padded to a long one of its group, where that costs mor
   );
 });
 
-test("a prefix goes on into a row that is much longer than the others", () => {
+test("extends a prefix into a row that is much longer than the others", () => {
   const said = Array.from({ length: 300 }, (_, index) => index);
   const turns = [100, 200, 300].map((length, turn) =>
     sequenceOf([...said.slice(0, length), 900 + turn, 950, 960]),
@@ -157,7 +157,7 @@ test("a prefix goes on into a row that is much longer than the others", () => {
   ]);
 });
 
-test("rows of one length are reported, where all that share nothing are", () => {
+test("reports rows of equal length if all unshared rows have it", () => {
   const kindsOf = (...lengths: readonly number[]): readonly string[] =>
     cutIntoPacks(
       groupByPrefix(

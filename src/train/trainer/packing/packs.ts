@@ -1,22 +1,22 @@
-// What is computed at once: groups of rows, packed as a list of tokens without padding. Attention alone makes rows of the
-// list, and pads them: groups lie together where that costs less than apart.
+// Packs groups of rows for one computation, as a list of tokens without padding. Only attention turns the list into
+// padded rows, so groups share a pack if that costs less than separate packs.
 import { type PackSize, costOf, ownLength, sizeOf, sumOf } from "./pack-size.ts";
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
-/** `prefixed` where all groups have a prefix; else `rows` where all of some rows are equally long, or `list`. */
+/** `prefixed` if all groups have a prefix; else `rows` if all rows without a prefix have the same length, or `list`. */
 export const packKinds = ["rows", "list", "prefixed"] as const;
 
-/** Groups that are computed at once. */
+/** Groups computed together. */
 export interface Pack<Sequence extends PackedSequence> {
   readonly kind: (typeof packKinds)[number];
   readonly groups: readonly PrefixGroup<Sequence>[];
 }
 
 /**
- * Cuts groups into packs. Groups are cut too, where they have more tokens or rows of too different lengths; each part then
+ * Cuts groups into packs. Also cuts a group with too many tokens or rows of very different lengths; each part then
  * computes the prefix again.
  *
- * @param tokensMax the computed tokens of a pack stay within this unless one row alone exceeds it
+ * @param tokensMax limit on the computed tokens of a pack; only a single row may exceed it
  */
 export function cutIntoPacks<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
@@ -33,7 +33,7 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
     parts.filter((part) => part.length === 1),
     tokensMax,
   );
-  // One program for all of them, since each holds memory of its own.
+  // One kind, and so one program, for all, since each program holds separate memory.
   const kind = alone.every((pack) => isEven(pack)) ? "rows" : "list";
   return [
     ...prefixed.map((pack) => ({ kind: "prefixed", groups: pack }) as const),
@@ -42,9 +42,9 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
 }
 
 /**
- * Cuts a group into groups of at most so many computed tokens, or of one row; the rows keep their order.
+ * Cuts a group into parts of at most `tokensMax` computed tokens, or a single row. Rows keep their order.
  *
- * @param isJoined whether a row goes with those before it, where there is room
+ * @param isJoined decides if a row joins the rows before it when there is room
  */
 export function cutGroup<Sequence extends PackedSequence>(
   group: PrefixGroup<Sequence>,
@@ -63,8 +63,8 @@ export function cutGroup<Sequence extends PackedSequence>(
 }
 
 /**
- * The group with its prefix led on into the longest row that goes on from its end, but for the last token, where that is
- * cheaper: attention then pads the other rows to less. No other token is computed.
+ * Extends the group's prefix into the longest row at its end, except for the last token, if that is cheaper. Attention
+ * then pads the other rows less; no additional token is computed.
  */
 function withLongerPrefix<Sequence extends PackedSequence>(
   group: PrefixGroup<Sequence>,
@@ -78,7 +78,7 @@ function withLongerPrefix<Sequence extends PackedSequence>(
   return costOf(sizeOf(longer)) < costOf(sizeOf(group)) ? longer : group;
 }
 
-/** Groups of like length together, the longest first; those of one length in the order given. */
+/** Packs groups of similar length together, the longest first. Groups of equal length keep their order. */
 function fill<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
   tokensMax: number,
@@ -101,7 +101,7 @@ function isCheaperJoined(one: PackSize, together: PackSize, other: PackSize): bo
   return costOf(together) <= costOf(one) + costOf(other);
 }
 
-/** Fewer rows are equally long by chance, and not worth a program. */
+/** Fewer rows may be equally long by chance, and are not worth a program. */
 const EVEN_ROWS_MIN = 4;
 
 function isEven(groups: readonly PrefixGroup<PackedSequence>[]): boolean {

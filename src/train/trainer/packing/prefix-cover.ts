@@ -1,19 +1,19 @@
-// The cheapest way to compute the rows of a tree of prefixes where attention knows one prefix per group: each group has a
-// path down from the root, computed once, and rows that leave the path at its nodes. Of all ways this is the one that
-// computes the fewest tokens.
+// Finds the cheapest groups for a tree of prefixes, if attention knows one prefix per group. Each group has a path
+// down from the root, computed once, and rows that leave the path at its nodes. The chosen groups compute the fewest
+// tokens.
 
-/** Rows that begin alike, by how much of it: a leaf is one row. */
+/** Rows by their common prefixes; a leaf is one row. */
 export interface RowTree<Row> {
-  /** Null but in leaves. */
+  /** Null except in leaves. */
   readonly row: Row | null;
-  /** How many tokens all rows below have in common; all of them in a leaf. */
+  /** Number of tokens that all rows below share; in a leaf, all its tokens. */
   readonly depth: number;
-  /** Of all rows below, as if nothing were shared. */
+  /** Number of tokens of all rows below, without sharing. */
   readonly tokenCount: number;
   readonly children: readonly RowTree<Row>[];
 }
 
-/** A row that leaves its group's path behind so many tokens; 0 where it is alone. */
+/** A row with the number of tokens after which it leaves its group's path; 0 for a single row. */
 export interface CoveredRow<Row> {
   readonly row: Row;
   readonly prefixLength: number;
@@ -22,7 +22,7 @@ export interface CoveredRow<Row> {
 /**
  * Splits the rows of a tree into groups.
  *
- * @param savedShareMin the part of the tokens below a node that a group from there has to save
+ * @param savedShareMin minimum share of the tokens below a node that a group from there has to save
  */
 export function coverRows<Row>(
   tree: RowTree<Row>,
@@ -32,7 +32,7 @@ export function coverRows<Row>(
   return [...groups, ...rows.map((each) => [each])];
 }
 
-/** How rows below a node are computed: some leave the path that leads to it, the others are groups of their own. */
+/** Computation of the rows below a node: some leave the path to it, the others form separate groups. */
 interface Leaving<Row> {
   readonly rows: readonly CoveredRow<Row>[];
   readonly groups: readonly (readonly CoveredRow<Row>[])[];
@@ -46,7 +46,7 @@ class Cover<Row> {
     this.#savedShareMin = savedShareMin;
   }
 
-  /** The rows below a node where a path can be left behind `depth` tokens. */
+  /** Returns the computation of the rows below a node, if a path can be left after `depth` tokens. */
   leaving(node: RowTree<Row>, depth: number): Leaving<Row> {
     if (node.row !== null) return { rows: [{ row: node.row, prefixLength: depth }], groups: [] };
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
@@ -54,7 +54,7 @@ class Cover<Row> {
     return joined(node.children.map((child) => this.leaving(child, depth)));
   }
 
-  /** A group whose path leads through the node, first, and those that are beside it. */
+  /** Returns the group whose path runs through the node, followed by the groups next to it. */
   #groupsFrom(node: RowTree<Row>): Leaving<Row>["groups"] {
     const parts: Leaving<Row>[] = [];
     for (let at: RowTree<Row> | null = node; at !== null; at = this.#pathFrom(at).next) {
@@ -66,14 +66,14 @@ class Cover<Row> {
     return [rows, ...groups];
   }
 
-  /** The tokens computed below a node where a path can be left behind `depth` tokens. */
+  /** Returns the number of tokens computed below a node if a path can be left after `depth` tokens. */
   #countLeaving(node: RowTree<Row>, depth: number): number {
     if (node.row !== null) return node.depth - depth;
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
     return this.#isGroup(node, apartCount) ? this.#ownCount(node) : apartCount;
   }
 
-  /** Whether the rows below a node compute fewer tokens behind a path of their own than `apartCount`, and few enough. */
+  /** True if the rows below a node, with a separate path, compute fewer tokens than `apartCount` and save enough. */
   #isGroup(node: RowTree<Row>, apartCount: number): boolean {
     if (node.depth === 0) return false;
     const count = this.#ownCount(node);
@@ -84,7 +84,7 @@ class Cover<Row> {
     return node.depth + this.#pathFrom(node).count;
   }
 
-  /** The tokens computed below a node that a path leads to, and where it leads on; null where it ends. */
+  /** Returns the number of tokens computed below a node on a path, and the path's next node; null at its end. */
   #pathFrom(node: RowTree<Row>): { readonly count: number; readonly next: RowTree<Row> | null } {
     const known = this.#onward.get(node);
     if (known !== undefined) return known;

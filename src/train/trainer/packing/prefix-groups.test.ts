@@ -1,4 +1,5 @@
-// Prefix groups: every sequence once, nothing computed that is shared, and no other grouping by one prefix saves more.
+// Prefix groups have each sequence once and compute shared tokens once, and no other grouping by single prefixes saves
+// more.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -11,7 +12,7 @@ import {
 } from "./prefix-groups.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** A sequence of which the last token trains: all others are its inputs. */
+/** A sequence whose last token trains, so all others are its inputs. */
 function sequenceOf(...inputIds: readonly number[]): PackedSequence {
   const tokenIds = Int32Array.of(...inputIds, 99);
   const mask = new Uint8Array(tokenIds.length);
@@ -22,7 +23,7 @@ function sequenceOf(...inputIds: readonly number[]): PackedSequence {
 const range = (start: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => start + index);
 
-/** Each group as how much of each row is its prefix, the row, and how many sequences it serves. */
+/** Describes each group by its rows: prefix length, tokens, and number of sequences. */
 function shapeOf(sequences: readonly PackedSequence[]): readonly (readonly string[])[] {
   return groupByPrefix(sequences).map((group) =>
     group.map(
@@ -36,13 +37,13 @@ function computedCountOf(sequences: readonly PackedSequence[], options = {}): nu
   return groupByPrefix(sequences, options).reduce((count, group) => count + computedTokenCount(group), 0);
 }
 
-test("sequences of one prompt share it", () => {
+test("sequences with one prompt share it", () => {
   const answers = [sequenceOf(1, 2, 3, 4, 5, 6), sequenceOf(1, 2, 3, 4, 7), sequenceOf(1, 2, 3, 4, 8, 9)];
   assert.deepEqual(shapeOf(answers), [["1 2 3 4|5 6 x1", "1 2 3 4|7 x1", "1 2 3 4|8 9 x1"]]);
   assert.equal(computedCountOf(answers), 9);
 });
 
-test("a sequence that another one contains needs no row of its own", () => {
+test("a sequence contained in another needs no row", () => {
   assert.deepEqual(shapeOf([sequenceOf(1, 2), sequenceOf(1, 2, 3), sequenceOf(1, 2), sequenceOf(1, 2, 3)]), [
     ["|1 2 3 x4"],
   ]);
@@ -51,13 +52,13 @@ test("a sequence that another one contains needs no row of its own", () => {
   ]);
 });
 
-test("what predicts nothing that trains is not computed", () => {
+test("tokens that predict no trained token are not computed", () => {
   const sequence = { tokenIds: Int32Array.of(1, 2, 3, 4, 5), mask: Uint8Array.of(0, 0, 1, 0, 0) };
   assert.deepEqual(shapeOf([sequence]), [["|1 2 x1"]]);
 });
 
-test("the turns of a trajectory leave what they share each at its own place", () => {
-  // Each turn's thought is dropped from what the next one goes on from.
+test("each turn of a trajectory leaves the shared prefix at its own place", () => {
+  // The next turn's prefix does not contain the previous turn's thought.
   const turns = [1, 2, 3].map((turn) => sequenceOf(...range(10, 4 * turn), 50 + turn, 60 + turn));
   assert.deepEqual(shapeOf(turns), [
     [
@@ -69,7 +70,7 @@ test("the turns of a trajectory leave what they share each at its own place", ()
   assert.equal(computedCountOf(turns), 12 + 3 * 2);
 });
 
-test("sequences that share more among themselves leave a group that shares less", () => {
+test("sequences that share more with each other leave a group that shares less", () => {
   const histories = [10, 20].flatMap((start) =>
     [1, 2].map((last) => sequenceOf(7, ...range(start, 9), start * 10 + last)),
   );
@@ -82,7 +83,7 @@ test("sequences that share more among themselves leave a group that shares less"
   );
 });
 
-test("a token or two in common are not worth a prefix", () => {
+test("one or two common tokens are not worth a prefix", () => {
   const sequences = [10, 50, 90].map((start) => sequenceOf(7, ...range(start, 30)));
   assert.deepEqual(
     groupByPrefix(sequences).map((group) => group.map(({ prefixLength }) => prefixLength)),
@@ -97,7 +98,7 @@ function randomSequences(seed: number, count: number): readonly PackedSequence[]
   );
 }
 
-test("every sequence is in one row that begins as it does, and prefixes are beginnings of the longest", () => {
+test("each sequence is a prefix of its row, and a group's prefixes are prefixes of the longest", () => {
   for (const seed of searchSeeds(20)) {
     const sequences = randomSequences(seed, 1 + (seed % 12));
     const groups = groupByPrefix(sequences);
@@ -129,7 +130,10 @@ test("no other grouping by paths computes fewer tokens", () => {
   }
 });
 
-/** Over all partitions, and all paths of each part: one row whole, and of each other what goes on where it leaves that row. */
+/**
+ * Tries all partitions, and all paths of each part: one row whole, and of each other row the tokens after it leaves
+ * that row.
+ */
 function fewestTokens(rows: readonly (readonly number[])[]): number {
   if (rows.length === 0) return 0;
   const [first, ...others] = rows;
@@ -150,14 +154,14 @@ function commonLength(left: readonly number[], right: readonly number[]): number
   return differing === -1 ? left.length : differing;
 }
 
-test("ungrouped sequences have a row each", () => {
+test("ungrouped sequences get a row each", () => {
   const rows = ungrouped([sequenceOf(1, 2), sequenceOf(1, 2)]).map((group) =>
     group.map(({ inputIds, prefixLength }) => [prefixLength, ...inputIds]),
   );
   assert.deepEqual(rows, [[[0, 1, 2]], [[0, 1, 2]]]);
 });
 
-test("a thousand turns of one trajectory are grouped in an instant", () => {
+test("groups a thousand turns of one trajectory quickly", () => {
   const turns = range(1, 1000).map((turn) => sequenceOf(...range(100, turn), 1_000_000 + turn));
   assert.equal(computedCountOf(turns), 1000 + 1000);
 });

@@ -1,31 +1,31 @@
-// Which sequences begin alike, and so which tokens need to be computed only once. A group has one prefix, and each of its
-// rows leaves it somewhere: the answers to one prompt all at its end, the turns of one trajectory each at its own place.
+// Finds sequences with common prefixes, so that shared tokens are computed once. A group has one prefix, and each of
+// its rows leaves it somewhere: answers to one prompt at its end, turns of one trajectory at different positions.
 import type { TrainingSequence } from "../trainer.ts";
 import { type RowTree, coverRows } from "./prefix-cover.ts";
 
-/** What of a sequence decides where it lies. */
+/** The part of a sequence that decides its row. */
 export type PackedSequence = Pick<TrainingSequence, "tokenIds" | "mask">;
 
-/** Tokens that are computed one behind another, and the sequences whose log-probabilities are read off them. */
+/** Consecutively computed tokens, and the sequences whose log-probabilities are read from them. */
 export interface Row<Sequence extends PackedSequence> {
-  /** Of the longest of them, without the tokens that predict nothing; at least one. */
+  /** The longest sequence's tokens without trailing ones that predict nothing; at least one. */
   readonly inputIds: Int32Array;
-  /** How many of these are its group's prefix, less than all; 0 in a row that shares nothing. */
+  /** Number of tokens that belong to the group's prefix, fewer than all; 0 in a row that shares nothing. */
   readonly prefixLength: number;
-  /** The inputs of each are a beginning of the row; in the order given. */
+  /** In the given order; each one's inputs are a prefix of the row. */
   readonly sequences: readonly Sequence[];
 }
 
-/** Rows whose prefixes are beginnings of the longest of these, at least two; or one row without. */
+/** At least two rows whose prefixes are prefixes of the longest; or one row without a prefix. */
 export type PrefixGroup<Sequence extends PackedSequence> = readonly Row<Sequence>[];
 
-/** What begins alike by less is computed faster row by row. */
+/** Prefixes that save less are slower than separate rows. */
 const SAVED_SHARE_MIN = 0.1;
 
 /**
- * Groups sequences by what they begin with; the same sequences in the same order always give the same groups.
+ * Groups sequences by common prefixes. The same sequences in the same order always give the same groups.
  *
- * @param options.savedShareMin the part of its tokens that a group has to save
+ * @param options.savedShareMin minimum share of its tokens that a group has to save
  */
 export function groupByPrefix<Sequence extends PackedSequence>(
   sequences: readonly Sequence[],
@@ -41,7 +41,7 @@ export function groupByPrefix<Sequence extends PackedSequence>(
   );
 }
 
-/** Every sequence in a row of its own. */
+/** Puts each sequence into a separate row. */
 export function ungrouped<Sequence extends PackedSequence>(
   sequences: readonly Sequence[],
 ): readonly PrefixGroup<Sequence>[] {
@@ -50,7 +50,7 @@ export function ungrouped<Sequence extends PackedSequence>(
   ]);
 }
 
-/** The tokens that all rows of a group may share; none where there is one row. */
+/** Returns the prefix that the rows of a group share; empty for a single row. */
 export function prefixOf(group: PrefixGroup<PackedSequence>): Int32Array {
   const { inputIds, prefixLength } = group.reduce((longest, row) =>
     row.prefixLength > longest.prefixLength ? row : longest,
@@ -58,7 +58,7 @@ export function prefixOf(group: PrefixGroup<PackedSequence>): Int32Array {
   return inputIds.subarray(0, prefixLength);
 }
 
-/** The tokens that are computed for a group. */
+/** Returns the number of tokens computed for a group. */
 export function computedTokenCount(group: PrefixGroup<PackedSequence>): number {
   return group.reduce(
     (count, { inputIds, prefixLength }) => count + inputIds.length - prefixLength,
@@ -66,7 +66,7 @@ export function computedTokenCount(group: PrefixGroup<PackedSequence>): number {
   );
 }
 
-/** Rows in an order in which those that begin alike are neighbours; sequences that a longer one contains are in its row. */
+/** Returns rows ordered so that common prefixes are adjacent. A sequence contained in a longer one is in its row. */
 function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[]): readonly Row<Sequence>[] {
   const sorted = sequences
     .map((sequence, order) => {
@@ -80,7 +80,7 @@ function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[])
   for (const [index, each] of sorted.entries()) {
     waiting.push(each);
     const next = sorted[index + 1]?.inputIds;
-    // Each that waits is a beginning of the one after it.
+    // Each waiting sequence is a prefix of the next.
     if (next !== undefined && commonLength(each.inputIds, next) === each.inputIds.length) continue;
     waiting.sort((left, right) => left.order - right.order);
     rows.push({
@@ -93,7 +93,7 @@ function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[])
   return rows;
 }
 
-/** The tokens that predict one that trains, and those before them. */
+/** Returns the tokens up to the last one that predicts a trained token. */
 function inputIdsOf({ tokenIds, mask }: PackedSequence): Int32Array {
   return tokenIds.subarray(0, mask.lastIndexOf(1));
 }
@@ -106,9 +106,9 @@ function commonLength(left: Int32Array, right: Int32Array): number {
 }
 
 /**
- * The tree of what rows begin with.
+ * Builds the tree of common prefixes.
  *
- * @param shared how many tokens each row shares with the row before it; the first number says nothing
+ * @param shared number of tokens that each row shares with the row before it; the first is ignored
  */
 function treeOf<Sequence extends PackedSequence>(
   rows: readonly Row<Sequence>[],

@@ -1,4 +1,4 @@
-// The plan of a job: its batches, loss, optimizer steps, metrics, counts of steps, and the sequences that are checked before
+// The plan of a job: its batches, loss, optimizer steps, metrics, counts of steps, and the sequences checked before
 // and after. It depends only on the job's data, configuration, settings and seed. Each kind of job has its own plan.
 import type { JobCounts, StepCounts } from "../../../base/domain/job.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
@@ -14,55 +14,55 @@ import type {
 } from "../trainer.ts";
 
 export interface TrainingPlan {
-  /** Of the optimizer steps, in order. */
+  /** The batches of the optimizer steps, in order. */
   readonly batches: readonly PlannedBatch[];
-  /** Reads the tokens of sequences of the job, with their log-probabilities as recorded. */
+  /** Reads the tokens of the job's sequences, with their recorded log-probabilities. */
   readonly read: (batch: PlannedBatch) => OptimizerBatch;
-  /** Whether what the model gives before the first step takes the place of the recorded log-probabilities. */
+  /** True if log-probabilities computed before the first step replace the recorded ones. */
   readonly precalculatesLogprobs: boolean;
-  /** With that, what the ratio of the two may weigh a token with; 0 does not weigh. */
+  /** If precalculated: maximum ratio of the two probabilities as a token's weight; 0 for no weighting. */
   readonly importanceTruncation: number;
   readonly loss: Loss;
-  /** Of each batch the rows that are also computed with the base model; all of them where the loss has a KL penalty. */
+  /** For each batch, the rows also computed with the base model; all of them if the loss has a KL penalty. */
   readonly comparedRows: readonly (readonly number[])[];
-  /** Step `index`, from 0. */
+  /** Settings of step `index`, 0-based. */
   readonly optimizerStep: (index: number) => OptimizerStep;
   readonly counts: JobCounts;
-  /** What is known before the first step. */
+  /** Warnings known before the first step. */
   readonly warnings: readonly string[];
-  /** Sequences that are computed before the first step and after the last; at least one where there are steps. */
+  /** Sequences computed before the first step and after the last; at least one if there are steps. */
   readonly checked: PlannedBatch;
-  /** What a loss of preferences compares answers with; null of other losses. */
+  /** Comparisons of a preference loss; null for other losses. */
   readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;
 }
 
 export interface PreferencePlan {
-  /** Computed once, before the first step; null where the loss compares with none. */
+  /** The reference, computed once before the first step; null if the loss uses none. */
   readonly reference: PreferenceReference | null;
-  /** Of each batch what KTO's reference point is estimated from; none with other losses. */
+  /** For each batch, the mismatches that estimate KTO's reference point; empty for other losses. */
   readonly mismatches: readonly (readonly PlannedMismatch[])[];
-  /** Reads their tokens, as sequences of which the answers train. */
+  /** Reads the mismatches as sequences whose answers train. */
   readonly readMismatches: (mismatches: readonly PlannedMismatch[]) => OptimizerBatch;
 }
 
-/** A prompt with an answer to another one. */
+/** A prompt with an answer to another prompt. */
 export interface PlannedMismatch {
-  /** Of the prompt. */
+  /** Sequence of the prompt. */
   readonly prompt: PlannedSequence;
-  /** Of the answer. */
+  /** Sequence of the answer. */
   readonly answer: PlannedSequence;
 }
 
-/** What a job reports of its steps: metrics, and a warning before the first. */
+/** A job's metrics, and a possible warning before the first step. */
 export interface JobMetrics {
-  /** Of the event `training_started`. */
+  /** Metrics of the event `training_started`. */
   readonly start: Metrics;
-  /** Of step `index`. */
+  /** Returns the metrics of step `index`. */
   step(index: number, taken: TakenStep): Metrics;
-  /** The same with what clients want of every event. */
+  /** Returns the step's metrics with those that clients expect in each event. */
   event(index: number, step: Metrics): Metrics;
-  /** Of the version and `training_ended`. */
+  /** Returns the metrics of the version and of `training_ended`. */
   version(steps: readonly Metrics[], seconds: number): Metrics;
   /**
    * Returns a warning if the checked sequences give reason for one before the first step, else null.
@@ -71,11 +71,11 @@ export interface JobMetrics {
    */
   startWarning(recorded: OptimizerBatch, computed: ForwardResult): string | null;
   /**
-   * Judges what the steps made of the model; null for jobs whose model is not judged.
+   * Judges the model after the steps; null for kinds of jobs that are not judged.
    *
    * @param steps of the whole job
    * @param compared the checked sequences with the log-probabilities of the policy before the job
-   * @param computed the same sequences behind the last step
+   * @param computed the same sequences after the last step
    */
   readonly result:
     | ((steps: readonly Metrics[], compared: OptimizerBatch, computed: ForwardResult) => JobResult)
@@ -94,35 +94,38 @@ export interface JobResult {
 /** Result of a kind of job whose model is not judged. */
 export const unjudged: JobResult = { metrics: {}, warnings: [], refusal: null };
 
-/** What came of one optimizer step. */
+/** The data and results of one optimizer step. */
 export interface TakenStep {
-  /** With the log-probabilities as recorded. */
+  /** The batch with the recorded log-probabilities. */
   readonly recorded: OptimizerBatch;
-  /** With the log-probabilities that the loss compares with. */
+  /** The batch with the log-probabilities that the loss uses. */
   readonly batch: OptimizerBatch;
   readonly comparison: BaseComparison;
   readonly gradient: ForwardBackwardResult;
   readonly step: OptimizerStepResult;
-  /** From the batch to the changed weights. */
+  /** Time from reading the batch to the updated weights. */
   readonly seconds: number;
 }
 
-/** @param passCount how often each sequence trains in these batches */
+/**
+ * Counts the steps and their sequences.
+ * @param passCount number of times that each sequence trains in these batches
+ */
 export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number): StepCounts {
   const sequencesMax = batches.reduce((most, { length }) => Math.max(most, length), 0);
   return { count: batches.length, passCount, sequencesMax };
 }
 
 /**
- * A step of AdamW moves no number by much more than its learning rate, so that the sum over a job bounds what it can have
- * changed. On the built-in model a dozen jobs of 3e-4 change no answer, and one of 6e-3 most.
+ * An AdamW step moves no value by much more than its learning rate, so the sum over a job bounds its change. On the
+ * built-in model a dozen jobs with a sum of 3e-4 change no answer, and one of 6e-3 most.
  */
 const MOVE_MIN = 5e-4;
 
 /**
- * A warning for a job whose steps are too small to have changed any answer; null where they may have.
+ * Returns a warning if the job's steps are too small to have changed any answer; null if they may have.
  *
- * @param steps of the whole job, those of earlier attempts included
+ * @param steps of the whole job, including those of earlier attempts
  */
 export function movementWarning(steps: readonly Metrics[]): string | null {
   if (steps.length === 0) return null;
@@ -137,20 +140,23 @@ export function movementWarning(steps: readonly Metrics[]): string | null {
   );
 }
 
-/** The shortest sequence of a job, which costs least; none without batches. */
+/** Returns the shortest, and so cheapest, sequence of a job; empty without batches. */
 export function shortestOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const [first, ...others] = batches.flat();
   if (first === undefined) return [];
   return [others.reduce((one, other) => (other.tokenCount < one.tokenCount ? other : one), first)];
 }
 
-/** Few tokens say little of a mean, and a check of many takes noticeably longer than a step. */
+/**
+ * Bounds of the sample in tokens: a mean over fewer is unreliable, and checking more takes noticeably longer than a
+ * step.
+ */
 const [tokensMin, tokensMax] = [128, 1024];
 
-/** Share of a job's tokens between these bounds. */
+/** Share of a job's tokens in the sample, within these bounds. */
 const tokenShare = 0.1;
 
-/** Sequences from all over a job, up to a tenth of its tokens; at least one where there are batches. */
+/** Returns sequences from all over a job, up to a tenth of its tokens; at least one if there are batches. */
 export function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const sequences = [...new Set(batches.flat())];
   const tokenCount = sequences.reduce((sum, sequence) => sum + sequence.tokenCount, 0);

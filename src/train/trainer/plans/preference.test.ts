@@ -1,4 +1,4 @@
-// Preference jobs on the naive trainer: what is compared with what, when the reference is computed, and what is told of it.
+// Preference jobs on the naive trainer: their comparisons, the timing of the reference, and their reports.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const [opens, ends] = [9, 10];
 
 const idsOf = (content: unknown): readonly number[] => Array.from(String(content), (id) => parseInt(id, 36));
 
-/** Each character of a content is a token; the template ends every message. */
+/** Each character of a content is a token; the template ends each message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -62,7 +62,7 @@ interface Ran {
   readonly warnings: readonly string[];
   readonly calls: readonly RecordedCall[];
   readonly ids: readonly string[];
-  /** Of each step, what its gradient was computed of. */
+  /** Data of each step's gradient. */
   readonly batches: readonly (readonly TrainingSequence[])[];
   readonly adapter: Buffer;
 }
@@ -111,7 +111,7 @@ async function run(
   return { outcome, steps, warnings, calls, ids, batches, adapter };
 }
 
-/** The ids of a sequence, those that train in brackets, and whose answer it is. */
+/** Shows a sequence's ids, trained ones in brackets, and its side of the preference. */
 const shown = ({ tokenIds, mask, preference }: TrainingSequence): string => {
   const ids = [...tokenIds].map((id, index) => (mask[index] === 1 ? `[${id}]` : `${id}`));
   return `${preference?.index}${preference?.isChosen === true ? "+" : "-"} ${ids.join(" ")}`;
@@ -119,11 +119,11 @@ const shown = ({ tokenIds, mask, preference }: TrainingSequence): string => {
 
 const kindsOf = ({ calls }: Pick<Ran, "calls">): readonly string[] => calls.map(({ kind }) => kind);
 
-/** Each digit a call, in the order in which they were made: what is before the steps, and each step. */
+/** The kinds of calls as one digit each, in order: before the steps, and in each step. */
 const beforeSteps = (ran: Ran): readonly string[] =>
   kindsOf(ran).slice(1, kindsOf(ran).indexOf("forwardBackward"));
 
-test("both answers of a pair train behind one prompt, so many pairs a step", async (t) => {
+test("both answers of a pair train after one prompt, a fixed number of pairs per step", async (t) => {
   const { batches, outcome } = await run(t, pairs, { batchSize: 2 });
   assert.deepEqual(
     batches.map((batch) => batch.map(shown)),
@@ -141,7 +141,7 @@ test("both answers of a pair train behind one prompt, so many pairs a step", asy
   assert.deepEqual(counts.steps, { count: 2, passCount: 1, sequencesMax: 4 });
 });
 
-test("an answer may be several messages, all of the assistant's in it train", async (t) => {
+test("an answer may have several messages, and all of the assistant's train", async (t) => {
   const chosen = [
     { role: "assistant", content: "2" },
     { role: "user", content: "3" },
@@ -151,7 +151,7 @@ test("an answer may be several messages, all of the assistant's in it train", as
   assert.deepEqual(batches[0].map(shown), ["0+ 1 10 9 [2] [10] 3 10 9 [4] [10]", "0- 1 10 9 [5] [10]"]);
 });
 
-test("the reference's log-probabilities are computed once, however often a pair trains", async (t) => {
+test("computes the reference's log-probabilities once, however often a pair trains", async (t) => {
   const twice = await run(t, pairs, { batchSize: 3, epochCount: 3 });
   assert.deepEqual(beforeSteps(twice), ["forward"]);
   assert.equal(kindsOf(twice).filter((kind) => kind === "forwardBackward").length, 3);
@@ -161,7 +161,7 @@ test("the reference's log-probabilities are computed once, however often a pair 
   assert.deepEqual(beforeSteps(none), []);
 });
 
-test("a step is told of as TRL tells of it, before it: at first the policy is its reference", async (t) => {
+test("reports each step as TRL does, before its update: at first the policy is its reference", async (t) => {
   const { steps, outcome } = await run(t, pairs, { batchSize: 3, epochCount: 2 });
   const [first, second] = steps;
   assert.ok(Math.abs(first["loss"] - Math.LN2) < 1e-6);
@@ -178,7 +178,7 @@ test("a step is told of as TRL tells of it, before it: at first the policy is it
   assert.ok(Object.values(outcome.metrics).every(Number.isFinite));
 });
 
-test("the loss of a step is the function's of what the trainer was given", async (t) => {
+test("a step's loss is the loss function's value on the trainer's data", async (t) => {
   for (const loss of ["dpo", "ipo", "simpo", "kto"] as const) {
     const config = { loss, batchSize: 3, epochCount: 2 };
     const { batches, steps } = await run(t, pairs, config);
@@ -198,7 +198,7 @@ test("the loss of a step is the function's of what the trainer was given", async
   }
 });
 
-test("pairs whose answers are alike, too long, or cannot be shown are dropped whole, counted and warned of", async (t) => {
+test("drops, counts and warns of whole pairs whose answers are equal, too long or cannot be rendered", async (t) => {
   const lost = { ...pair("1", "2", "3"), extra: { chat_template: "{{ 1 }}" } };
   const mute = { ...pair("1", "2", "3"), chosen: [{ role: "assistant", content: "2", weight: 0 }] };
   const lines = [
@@ -224,12 +224,12 @@ test("pairs whose answers are alike, too long, or cannot be shown are dropped wh
   ]);
 });
 
-test("where nothing trains no step is taken, and the version is what it started from", async (t) => {
+test("takes no step if nothing trains, and the version equals its start", async (t) => {
   const { steps, calls } = await run(t, [pair("1", "2", "2")], {});
   assert.deepEqual([steps.length, calls.filter(({ kind }) => kind === "forward").length], [0, 0]);
 });
 
-test("KTO takes answers one by one, and the two of a pair as two", async (t) => {
+test("KTO takes single answers, and a pair's two answers separately", async (t) => {
   const lines = [pair("1", "2", null), pair("3", null, "4"), pair("5", "6", "7")];
   const { batches, outcome, calls } = await run(t, lines, { loss: "kto", batchSize: 3, epochCount: 2 });
   assert.deepEqual(
@@ -237,7 +237,8 @@ test("KTO takes answers one by one, and the two of a pair as two", async (t) => 
     [["0+ 1 10 9 [2] [10]", "1- 3 10 9 [4] [10]", "2+ 5 10 9 [6] [10]"], ["3- 5 10 9 [7] [10]"]],
   );
   assert.equal(outcome.counts.trajectories, 4);
-  // The references of answers and of mismatches, once each in two epochs, then the policy's of mismatches before each step.
+  // The references of answers and of mismatches, once each in two epochs, then the policy's mismatches before each
+  // step.
   const forwards = calls.flatMap((call) => (call.kind === "forward" ? [call.data.map(shown)] : []));
   const mismatched = [
     "undefined- 1 10 9 [6] [10]",
@@ -248,7 +249,7 @@ test("KTO takes answers one by one, and the two of a pair as two", async (t) => 
   assert.ok(forwards.filter((forward) => forward.join() === mismatched.join()).length >= 3);
 });
 
-test("KTO tells how far apart wanted and unwanted answers are, and warns where one kind is hardly heard", async (t) => {
+test("KTO reports the distance between desirable and undesirable answers, and warns if one kind has little weight", async (t) => {
   const lines = [pair("1", "2", null), pair("3", null, "4"), pair("5", null, "6"), pair("7", null, "8")];
   const kto = { loss: "kto", batchSize: 4, epochCount: 2, learningRate: 0.05 } as const;
   const { steps, warnings } = await run(t, lines, kto);
@@ -265,7 +266,7 @@ test("KTO tells how far apart wanted and unwanted answers are, and warns where o
   assert.equal(alone.steps[0]["rewards/margins"], undefined);
 });
 
-test("KTO's reference point is how far the model has moved on answers to other prompts, and at least 0", async (t) => {
+test("KTO's reference point is the model's shift on answers to other prompts, and at least 0", async (t) => {
   const lines = [pair("1", "2", null), pair("3", "4", null), pair("5", "6", null)];
   const config = { loss: "kto", batchSize: 3, epochCount: 4, learningRate: 0.05 } as const;
   const { steps, batches } = await run(t, lines, config);
@@ -274,12 +275,12 @@ test("KTO's reference point is how far the model has moved on answers to other p
   assert.ok((points.at(-1) ?? 0) > 0.01, points.join());
   for (const [index, batch] of batches.entries())
     for (const { preference } of batch) assert.equal(preference?.referencePoint, points[index]);
-  // Answers to one prompt alone say nothing of it.
+  // Answers to a single prompt give no estimate.
   const alone = await run(t, [pair("1", "2", "3"), pair("1", "4", null)], { ...config, batchSize: 8 });
   assert.deepEqual(new Set(alone.steps.map((step) => step["kl"])), new Set([0]));
 });
 
-test("an attempt goes on behind the step that a lost one kept, without computing the reference again", async (t) => {
+test("a continued attempt starts after the last kept step without computing the reference again", async (t) => {
   for (const loss of ["dpo", "kto"] as const) {
     const config = { loss, batchSize: 2, epochCount: 2 };
     const whole = await run(t, pairs, config);

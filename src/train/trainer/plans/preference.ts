@@ -1,5 +1,5 @@
-// The plan of a preference job: pairs, or with KTO judged answers, in the order of the job's seed, so many a step, and a loss
-// that compares them with a reference.
+// The plan of a preference job: pairs, or for KTO judged answers, in the seed's order, a fixed number per step, with a
+// loss that compares them with a reference.
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import type { PreferenceExample } from "../../../base/domain/preferences/preference.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
@@ -40,7 +40,7 @@ export async function planPreference(
     checked: shortestOf(batches),
     preferences: {
       reference: config.reference,
-      // KTO alone compares with a point that is estimated.
+      // Only KTO estimates a reference point.
       mismatches: cut.map((preferences) => (config.loss === "kto" ? mismatchesOf(preferences) : [])),
       readMismatches: (mismatches) =>
         mismatches.map(({ prompt, answer }, group) => {
@@ -72,10 +72,13 @@ export async function planPreference(
   };
 }
 
-/** Of KTO: wanted and unwanted answers that count for so many times more than the others leave these unheard. */
+/** For KTO: one kind of answer with so many times the other's weight drowns it out. */
 const imbalanceMax = 2;
 
-/** What KTO's paper advises: wanted answers count for as much as the others, or a third more (arXiv:2402.01306, section 4.3). */
+/**
+ * Warns if the balance differs from the advice of KTO's paper (arXiv:2402.01306, section 4.3): desirable answers count
+ * as much as the others, or a third more.
+ */
 function balanceWarnings(
   preferences: readonly PlannedPreference[],
   { loss, desirableWeight, undesirableWeight }: PreferenceConfig,
@@ -110,7 +113,7 @@ function countsOf({ preferences, preferenceCount, dropped }: PreferenceData): Jo
   };
 }
 
-/** What a step was made of. */
+/** Returns the sizes of a step. */
 function sizesOf(preferences: readonly PlannedPreference[]): Readonly<Record<string, number>> {
   const sequences = preferences.flatMap((preference) => preference.sequences);
   return {

@@ -1,5 +1,5 @@
-// The plan of a reinforcement learning job: trajectories judged within their groups, batches that keep groups together,
-// the policy loss.
+// The plan of a reinforcement learning job: trajectories with advantages within their groups, batches that keep groups
+// together, and the policy loss.
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
 import { type StepSize, type PlannedSequence, cutIntoBatches } from "../data/optimizer-batches.ts";
@@ -33,7 +33,7 @@ export interface PlanInput extends Pick<TrainingPlan, "read"> {
   readonly profile: Pick<TrainerProfile, "name" | "hasBasePass">;
   readonly settings: PinnedSettings;
   readonly seed: string;
-  /** The version that the job starts from. */
+  /** Version that the job starts from. */
   readonly startStep: number;
 }
 
@@ -72,7 +72,7 @@ export async function planReinforcement(
   return {
     batches,
     read,
-    // What sampled computes otherwise than what trains: ratios of the two would be of their rounding.
+    // If serving rounds differently than training, the ratios of the two would measure rounding.
     precalculatesLogprobs: config.precalculateLogprobs || roundedTo !== undefined,
     importanceTruncation: config.truncatedImportanceSampling,
     loss,
@@ -126,7 +126,7 @@ function uncompared({ name }: PlanInput["profile"]): string {
   );
 }
 
-/** A job's own word comes first. A server that counts tokens takes the job's packed rows for its steps. */
+/** A job's own setting has priority. A server that counts tokens uses the job's packed rows as steps. */
 function stepSizeOf(
   { batchSize, stepCount, packedSequenceLength }: TrainingConfig,
   { batchTokens }: PinnedSettings,
@@ -139,11 +139,11 @@ function stepSizeOf(
 type Batch = readonly Pick<PlannedSequence, "tokenCount">[];
 
 /**
- * For each batch, the rows that are also computed with the base model, to measure how far a job has moved from it: the first
- * rows, never more than `share` of the tokens so far. With batches of one long sequence, only every few steps have a row.
- * A job too small for that compares its shortest sequence.
+ * Returns, for each batch, the first rows that the base model also computes to measure the job's distance from it: at
+ * most `share` of the tokens so far. With batches of one long sequence, only every few steps have such a row. A job
+ * too small for that compares its shortest sequence.
  *
- * @param share in [0, 1]; 1 compares all, 0 none
+ * @param share in [0, 1]; 1 compares all, 0 nothing
  */
 export function baseSamples(batches: readonly Batch[], share: number): readonly (readonly number[])[] {
   const samples = shareOf(batches, share);
@@ -160,7 +160,7 @@ function shareOf(batches: readonly Batch[], share: number): readonly (readonly n
     allowance += share * tokenCountOf(batch);
     const rows: number[] = [];
     for (const [row, { tokenCount }] of batch.entries()) {
-      // What rounding takes off a share of 1 does not cost a row.
+      // Rounding below a share of 1 does not cost a row.
       if (tokenCount > allowance + 1e-6) break;
       allowance -= tokenCount;
       rows.push(row);

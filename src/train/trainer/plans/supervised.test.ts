@@ -1,4 +1,4 @@
-// Supervised jobs on the naive trainer: which conversations share a step, what they weigh, and what is told of them.
+// Supervised jobs on the naive trainer: their steps, weights and reports.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ const idsOf = (content: unknown): readonly number[] =>
     .split("")
     .map((character) => parseInt(character, 36));
 
-/** Each character of a content is a token; the template ends every message. */
+/** Each character of a content is a token; the template ends each message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -55,7 +55,7 @@ interface Ran {
   readonly started: Readonly<Record<string, number>>;
   readonly steps: readonly Readonly<Record<string, number>>[];
   readonly warnings: readonly string[];
-  /** Of each step, what its gradient was computed of. */
+  /** Data of each step's gradient. */
   readonly batches: readonly (readonly TrainingSequence[])[];
   readonly trainers: RecordingTrainers;
   readonly adapter: Buffer;
@@ -100,7 +100,7 @@ async function run(
   return { outcome, started: started[0], steps, warnings, batches, trainers, adapter };
 }
 
-/** The ids of a sequence, those that train in brackets. */
+/** Shows a sequence's ids, trained ones in brackets. */
 const shown = ({ tokenIds, mask }: TrainingSequence): string =>
   [...tokenIds].map((id, index) => (mask[index] === 1 ? `[${id}]` : `${id}`)).join(" ");
 
@@ -108,11 +108,11 @@ const inOrder = { isShuffled: false } as const;
 
 const five = ["1", "2", "3", "4", "5"].map((digit) => example(digit, digit));
 
-/** The first token of every sequence of every step. */
+/** The first token of each sequence in each step. */
 const firsts = ({ batches }: Ran): readonly (readonly number[])[] =>
   batches.map((batch) => batch.map(({ tokenIds }) => tokenIds[0]));
 
-test("the tokens of each assistant turn train, with what ends it, in one sequence", async (t) => {
+test("each assistant turn trains with its end token, in one sequence", async (t) => {
   const more = [
     { role: "user", content: "5" },
     { role: "assistant", content: "6" },
@@ -121,7 +121,7 @@ test("the tokens of each assistant turn train, with what ends it, in one sequenc
   assert.deepEqual(batches[0].map(shown), ["1 10 9 [3] [10] 5 10 9 [6] [10]"]);
 });
 
-test("where the last turns train alone, those before are context", async (t) => {
+test("if only the last turns train, earlier ones are context", async (t) => {
   const more = [
     { role: "user", content: "5" },
     { role: "assistant", content: "6" },
@@ -157,7 +157,7 @@ test("a message of weight 0 is context", async (t) => {
 
 const checking = { id: "check", signal: new AbortController().signal };
 
-test("the loss is the mean negative log-probability of all trained tokens of a step", async (t) => {
+test("the loss is the mean negative log-probability over all trained tokens of a step", async (t) => {
   const conversations = [example("1", "234"), example("56", "7")];
   const { batches, steps, trainers } = await run(t, conversations, inOrder);
   const trainer = await trainers.open({ kind: "new", seed: "seed" }, checking);
@@ -168,7 +168,7 @@ test("the loss is the mean negative log-probability of all trained tokens of a s
   assert.ok(Math.abs(steps[0]["loss"] - mean) < 1e-5, `${steps[0]["loss"]} is ${mean}`);
 });
 
-test("so many conversations make a step, each epoch begins a new one, and every step has its learning rate", async (t) => {
+test("a step has a fixed number of conversations, each epoch starts a new one, and each step has its learning rate", async (t) => {
   const learningRate = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06];
   const ran = await run(t, five, { ...inOrder, epochCount: 2, learningRate });
   assert.deepEqual(firsts(ran), [[1, 2], [3, 4], [5], [1, 2], [3, 4], [5]]);
@@ -187,7 +187,7 @@ test("so many conversations make a step, each epoch begins a new one, and every 
   });
 });
 
-test("the seed decides the order, another one in each epoch; the same gives the same adapter", async (t) => {
+test("the seed decides each epoch's order, and the same seed gives the same adapter", async (t) => {
   const config = { batchSize: 5, epochCount: 2 };
   const ran = await run(t, five, config);
   const [first, second] = firsts(ran);
@@ -222,7 +222,7 @@ test("steps, start and version carry the numbers that clients know", async (t) =
   assert.ok(Object.values(metrics).every(Number.isFinite));
 });
 
-test("what is too long, cannot be shown or has no answer is dropped whole, counted and warned of", async (t) => {
+test("drops, counts and warns of whole conversations that are too long, cannot be rendered or lack an answer", async (t) => {
   const long = example("1".repeat(8), "2");
   const silent = { ...long, messages: [{ role: "assistant", content: "1", weight: 0 }] };
   const lost = { ...example("1", "2"), extra: { chat_template: "{{ 1 }}" } };
@@ -235,7 +235,7 @@ test("what is too long, cannot be shown or has no answer is dropped whole, count
     unrenderable: 1,
     unreadable_tokens: 1,
   });
-  // Batches of which all is dropped are no steps.
+  // Batches whose conversations are all dropped are no steps.
   assert.deepEqual(firsts(ran), [[1], [2]]);
   assert.deepEqual(
     ran.steps.map((step) => [step["learning_rate"], step["num_dropped_trajectories"]]),
@@ -251,16 +251,16 @@ test("what is too long, cannot be shown or has no answer is dropped whole, count
   );
 });
 
-test("where nothing trains no step is taken, and the version is what it started from", async (t) => {
+test("takes no step if nothing trains, and the version equals its start", async (t) => {
   const { started, steps, outcome } = await run(t, [example("1".repeat(9), "2")], {});
   assert.deepEqual([started["num_sequences"], steps.length], [0, 0]);
   assert.deepEqual(outcome.counts.skipped, { too_long: 1 });
 });
 
-/** Fast enough that the job does not warn of it. */
+/** High enough to avoid the warning about small steps. */
 const fast = { learningRate: 1e-3 };
 
-test("the optimizer starts anew behind a job of another kind, and the job says so", async (t) => {
+test("the optimizer starts anew after a job of another kind, and the job says so", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const started = await run(t, five, fast, { dataFolder });
@@ -283,7 +283,7 @@ test("the optimizer starts anew behind a job of another kind, and the job says s
   assert.notDeepEqual(same.adapter, other.adapter);
 });
 
-test("an optimizer that is not kept, or by another trainer, is told of, and one that never was is not", async (t) => {
+test("reports an optimizer state that is discarded or belongs to another trainer, but not one that never existed", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { adapterFolder } = (await run(t, five, fast, { dataFolder })).outcome;
@@ -296,7 +296,7 @@ test("an optimizer that is not kept, or by another trainer, is told of, and one 
     return (await run(t, five, fast, input)).warnings;
   };
   assert.match((await warned("sft")).join(), /the state of its optimizer is not kept any more/);
-  // Though a state of that name is there.
+  // Even if a state of that name exists.
   const another = `embedded:${adapterFolder}/naive-state.json`;
   assert.match(
     (await warned("sft", another)).join(),

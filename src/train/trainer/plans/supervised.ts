@@ -1,5 +1,5 @@
-// The plan of a supervised job: conversations in the order of the job's seed, so many a step, cross-entropy over the tokens
-// of the assistant's turns.
+// The plan of a supervised job: conversations in the seed's order, a fixed number per step, and cross-entropy over the
+// tokens of the assistant's turns.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { SupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
@@ -11,7 +11,7 @@ import type { PreparedLines } from "../prepared/token-file.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
-/** The conversations of one step, as they were cut: also those that are dropped. */
+/** The conversations of one step as cut, including dropped ones. */
 interface ExampleBatch {
   readonly examples: readonly Example[];
   readonly learningRate: number;
@@ -25,7 +25,7 @@ export async function planSupervised(
 ): Promise<TrainingPlan> {
   const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
-  // A batch of which all is dropped is no step; the others keep their learning rates.
+  // A batch whose conversations are all dropped is no step; the others keep their learning rates.
   const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
   const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
   const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
@@ -72,7 +72,7 @@ export async function planSupervised(
   };
 }
 
-/** Each with its learning rate. */
+/** Cuts the batches, with a learning rate each. */
 function cutBatches(
   examples: readonly Example[],
   config: SupervisedConfig,
@@ -101,7 +101,7 @@ function countsOf({ examples, dropped }: ExampleData): JobCounts {
   };
 }
 
-/** What a step was made of, under the names that clients know. */
+/** Returns the sizes of a step under the names that clients know. */
 function sizesOf(examples: readonly Example[], seconds: number): Readonly<Record<string, number>> {
   const kept = examples.filter(isKept);
   const tokens = kept.flatMap(({ sequences }) => sequences.map((sequence) => sequence.tokenCount));

@@ -1,11 +1,11 @@
-// That the memory of preparing a job does not grow with its data.
+// The memory of preparing a job does not grow with its data.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-test("six million tokens are prepared, and their steps looked at, with 64 MB of heap", async () => {
+test("prepares six million tokens and estimates their steps with 64 MB of heap", async () => {
   const script = fileURLToPath(new URL("../testing/prepare-much.js", import.meta.url));
   await assert.doesNotReject(promisify(execFile)(process.execPath, ["--max-old-space-size=64", script]));
 });

@@ -1,4 +1,4 @@
-// Lines that are prepared once, whatever dies, and what is reported of how far that is.
+// Lines are prepared once despite lost processes, and progress is reported.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,11 +15,11 @@ interface Given {
   readonly msPerLine?: number;
 }
 
-/** A file for as many attempts as there are, each with lines of its own. */
+/** One file, shared by attempts with separate lines. */
 class Bench {
   readonly clock = new FakeClock();
   readonly reported: Reported[] = [];
-  /** The lines that were asked for. */
+  /** Indices of the lines read. */
   readonly read: number[] = [];
   readonly #path: string;
 
@@ -29,7 +29,7 @@ class Bench {
     this.#path = join(folder, "tokens");
   }
 
-  /** Each line is a number, and makes a sequence of as many tokens. */
+  /** Each line is a number, prepared as a sequence of as many tokens. */
   async prepare(
     lengths: readonly number[],
     { onLine = () => undefined, msPerLine = 0 }: Given = {},
@@ -73,7 +73,7 @@ class Bench {
   }
 }
 
-test("an attempt goes on where the file of a lost one ends, and has the same lines", async (t) => {
+test("an attempt continues at the end of a lost one's file and has the same lines", async (t) => {
   const bench = new Bench(t);
   // Long enough to be written one by one.
   const lengths = [300_000, 300_001, 300_002, 300_003, 300_004];
@@ -86,7 +86,7 @@ test("an attempt goes on where the file of a lost one ends, and has the same lin
   assert.deepEqual(bench.read, []);
 });
 
-test("what is told is how many are prepared and how long the others take, once a second and at the end", async (t) => {
+test("reports the number of prepared lines and the time left, once a second and at the end", async (t) => {
   const bench = new Bench(t);
   await bench.prepare([1, 1, 1, 1, 1, 1], { msPerLine: 500 });
   assert.deepEqual(bench.reported, [
@@ -96,7 +96,7 @@ test("what is told is how many are prepared and how long the others take, once a
   ]);
 });
 
-test("of many lines every tenth is reported, however fast they are", async (t) => {
+test("reports every tenth of many lines, however fast they are", async (t) => {
   const bench = new Bench(t);
   await bench.prepare(Array.from({ length: 2000 }, () => 1));
   const tenths = Array.from({ length: 10 }, (_, tenth) => 200 * (tenth + 1));

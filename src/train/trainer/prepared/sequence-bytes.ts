@@ -1,11 +1,11 @@
-// A token sequence as bytes: ids, which of them train, and the log-probabilities of those, where any is known. Numbers have
-// the least byte first, as every machine does that Hone runs on. Pure.
+// Encodes a token sequence as bytes: ids, mask, and the log-probabilities of trained tokens if any is known. Numbers
+// are little-endian, as on all machines that run Hone. Pure.
 import { trainedIndices, type TokenSequence } from "../../trajectories/sequences.ts";
 
-/** Counts of tokens, of those that train, and of log-probabilities, 32 bits each. */
+/** Counts of tokens, trained tokens and log-probabilities, 32 bits each. */
 const headBytes = 12;
 
-/** Head, ids, log-probabilities of the tokens that train, and a bit for each token: whether it trains. */
+/** Encodes a sequence: header, ids, log-probabilities of trained tokens, and the mask as one bit per token. */
 export function bytesOfSequence({ tokenIds, mask, oldLogprobs }: TokenSequence): Buffer {
   const known = trainedIndices({ mask }).map((index) => oldLogprobs[index]);
   const trainedCount = known.length;
@@ -16,7 +16,7 @@ export function bytesOfSequence({ tokenIds, mask, oldLogprobs }: TokenSequence):
   return Buffer.concat([head, tokenIds, logprobs, bits].map(bytesOf));
 }
 
-/** The counts of the sequence that `bytesOfSequence` wrote there. */
+/** Returns the counts of an encoded sequence. */
 export function countsOfSequence(
   bytes: Buffer,
   start: number,
@@ -24,7 +24,7 @@ export function countsOfSequence(
   return { tokenCount: bytes.readUInt32LE(start), trainedCount: bytes.readUInt32LE(start + 4) };
 }
 
-/** What `bytesOfSequence` wrote there; the ids are a view of the same bytes, which begin at a multiple of 4 in their buffer. */
+/** Decodes a sequence. The ids are a view of the same bytes, which must begin at a multiple of 4 in their buffer. */
 export function sequenceOfBytes(bytes: Uint8Array): TokenSequence {
   const { buffer, byteOffset } = bytes;
   const [tokenCount, , logprobCount] = new Uint32Array(buffer, byteOffset, 3);

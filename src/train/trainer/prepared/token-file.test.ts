@@ -1,4 +1,4 @@
-// The file of what a job's lines were made into: what was written is read, and what was not written whole is written anew.
+// The token file returns what was written, and rewrites incomplete records.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { TokenFile } from "./token-file.ts";
 
 const random = seededRandom("token file test", 1);
 
-/** Of tokens that train, some of them with a log-probability, or none at all. */
+/** A sequence whose trained tokens have log-probabilities in part or not at all. */
 function sequenceOf(length: number, knownShare: number): TokenSequence {
   const mask = Uint8Array.from({ length }, (_, index) => (index > 0 && random.index(2) === 1 ? 1 : 0));
   const isKnown = (index: number): boolean => mask[index] === 1 && random.uniform() < knownShare;
@@ -21,7 +21,7 @@ function sequenceOf(length: number, knownShare: number): TokenSequence {
   };
 }
 
-/** Of no, one and several sequences. */
+/** Records of zero, one and several sequences. */
 const records = Array.from({ length: 9 }, (_, index) => ({
   note: { line: index, text: "ä".repeat(index) },
   sequences: Array.from({ length: index % 4 }, (_sequence, which) =>
@@ -35,7 +35,7 @@ function fileFor(t: TestContext): string {
   return join(folder, "job", "tokens");
 }
 
-/** Writes what of the records is not there; returns how many were. */
+/** Writes the missing records; returns the number of those present. */
 function writeAll(path: string, key: unknown = "key"): number {
   const file = new TokenFile(path, key);
   const count = [...file.records()].length;
@@ -45,7 +45,7 @@ function writeAll(path: string, key: unknown = "key"): number {
   return count;
 }
 
-test("what was appended is read, at once and from a file that is opened again", (t) => {
+test("reads what was appended, immediately and after reopening the file", (t) => {
   const path = fileFor(t);
   const written = new TokenFile(path, "key");
   assert.deepEqual([...written.records()], []);
@@ -70,7 +70,7 @@ test("what was appended is read, at once and from a file that is opened again", 
   }
 });
 
-test("wherever a file ends that a process was writing, the whole records count and the rest is written anew", (t) => {
+test("keeps whole records of a file truncated anywhere, and writes the rest again", (t) => {
   const path = fileFor(t);
   writeAll(path);
   const whole = readFileSync(path);
@@ -84,7 +84,7 @@ test("wherever a file ends that a process was writing, the whole records count a
   assert.equal(writeAll(path), records.length);
 });
 
-test("a byte that flipped ends the file before its record", (t) => {
+test("a flipped byte ends the file before its record", (t) => {
   const path = fileFor(t);
   writeAll(path);
   const whole = readFileSync(path);
@@ -97,7 +97,7 @@ test("a byte that flipped ends the file before its record", (t) => {
   }
 });
 
-test("zeros, which a machine that lost its power may leave, are no record", (t) => {
+test("zeros, as a power loss may leave, are no record", (t) => {
   const path = fileFor(t);
   writeAll(path);
   const whole = readFileSync(path);
@@ -106,7 +106,7 @@ test("zeros, which a machine that lost its power may leave, are no record", (t) 
   assert.ok(readFileSync(path).equals(whole));
 });
 
-test("a file of another key is begun anew", (t) => {
+test("starts a file with another key anew", (t) => {
   const path = fileFor(t);
   assert.equal(writeAll(path, { settings: 1 }), 0);
   assert.equal(writeAll(path, { settings: 1 }), records.length);

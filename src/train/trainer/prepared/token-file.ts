@@ -1,6 +1,6 @@
-// Prepares a job's lines as token sequences in a file: one record for each line, written once and read when steps need it.
-// Memory does not grow with the data, and another attempt continues at the end of the file. Reading and writing block the
-// thread: its process does nothing else.
+// Stores a job's lines as token sequences in a file: one record per line, written once and read when steps need it.
+// Memory does not grow with the data, and another attempt continues at the end of the file. Reads and writes block the
+// thread, whose process does nothing else.
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -9,50 +9,50 @@ import type { TokenSequence } from "../../trajectories/sequences.ts";
 import { bytesOfSequence, countsOfSequence, sequenceOfBytes } from "./sequence-bytes.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 
-/** In a job's folder. */
+/** File name in a job's folder. */
 export const preparedFileName = "prepared.tokens";
 
-/** A sequence as it lies in the file. */
+/** Location of a sequence in the file. */
 export interface StoredSequence {
   readonly tokenCount: number;
-  /** How many of its tokens train. */
+  /** Number of its trained tokens. */
   readonly trainedCount: number;
-  /** Its first byte. */
+  /** Offset of its first byte. */
   readonly position: number;
   readonly byteCount: number;
 }
 
-/** What became of a line. */
+/** A prepared line as stored. */
 export interface StoredRecord {
-  /** As it was appended, through JSON. */
+  /** As appended, after a round trip through JSON. */
   readonly note: unknown;
   readonly sequences: readonly StoredSequence[];
 }
 
-/** Length and CRC-32 of what follows, 32 bits each: what a process that died was writing does not match them. */
+/** Length and CRC-32 of the record's body, 32 bits each. A partial write by a process that died does not match them. */
 const headBytes = 8;
 
-/** Written at once. */
+/** Buffered bytes that trigger a write. */
 const writtenBytes = 1 << 20;
 
 export class TokenFile {
   readonly #descriptor: number;
-  /** What is not in the file yet. */
+  /** Records not yet written to the file. */
   #waiting: Buffer[] = [];
-  /** Of what is in the file. */
+  /** Size of the file. */
   #byteCount = 0;
   #waitingByteCount = 0;
-  /** Behind the first record, which is the key. */
+  /** Offset after the first record, which holds the key. */
   readonly #start: number;
 
   /**
-   * Opens the file, or makes it.
+   * Opens or creates the file.
    *
-   * @param key what the records are made of: a file of another key is begun anew
+   * @param key everything the records depend on; a file with another key is started anew
    */
   constructor(path: string, key: unknown) {
     mkdirSync(dirname(path), { recursive: true });
-    // Read and write; made where there is none.
+    // Reads and writes; creates the file if it is missing.
     this.#descriptor = openSync(path, "a+");
     const record = recordOf(key, []);
     const first = this.#recordAt(0);
@@ -65,8 +65,8 @@ export class TokenFile {
   }
 
   /**
-   * The records that are there, in their order; what follows the last whole one is cut off. To be read to the end before
-   * anything is appended.
+   * Yields the stored records in order, and truncates the file after the last whole one. Must be read to the end
+   * before anything is appended.
    */
   *records(): Generator<StoredRecord, void> {
     this.#byteCount = this.#start;
@@ -79,7 +79,7 @@ export class TokenFile {
     ftruncateSync(this.#descriptor, this.#byteCount);
   }
 
-  /** Adds a record; it is in the file at the latest when `flush` returns. */
+  /** Adds a record, which is in the file once `flush` has returned. */
   append(note: unknown, sequences: readonly TokenSequence[]): StoredRecord {
     const record = recordOf(note, sequences);
     const position = this.#byteCount + this.#waitingByteCount;
@@ -89,14 +89,14 @@ export class TokenFile {
 
   flush(): void {
     const bytes = Buffer.concat(this.#waiting);
-    // A write may be cut short.
+    // A write may be partial.
     for (let done = 0; done < bytes.length;) done += writeSync(this.#descriptor, bytes, done);
     this.#byteCount += bytes.length;
     this.#waiting = [];
     this.#waitingByteCount = 0;
   }
 
-  /** A sequence that was flushed. */
+  /** Reads a sequence that was flushed. */
   read({ position, byteCount }: StoredSequence): TokenSequence {
     const bytes = this.#bytesAt(position, byteCount);
     assert(bytes !== null, "a sequence that was written is in the file");
@@ -113,7 +113,7 @@ export class TokenFile {
     if (this.#waitingByteCount >= writtenBytes) this.flush();
   }
 
-  /** Without its head; null where there is no whole record. */
+  /** Returns a record without its header; null if no whole record is there. */
   #recordAt(position: number): Buffer | null {
     const head = this.#bytesAt(position, headBytes);
     if (head === null) return null;
@@ -123,9 +123,9 @@ export class TokenFile {
     return body !== null && crc32(body) === checksum ? body : null;
   }
 
-  /** Null where the file ends before. */
+  /** Returns null if the file ends before. */
   #bytesAt(position: number, byteCount: number): Buffer | null {
-    // Of its own: views of the numbers in it have to begin at a multiple of their size.
+    // A separate buffer: views of the numbers in it must begin at a multiple of their size.
     const bytes = Buffer.allocUnsafeSlow(byteCount);
     let done = 0;
     while (done < byteCount) {
@@ -137,7 +137,7 @@ export class TokenFile {
   }
 }
 
-/** Head, lengths of the note and of each sequence, the note, the sequences. */
+/** Encodes a record: header, lengths of the note and of each sequence, the note, the sequences. */
 function recordOf(note: unknown, sequences: readonly TokenSequence[]): Buffer {
   const noteBytes = Buffer.from(JSON.stringify(note));
   const parts = sequences.map(bytesOfSequence);
@@ -171,21 +171,21 @@ function readRecord(body: Buffer, position: number): StoredRecord {
   return { note: JSON.parse(body.toString("utf8", noteStart, noteStart + noteLength)), sequences };
 }
 
-/** What a job trains on: groups, conversations or preferences, in their order. */
+/** A job's training data in order: groups, conversations or preferences. */
 export interface WorkLines<Item> {
   readonly count: number;
-  /** Those from this index on, one in memory at a time. */
+  /** Yields the items from this index, one in memory at a time. */
   from(index: number): AsyncIterable<Item>;
 }
 
-/** What a line is made into. */
+/** The prepared form of a line. */
 export interface PreparedLine<Note> {
-  /** What is to be known of it beside its sequences; survives JSON. */
+  /** Facts about the line besides its sequences; survives JSON. */
   readonly note: Note;
   readonly sequences: readonly TokenSequence[];
 }
 
-/** Is called with how many lines are prepared, and in how many seconds all will be, by the speed so far. */
+/** Called with the number of prepared lines, their total, and the estimated time for the rest. */
 export type PreparedReport = (count: number, total: number, secondsLeft: number) => Promise<void>;
 
 export interface PreparedLinesOptions {
@@ -193,11 +193,14 @@ export interface PreparedLinesOptions {
   readonly report: PreparedReport;
 }
 
-/** A report comes as often, at the end, and at every tenth of so many lines. */
+/** Reports are this frequent, plus one at the end and, for this many lines or more, at each tenth. */
 const reportMs = 1000;
 const tenthsMin = 1000;
 
-/** Prepares lines in order: lines of an earlier attempt come from the file, others are made and written. Reports progress. */
+/**
+ * Prepares lines in order and reports progress. Lines of an earlier attempt are read from the file, others are made
+ * and written.
+ */
 export class PreparedLines<Item> {
   readonly #file: TokenFile;
   readonly #lines: WorkLines<Item>;
@@ -210,9 +213,9 @@ export class PreparedLines<Item> {
   }
 
   /**
-   * Every line in its order. When it ends all sequences can be read from the file.
+   * Yields each line in order. After the last one, all sequences can be read from the file.
    *
-   * @param prepare makes of a line the same in every attempt; what it throws ends the job
+   * @param prepare deterministic; its errors fail the job
    */
   async *each<Note>(
     prepare: (item: Item, index: number) => PreparedLine<Note>,
@@ -220,7 +223,7 @@ export class PreparedLines<Item> {
     const { count: total } = this.#lines;
     let count = 0;
     for (const { note, sequences } of this.#file.records()) {
-      // What `prepare` made in an earlier attempt.
+      // Safe cast: `prepare` made it in an earlier attempt.
       yield { note: note as Note, sequences };
       count += 1;
     }

@@ -1,4 +1,4 @@
-// What is told of two versions' folders that are the same, or not.
+// The comparison of equal and different version folders.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { compareVersions } from "./compare-versions.ts";
 
 const files = ["adapter.safetensors", "config.json"];
 
-/** Two folders, the second with these values in its matrix `a`. */
+/** Makes two folders, the second with these values in its matrix `a`. */
 function folders(t: TestContext, values: readonly number[], config = "{}"): readonly [string, string] {
   const folder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -26,7 +26,7 @@ function folders(t: TestContext, values: readonly number[], config = "{}"): read
   return [write("version", [1, 0, 3], "{}"), write("replayed", values, config)];
 }
 
-test("equal folders are equal, also where the second has more", (t) => {
+test("equal folders are equal, even if the second has more files", (t) => {
   const [version, replayed] = folders(t, [1, 0, 3]);
   writeFileSync(join(replayed, "optimizer.safetensors"), "of a state that the version has lost");
   assert.deepEqual(compareVersions(version, replayed), {
@@ -37,7 +37,7 @@ test("equal folders are equal, also where the second has more", (t) => {
   });
 });
 
-test("a matrix that differs is named, with how many values do and by how much, down to the sign of a zero", (t) => {
+test("names a matrix that differs, with the number and size of differences, down to the sign of a zero", (t) => {
   const different = (values: readonly number[]) => compareVersions(...folders(t, values)).different;
   const ofA = { file: "adapter.safetensors", matrix: "a" };
   assert.deepEqual(different([1, 0.5, 1]), [{ ...ofA, valueCount: 2, greatest: 2 }]);
@@ -46,7 +46,7 @@ test("a matrix that differs is named, with how many values do and by how much, d
   assert.deepEqual(different([1, 0]), [{ ...ofA, valueCount: null, greatest: null }]);
 });
 
-test("a file without matrices that differs or is missing is named", (t) => {
+test("names a different or missing file without matrices", (t) => {
   const [version, replayed] = folders(t, [1, 0, 3], '{"r":1}');
   const ofFile = { matrix: null, valueCount: null, greatest: null };
   assert.deepEqual(compareVersions(version, replayed).different, [{ file: "config.json", ...ofFile }]);

@@ -1,19 +1,19 @@
-// Compares what a replay made with the version that the job made: file by file, and matrix by matrix where they hold some.
+// Compares a replay's result with the job's version, file by file, and matrix by matrix in files of matrices.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ReplayComparison, ReplayDifference } from "../../../base/domain/job.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
-/** Differences that are named; the others are counted. */
+/** Maximum number of differences listed; the others are counted. */
 const differencesNamed = 100;
 
 /**
- * What of the version's files the other folder has byte for byte. An optimizer's state that the version has lost is not
- * compared.
+ * Reports which of the version's files the replay reproduced byte for byte. Ignores an optimizer state that the
+ * version has lost.
  *
- * @param version the folder of the version
- * @param replayed the folder of what the replay made
+ * @param version folder of the version
+ * @param replayed folder of the replay's result
  */
 export function compareVersions(version: string, replayed: string): ReplayComparison {
   const files = readdirSync(version).toSorted();
@@ -35,7 +35,7 @@ export function compareVersions(version: string, replayed: string): ReplayCompar
 
 type MatrixDifference = Omit<ReplayDifference, "file">;
 
-/** Of each matrix in either file: null where both have it byte for byte. */
+/** Returns the difference of each matrix in either file; null if both are equal byte for byte. */
 function comparedMatrices(expected: string, actual: string): readonly (MatrixDifference | null)[] {
   const [ours, theirs] = [expected, actual].map((file) => readSafetensorsHeader(file).tensors);
   return [...new Set([...ours.keys(), ...theirs.keys()])].map((matrix) => {

@@ -1,11 +1,14 @@
-// What a job learns of the precision of its base, of a trainer whose numbers are known.
+// The precision report of a job on a trainer with known numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
 import { comparePrecision, type PrecisionDifference } from "./base-precision.ts";
 
-/** Of sequences of 100 tokens, of which the last two train; rounded they differ by 0.1 nats and by this. */
+/**
+ * Compares sequences of 100 tokens, the last two of which train. With rounding they differ by 0.1 nats and by
+ * `larger`.
+ */
 async function check(
   larger: number,
   basePrecision: "float32" | "int8" = "int8",
@@ -18,17 +21,17 @@ async function check(
       const values = options.isFloat32 === true ? [-1, -2] : [-1.1, -2 + larger];
       return { logprobs: data.map(() => Float32Array.from(values)) };
     },
-  } as unknown as Trainer; // The only method that is called.
+  } as unknown as Trainer; // Safe cast: the only method called.
   const read = (batch: readonly PlannedSequence[]): OptimizerBatch =>
-    batch.map(() => ({}) as TrainingSequence); // Handed on alone.
+    batch.map(() => ({}) as TrainingSequence); // Safe cast: only passed on.
   const { signal } = new AbortController();
-  // The second step trains again on what the first did.
+  // The second step trains on the first one's sequences again.
   const batches = [planned.slice(0, 1), planned.slice(0, 1), planned.slice(1)];
   const difference = await comparePrecision(trainer, { batches, read }, { basePrecision, signal });
   return { ...difference, counts };
 }
 
-test("the mean and the greatest difference are told of some of the first sequences, each once", async () => {
+test("reports the mean and the largest difference over some of the first sequences, each once", async () => {
   const { metrics, warning, counts } = await check(0.3);
   assert.ok(Math.abs(metrics["loss/base_precision_difference_mean"] - 0.2) < 1e-6);
   assert.ok(Math.abs(metrics["loss/base_precision_difference_max"] - 0.3) < 1e-6);
@@ -36,11 +39,11 @@ test("the mean and the greatest difference are told of some of the first sequenc
   assert.deepEqual(counts, [3, 3]);
 });
 
-test("a mean above 0.25 nats is a warning with the cure", async () => {
+test("warns of a mean above 0.25 nats, with the cure", async () => {
   const { warning } = await check(0.5);
   assert.match(warning ?? "", /in int8 .* are 0\.300 nats from .*0\.25 .* base_precision float32/);
 });
 
-test("over float32 nothing is computed and nothing told", async () => {
+test("computes and reports nothing over float32", async () => {
   assert.deepEqual(await check(0.5, "float32"), { metrics: {}, warning: null, counts: [] });
 });

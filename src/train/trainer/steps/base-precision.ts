@@ -1,24 +1,24 @@
-// How far log-probabilities over a base with rounded weights are from those over the same base in float32: told before the
-// first step, on a sample of the job's own data.
+// Compares log-probabilities over a quantized base with those over the same base in float32, on a sample of the job's
+// data. Reported before the first step.
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 
-/** Tokens that are enough for a mean; the sample ends with the sequence that reaches them. */
+/** Tokens that suffice for a mean; the sample ends with the sequence that reaches them. */
 const sampleTokens = 256;
 
-/** Of the mean, in nats: on a model that takes rounding well it is below a half of this. */
+/** Largest expected mean difference in nats. A model that tolerates rounding stays below half of it. */
 const expectedMeanMax = 0.25;
 
 export interface PrecisionDifference {
   readonly metrics: Metrics;
-  /** For the job's sender; null where the difference is as expected. */
+  /** Warning for the job's sender; null if the difference is as expected. */
   readonly warning: string | null;
 }
 
-/** Costs two forward passes of the sample; none over a base in float32. */
+/** Compares a sample in two forward passes; does nothing over a float32 base. */
 export async function comparePrecision(
   trainer: Trainer,
   { batches, read }: Pick<TrainingPlan, "batches" | "read">,
@@ -51,7 +51,7 @@ function precisionWarning(basePrecision: BasePrecision, mean: number): string {
   );
 }
 
-/** The sequences of the first steps. */
+/** Returns the sequences of the first steps. */
 function sampleOf(batches: readonly PlannedBatch[]): PlannedBatch {
   const sample = new Set<PlannedSequence>();
   let tokenCount = 0;

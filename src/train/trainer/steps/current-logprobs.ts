@@ -1,10 +1,10 @@
-// Old log-probabilities computed before the first step, in place of those that were recorded.
+// Old log-probabilities computed before the first step, in place of the recorded ones.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer, TrainingSequence } from "../trainer.ts";
 
-/** What the trainer gives now for the trained tokens of each sequence, in the order in which they come first. */
+/** Returns the current log-probabilities of each sequence's trained tokens, in the order of first appearance. */
 export async function currentLogprobs(
   trainer: Trainer,
   { batches, read }: Pick<TrainingPlan, "batches" | "read">,
@@ -22,7 +22,7 @@ export async function currentLogprobs(
   return result;
 }
 
-/** Which of these each sequence has: they are in the order in which sequences come first. */
+/** Assigns the log-probabilities to their sequences, in the order of first appearance. */
 export function bySequence(
   batches: readonly PlannedBatch[],
   logprobs: readonly Float32Array[],
@@ -34,11 +34,11 @@ export function bySequence(
 }
 
 /**
- * The same batch with these log-probabilities in place of what was recorded.
+ * Replaces the recorded log-probabilities of a batch.
  *
  * @param logprobs of each row's trained tokens
- * @param truncation where above 0, each token counts for the ratio of the new to the recorded probability, up to this much:
- *   what was sampled by another policy is weighed as if it were of this one (truncated importance sampling, Ionides, 2008)
+ * @param truncation if above 0, weighs each token by the ratio of the new to the recorded probability, up to this
+ * value: truncated importance sampling (Ionides, 2008), which corrects for sampling by another policy
  */
 export function withOldLogprobs(
   batch: OptimizerBatch,
@@ -61,7 +61,7 @@ function withOldLogprobsOf(
   return { ...sequence, oldLogprobs, tokenWeights };
 }
 
-/** 1 where nothing was recorded, and at what does not train. */
+/** Returns 1 for unrecorded and untrained tokens. */
 function truncatedRatio(old: number, recorded: number, truncation: number): number {
   const ratio = Math.min(Math.exp(old - recorded), truncation);
   return Number.isNaN(ratio) ? 1 : ratio;

@@ -1,4 +1,4 @@
-// When a snapshot is worth its time, and which of them another attempt finds.
+// The frequency of snapshots, and the snapshot that another attempt finds.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-snapshots-"));
   readonly clock = new FakeClock();
   saveMs = 100;
-  /** What the trainer keeps, which has no files. */
+  /** The trainer's states, which have no files. */
   readonly states = new Set<string>();
 
   constructor(t: TestContext) {
@@ -45,7 +45,7 @@ class Bench {
     });
   }
 
-  /** Takes a step of so many milliseconds and offers a snapshot. */
+  /** Takes a step of this duration and offers a snapshot. */
   async step(snapshots: JobSnapshots, index: number, ms: number): Promise<boolean> {
     await this.clock.advance(ms);
     const saveState = async (name: string): Promise<string> => {
@@ -62,12 +62,12 @@ class Bench {
   }
 }
 
-test("snapshots take no more than their share of the time, beginning with the first step", async (t) => {
+test("snapshots take at most their share of the time, starting with the first step", async (t) => {
   const bench = new Bench(t);
   const snapshots = bench.snapshots();
   const made: boolean[] = [];
   for (const index of Array.from({ length: 20 }).keys()) made.push(await bench.step(snapshots, index, 100));
-  // The first shows what one costs; with 0.9 s of work to 0.1 s, every ninth step has one.
+  // The first measures the cost; with 0.9 s of work to 0.1 s, every ninth step has one.
   assert.deepEqual(
     made.flatMap((isMade, index) => (isMade ? [index] : [])),
     [0, 9, 18],
@@ -77,7 +77,7 @@ test("snapshots take no more than their share of the time, beginning with the fi
   assert.equal(await bench.step(snapshots, 21, 100), true);
 });
 
-test("at a share of 1 every step is kept, at 0 none", async (t) => {
+test("keeps each step at a share of 1, and none at 0", async (t) => {
   const bench = new Bench(t);
   const [every, none] = [bench.snapshots({ share: 1 }), bench.snapshots({ share: 0 })];
   for (const index of [0, 1, 2]) {
@@ -89,7 +89,7 @@ test("at a share of 1 every step is kept, at 0 none", async (t) => {
   assert.deepEqual(await snapshotStates(join(bench.dataFolder, "jobs")), ["remote:state of jobs/j/step-3"]);
 });
 
-test("the newest snapshot is found that is whole and of the same steps", async (t) => {
+test("finds the newest complete snapshot of the same steps", async (t) => {
   const bench = new Bench(t);
   const snapshots = bench.snapshots({ share: 1 });
   assert.equal(await snapshots.newest([]), null);
@@ -104,7 +104,7 @@ test("the newest snapshot is found that is whole and of the same steps", async (
   assert.deepEqual([bench.files, [...bench.states]], [[], []]);
 });
 
-test("what was computed before the first step is computed once, and its loss gives the snapshots up", async (t) => {
+test("computes start values once, and losing them discards the snapshots", async (t) => {
   const bench = new Bench(t);
   const arrays = [Float32Array.of(-0.1, NaN), Float32Array.of(), Float32Array.of(-1e-30)];
   let count = 0;

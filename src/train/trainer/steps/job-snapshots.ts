@@ -1,6 +1,6 @@
-// What a job keeps of its way, in a folder of its own, so that another attempt goes on behind the last step that is kept:
-// what the steps reported and which state the trainer saved behind them, and what was computed before the first of them.
-// Decides when a snapshot is worth its time; a snapshot that cannot be written is left out, since it only saves work.
+// Stores a job's progress in its folder, so that another attempt continues after the last kept step: the steps'
+// reports, the trainer's state after them, and values computed before the first step. Decides when a snapshot is worth
+// its time. Skips a snapshot that cannot be written, since it only saves work.
 import { existsSync } from "node:fs";
 import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -18,13 +18,13 @@ import { writeSafetensors } from "../../../lib/model-files/write-safetensors.ts"
 import type { Metrics } from "../job-metrics.ts";
 import type { Trainer, TrainerProvider } from "../trainer.ts";
 
-/** What a snapshot holds beside the trainer's state. */
+/** A snapshot's content besides the trainer's state. */
 export interface PastSteps {
-  /** Of every step so far, in their order. */
+  /** Metrics of each step so far, in order. */
   readonly metrics: readonly Metrics[];
-  /** What the steps warned of. */
+  /** Warnings of the steps. */
   readonly warnings: readonly string[];
-  /** What all attempts have spent on these steps. */
+  /** Time that all attempts have spent on these steps. */
   readonly seconds: number;
 }
 
@@ -32,38 +32,38 @@ export const noSteps: PastSteps = { metrics: [], warnings: [], seconds: 0 };
 
 export interface Snapshot {
   readonly past: PastSteps;
-  /** The trainer's own word for where it goes on from. */
+  /** The trainer's name of the state to continue from. */
   readonly state: string;
 }
 
 export interface SnapshotOptions {
   readonly trainers: Pick<TrainerProvider, "profile" | "discard">;
   readonly artifacts: Pick<ArtifactStore, "names" | "remove">;
-  /** Of the job alone. */
+  /** Folder used only by this job. */
   readonly workFolder: string;
-  /** What the trainer's states lie below. */
+  /** Key prefix of the trainer's states. */
   readonly runKey: string;
-  /** Which part of a job's time its snapshots may take: at 1 there is one after every step, at 0 there is none. */
+  /** Share of a job's time that snapshots may take: 1 makes one after each step, 0 none. */
   readonly share: number;
-  /** What the steps are made of: a snapshot of other steps is none. */
+  /** Everything the steps depend on; a snapshot with another key is not used. */
   readonly key: Readonly<Record<string, string | number>>;
   readonly clock: Clock;
-  /** Told what could not be written or read, for the log. */
+  /** Logs what could not be written or read. */
   readonly note: (message: string) => Promise<void>;
 }
 
-/** What lies in a job's folder of each snapshot; without it a state is none. */
+/** Content of a snapshot's file in the job's folder. A state without this file is not used. */
 interface Mark extends PastSteps {
   readonly key: SnapshotOptions["key"];
-  /** With the trainer's name. */
+  /** State prefixed with the trainer's name. */
   readonly state: string;
 }
 
 export class JobSnapshots {
   readonly #options: SnapshotOptions;
-  /** When the last snapshot was over; the work since then is what would be lost. */
+  /** Time when the last snapshot ended. A lost process would lose the work since then. */
   #sinceMs: number;
-  /** What the last one took; 0 before the first, which shows it. */
+  /** Duration of the last snapshot; 0 before the first, which measures it. */
   #costMs = 0;
 
   constructor(options: SnapshotOptions) {
@@ -72,9 +72,9 @@ export class JobSnapshots {
   }
 
   /**
-   * The newest snapshot of these steps; null where the job has to begin anew.
+   * Returns the newest usable snapshot of these steps; null if the job has to start anew.
    *
-   * @param needed what `once` has to have kept for it to be of use
+   * @param needed names that `once` must have kept for a snapshot to be usable
    */
   async newest(needed: readonly string[]): Promise<Snapshot | null> {
     await this.#removeUnmarked();
@@ -87,13 +87,13 @@ export class JobSnapshots {
     return null;
   }
 
-  /** Removes every snapshot, none of which can be gone on from. */
+  /** Removes all snapshots because none can be continued from. */
   async discard(reason: string): Promise<void> {
     await this.#options.note(reason);
     for (const step of await this.#snapshotSteps()) await this.#remove(step);
   }
 
-  /** Writes a snapshot where enough work would be lost without; true when there is a new one. */
+  /** Writes a snapshot if losing the work since the last one would cost enough; true if it wrote one. */
   async offer(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
     const { share, clock, note } = this.#options;
     const beganMs = clock.monotonicMs();
@@ -111,7 +111,10 @@ export class JobSnapshots {
     }
   }
 
-  /** What `compute` gives, kept under this name: another attempt reads it, since by then the trainer is further. */
+  /**
+   * Returns the result of `compute`, stored under this name. Another attempt reads it, since its trainer starts from a
+   * later state.
+   */
   async once(
     name: string,
     compute: () => Promise<readonly Float32Array[]>,
@@ -148,7 +151,7 @@ export class JobSnapshots {
     for (const earlier of await this.#snapshotSteps()) if (earlier !== step) await this.#remove(earlier);
   }
 
-  /** Null, and removed, where it is of other steps or cannot be read. */
+  /** Reads a snapshot; if it is unreadable or of other steps, removes it and returns null. */
   async #read(step: number): Promise<Snapshot | null> {
     const { trainers, key, note } = this.#options;
     try {
@@ -166,7 +169,7 @@ export class JobSnapshots {
     return null;
   }
 
-  /** The mark first: a state without one is not gone on from. */
+  /** Removes the file first: a state without one is not used. */
   async #remove(step: number): Promise<void> {
     const { trainers } = this.#options;
     const file = this.#markFile(step);
@@ -187,7 +190,7 @@ export class JobSnapshots {
     return join(this.#options.workFolder, `step-${step}.json`);
   }
 
-  /** Null where there are none, or none of these steps. */
+  /** Returns null if there are none, or they belong to other steps. */
   #keptArrays(name: string): readonly Float32Array[] | null {
     const file = this.#arraysFile(name);
     return existsSync(file) ? readArrays(file, this.#keyText) : null;
@@ -201,7 +204,7 @@ export class JobSnapshots {
     return JSON.stringify(this.#options.key);
   }
 
-  /** States that a process which died had saved or was saving, and half a mark. */
+  /** Removes partial files, and states that a lost process saved without completing the snapshot. */
   async #removeUnmarked(): Promise<void> {
     const { artifacts, workFolder, runKey } = this.#options;
     const files = await namesIn(workFolder);
@@ -214,10 +217,10 @@ export class JobSnapshots {
 }
 
 async function readMark(file: string): Promise<Mark> {
-  return JSON.parse(await readFile(file, "utf8")) as Mark; // What `#write` wrote.
+  return JSON.parse(await readFile(file, "utf8")) as Mark; // Safe cast: `#write` wrote it.
 }
 
-/** The states of all snapshots in a job's folder, those of runs that it repeats included, as they are stored. */
+/** Returns the stored states of all snapshots in a job's folder, including those of runs that it repeats. */
 export async function snapshotStates(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder, { recursive: true }).catch((): string[] => []);
   const marks = names.filter((name) => /^step-\d+\.json$/.test(basename(name)));

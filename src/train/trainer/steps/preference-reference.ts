@@ -1,5 +1,5 @@
-// What answers are compared with: the reference's log-probabilities, computed once before the first step, and KTO's reference
-// point, which every step estimates anew from prompts with answers to other prompts.
+// Reference values for preferences: the reference's log-probabilities, computed once before the first step, and KTO's
+// reference point, estimated in each step from prompts with answers to other prompts.
 import { present } from "../../../base/domain/assert.ts";
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
@@ -7,20 +7,23 @@ import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/pla
 import type { Trainer } from "../trainer.ts";
 import type { JobSnapshots } from "./job-snapshots.ts";
 
-/** Gives a step's batch what its loss compares with. */
+/** Adds the reference values that the loss needs to a step's batch. */
 export type WithReference = (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
 
 const referenceName = "reference-logprobs";
 const mismatchedName = "mismatched-reference-logprobs";
 
-/** What has to be kept of the reference for the steps of a plan to be gone on with. */
+/** Returns the names of the reference values that must have been kept to continue a plan's steps. */
 export function neededReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
   if (preferences === null || preferences.reference === null) return [];
   const isEstimated = preferences.mismatches.some(({ length }) => length > 0);
   return [referenceName, ...(isEstimated ? [mismatchedName] : [])];
 }
 
-/** @param trainer on the version that the job starts from, unless what is needed was kept */
+/**
+ * Computes the reference values.
+ * @param trainer at the version that the job starts from, unless the needed values were kept
+ */
 export async function preferenceReference(
   trainer: Trainer,
   plan: TrainingPlan,
@@ -29,7 +32,7 @@ export async function preferenceReference(
   const { preferences, batches, read } = plan;
   if (preferences === null || preferences.reference === null) return async (_index, batch) => batch;
   const hasAdapter = preferences.reference === "start";
-  /** Of things in batches, each once, in the order in which they come first. */
+  /** Computes each item of the batches once, in the order of first appearance. */
   const once = async <Item>(
     name: string,
     items: readonly (readonly Item[])[],
@@ -67,7 +70,7 @@ export async function preferenceReference(
   };
 }
 
-/** The mean log ratio of answers to other prompts, and at least 0, as a divergence is. */
+/** Returns the mean log ratio of answers to other prompts, but at least 0, like a divergence. */
 async function pointOf(
   trainer: Trainer,
   {
@@ -93,7 +96,7 @@ async function pointOf(
   return Math.max(0, sum / mismatches.length);
 }
 
-/** Each batch without those that came in one before it. */
+/** Returns each batch without the items of earlier batches. */
 function firstsOf<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
   const known = new Set<Item>();
   return batches.map((batch) =>

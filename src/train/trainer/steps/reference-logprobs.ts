@@ -1,16 +1,16 @@
-// The log-probabilities of a batch under the base model: for a KL penalty, and for a metric over a part of the tokens.
+// Log-probabilities of a batch under the base model, for a KL penalty and for a metric over a share of the tokens.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer, TrainerCall } from "../trainer.ts";
 
-/** What the base model gives for some rows of a batch. */
+/** The base model's log-probabilities of some rows of a batch. */
 export interface BaseComparison {
   readonly rows: readonly number[];
-  /** For each of these rows the log-probabilities of its trained tokens. */
+  /** Log-probabilities of the trained tokens, one array per row. */
   readonly logprobs: readonly Float32Array[];
 }
 
-/** Costs a forward pass of these rows; none where there are none. */
+/** Computes these rows in one forward pass; does nothing without rows. */
 export async function compareWithBase(
   trainer: Trainer,
   batch: OptimizerBatch,
@@ -23,7 +23,7 @@ export async function compareWithBase(
   return { rows, logprobs };
 }
 
-/** The compared rows with their reference log-probabilities. */
+/** Returns the compared rows with their reference log-probabilities. */
 export function withReferenceLogprobs(
   batch: OptimizerBatch,
   { rows, logprobs }: BaseComparison,

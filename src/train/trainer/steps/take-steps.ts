@@ -1,5 +1,5 @@
-// Takes the steps of a job: for each batch a gradient and an AdamW step, reported and kept, with an estimate of the time
-// left. Does not repeat steps that an earlier attempt kept.
+// Takes the steps of a job: for each batch a gradient and an AdamW step, reported and kept, with an estimate of the
+// time left. Does not repeat steps that an earlier attempt kept.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { JobReport } from "../../../base/domain/job.ts";
@@ -18,14 +18,14 @@ export interface StepContext {
   readonly report: JobReport;
   readonly snapshots: JobSnapshots;
   readonly clock: Clock;
-  /** In which the trainer computes products with the base model's weights. */
+  /** Precision of the products with the base model's weights. */
   readonly basePrecision: BasePrecision;
-  /** What this attempt has spent by now, before the steps too. */
+  /** Returns the time that this attempt has spent so far, including the time before the steps. */
   readonly secondsSpent: () => number;
   readonly signal: AbortSignal;
 }
 
-/** What has to be kept for the steps of a plan to be gone on with. */
+/** Returns the names of the values that must have been kept to continue a plan's steps. */
 export function neededArrays(plan: TrainingPlan): readonly string[] {
   return [
     ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
@@ -37,22 +37,22 @@ export function neededArrays(plan: TrainingPlan): readonly string[] {
 const currentLogprobsName = "current-logprobs";
 const checkedLogprobsName = "checked-logprobs";
 
-/** True if the checked sequences are computed by themselves before the first step. */
+/** True if the checked sequences get a separate forward pass before the first step. */
 function asksBefore({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
   return metrics.result !== null && !precalculatesLogprobs && batches.length > 0;
 }
 
-/** All steps of a job, those of earlier attempts included. */
+/** All steps of a job, including those of earlier attempts. */
 export interface TakenSteps extends PastSteps {
   /** The checked sequences with the log-probabilities of the policy before the job. */
   readonly checked: OptimizerBatch;
 }
 
 /**
- * One pass over the plan, a step per batch.
+ * Takes one step per batch of the plan.
  *
- * @param trainer behind the past steps
- * @param past steps, of earlier attempts
+ * @param trainer at the state after the past steps
+ * @param past steps of earlier attempts
  */
 export async function takeSteps(
   trainer: Trainer,
@@ -65,7 +65,7 @@ export async function takeSteps(
   const withCompared = await oldLogprobs(trainer, plan, context);
   const withReference = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
-  // These grow in place: a copy for each step would take time by the square of their number.
+  // Grown in place: a copy per step would take quadratic time.
   const metrics = [...past.metrics];
   const warnings = [...past.warnings];
   const steps = (): PastSteps => ({ metrics, warnings, seconds: past.seconds + secondsSpent() });
@@ -103,7 +103,7 @@ export async function takeSteps(
       secondsLeft: timeLeft.after(index, nowMs - beganMs),
     });
     beganMs = nowMs;
-    // What is behind the last step is a version.
+    // The last step is followed by the version itself.
     const isLast = index === batches.length - 1;
     if (!isLast && (await snapshots.offer(trainer, steps(), signal)))
       await report({ kind: "saved", stepCount: index + 1 });
@@ -111,7 +111,7 @@ export async function takeSteps(
   return { ...steps(), checked };
 }
 
-/** The checked sequences with what the policy before the job gives for them. */
+/** Returns the checked sequences with the log-probabilities of the policy before the job. */
 async function checkedBefore(
   trainer: Trainer,
   plan: TrainingPlan,
@@ -133,7 +133,7 @@ function trainedLogprobs(sequence: OptimizerBatch[number]): Float32Array {
   return Float32Array.from(trainedIndices(sequence), (index) => sequence.oldLogprobs[index]);
 }
 
-/** Reports the steps that an earlier attempt took and kept but may not have reported, and how many they are. */
+/** Reports steps that an earlier attempt kept but may not have reported, and their number. */
 export async function reportAgain(
   { metrics, warnings }: PastSteps,
   plan: TrainingPlan,
@@ -146,7 +146,7 @@ export async function reportAgain(
   await report({ kind: "saved", stepCount: metrics.length });
 }
 
-/** Gives a batch the log-probabilities that the loss compares with. */
+/** Gives a batch the log-probabilities that the loss uses. */
 async function oldLogprobs(
   trainer: Trainer,
   plan: TrainingPlan,
@@ -168,26 +168,25 @@ function tokenCountOf(batch: PlannedBatch): number {
   return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }
 
-/** Steps that the speed is taken from: the machine may have become faster or slower since. */
+/** Number of recent steps that the speed is measured over, since the machine's speed may change. */
 const measuredMax = 16;
 
-/** Estimates how long a job's remaining steps take, by the speed of its last ones. */
+/** Estimates the time of a job's remaining steps from the speed of its last ones. */
 export class TimeLeft {
   readonly #tokenCounts: readonly number[];
   readonly #measured: { readonly ms: number; readonly tokenCount: number }[] = [];
   #isFirst = true;
 
-  /** @param tokenCounts of each step of the job: what its time grows with */
+  /** @param tokenCounts of each step of the job; time grows with them */
   constructor(tokenCounts: readonly number[]) {
     this.#tokenCounts = tokenCounts;
   }
 
   /**
-   * Seconds for the steps behind this one; undefined behind the first of an attempt, which also loads its program and says
-   * nothing of the others.
+   * Returns the seconds left after this step. Undefined after an attempt's first step, which also loads its program.
    *
-   * @param index of the step that is over
-   * @param ms what it took, with all that was done beside it
+   * @param index of the finished step
+   * @param ms its duration, including the work around it
    */
   after(index: number, ms: number): number | undefined {
     const isFirst = this.#isFirst;

@@ -1,4 +1,4 @@
-// A job's run with a trainer that only notes its calls.
+// Runs a job on a trainer that records its calls.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { linesOf } from "./lines-of.ts";
 import { type JobInput, runJob } from "./run-job.ts";
 import { type SeenEvents, silentReport } from "./silent-report.ts";
 
-/** Every trajectory carries its tokens: nothing has to be rendered. */
+/** Each trajectory carries its tokens, so nothing needs rendering. */
 export const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -30,7 +30,7 @@ export const tokenizer: TrainingJobDependencies["tokenizer"] = {
   idOfToken: () => null,
 };
 
-/** Two groups of the contract's sequences; 12 computed tokens a batch make three steps of them. */
+/** Two groups of the contract's sequences; with 12 computed tokens per batch they make three steps. */
 export function someGroups(): readonly TrajectoryGroup[] {
   const trajectories = tinyBatch().map((sequence, index) =>
     trajectoryOf({
@@ -56,7 +56,7 @@ export const few = { batchTokens: 12, baseComparisonShare: 0 };
 
 export const run = { id: "check", signal: new AbortController().signal };
 
-/** A data folder, a trainer that is recorded, and all that a job reported. */
+/** A data folder, a recorded trainer, and all that a job reported. */
 export class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
   readonly trainers: RecordingTrainers;
@@ -102,7 +102,7 @@ export class Bench {
     return this.trainers.calls.map(({ kind }) => kind);
   }
 
-  /** All that lies in the model's folder, whole or not. */
+  /** All files of the model, complete or not. */
   get published(): readonly string[] {
     const folders = ["adapters/m", "work/server"].map((name) => join(this.dataFolder, name));
     return folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
@@ -123,13 +123,13 @@ export function rejectsWith(code: string): (error: unknown) => boolean {
 
 export const death = new Error("the process died");
 
-/** Dies when a report is made for the given time, counted from 1. */
+/** Dies at the n-th report of this kind, counted from 1. */
 export function atReport(name: "stepped" | "saved", wanted: number): SeenEvents {
   let count = 0;
   const die = async (): Promise<void> => {
     if (++count === wanted) throw death;
   };
-  // That nothing is kept is said first.
+  // The first report says that nothing is kept.
   return name === "stepped"
     ? { stepped: die }
     : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };

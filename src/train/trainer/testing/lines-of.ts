@@ -1,4 +1,4 @@
-// Lines of a job that lie in memory: what a test gives it.
+// A test's job lines in memory.
 import type { WorkLines } from "../prepared/token-file.ts";
 
 export function linesOf<Item>(items: readonly Item[]): WorkLines<Item> {

@@ -1,12 +1,12 @@
-// AdamW and sums of gradients in double precision, every number written from its formula: what adamw.ts is compared with.
-// Nothing is changed in place.
+// AdamW and gradient sums in double precision, written directly from the formulas as a reference for adamw.ts. Changes
+// nothing in place.
 import { present } from "../../../base/domain/assert.ts";
 import type { OptimizerStep } from "../trainer.ts";
 
-/** Numbers by the name of an adapter matrix. */
+/** Values by the name of an adapter matrix. */
 export type Matrices = ReadonlyMap<string, Float64Array>;
 
-/** All that changes while it trains; replaced as a whole, never in place. */
+/** All that changes in training; replaced as a whole, never in place. */
 export interface NaiveState {
   readonly stepCount: number;
   readonly matrices: Matrices;
@@ -14,7 +14,7 @@ export interface NaiveState {
   readonly secondMoments: Matrices;
 }
 
-/** AdamW as its paper (arXiv:1711.05101, algorithm 2) writes it, after clipping by the global norm. */
+/** Takes a step of AdamW as in its paper (arXiv:1711.05101, algorithm 2), after clipping by the global norm. */
 export function steppedState(
   state: NaiveState,
   gradients: Matrices,
@@ -47,7 +47,7 @@ export function steppedState(
   return { stepCount, matrices, firstMoments, secondMoments };
 }
 
-/** Their sum; the second where there is no first. */
+/** Returns the sum; the second if there is no first. */
 export function sumOf(left: Matrices | null, right: Matrices): Matrices | null {
   if (left === null) return right;
   const added = (name: string, values: Float64Array): Float64Array =>

@@ -1,6 +1,6 @@
-// The trainer that the embedded one is compared with: written to be obviously right. The reference interpreter computes
-// in double precision, one sequence at a time; the loss is arithmetic from its formula, and so is AdamW. Nothing is
-// packed, padded or kept from call to call. For tests on tiny models.
+// A reference for the embedded trainer, for tests on tiny models, written to be obviously correct. The reference
+// interpreter computes in double precision, one sequence at a time; loss and AdamW follow their formulas. Nothing is
+// packed, padded or cached between calls.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, present, unreachable } from "../../../base/domain/assert.ts";
@@ -47,13 +47,13 @@ export interface NaiveTrainerOptions {
 
 const stateFileName = "naive-state.json";
 
-/** What a trainer goes on from; of the adapter its shape counts alone, the numbers are in the state. */
+/** State that a trainer continues from. Only the adapter's shape is used; the values are in the state. */
 interface Kept {
   readonly adapter: LoraAdapter;
   readonly state: NaiveState;
 }
 
-/** It knows nothing of its memory, since it is given tiny models. */
+/** Does not check memory, since its models are tiny. */
 export class NaiveTrainers implements TrainerProvider {
   readonly profile: TrainerProfile = {
     name: "naive",
@@ -100,7 +100,7 @@ export class NaiveTrainers implements TrainerProvider {
 
 class NaiveTrainer implements Trainer {
   readonly #options: NaiveTrainerOptions;
-  /** Its shape alone counts: the numbers are in the state. */
+  /** Only its shape is used: the values are in the state. */
   readonly #adapter: LoraAdapter;
   readonly #graph: Graph;
   readonly #weightFeeds: Readonly<Record<string, Dense>>;
@@ -196,16 +196,16 @@ class NaiveTrainer implements Trainer {
     return Promise.resolve();
   }
 
-  /** Each call is over before the next line runs, so calls take effect in their order. */
+  /** Each call ends before the next line runs, so calls take effect in order. */
   async #once<Result>(method: string, { id, signal }: TrainerCall, compute: () => Result): Promise<Result> {
     if (this.#isClosed) throw new ServiceError({ code: "unavailable", message: "The trainer is closed." });
     if (signal.aborted) throw cancelled();
     const key = `${method} ${id}`;
     if (!this.#results.has(key)) this.#results.set(key, compute());
-    return this.#results.get(key) as Result; // What this method returned for this id.
+    return this.#results.get(key) as Result; // Safe cast: this method's result.
   }
 
-  /** One sequence's log-probabilities, and the gradient of their sum weighted by `slopes`. */
+  /** Returns one sequence's log-probabilities, and the gradient of their sum weighted by `slopes`. */
   #compute(
     sequence: TrainingSequence,
     {
@@ -238,7 +238,7 @@ class NaiveTrainer implements Trainer {
   }
 }
 
-/** One sequence's log-probabilities, and the gradient of their sum weighted by the input `slopes`. */
+/** Builds the graph of one sequence's log-probabilities, and the gradient of their sum weighted by the input `slopes`. */
 function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
   const builder = new GraphBuilder();
   const inputs = {
@@ -290,7 +290,7 @@ function readState(file: string): Kept {
   if (!existsSync(file)) throw notFound("trainer state", stateFileName);
   let stored: StoredState;
   try {
-    stored = JSON.parse(readFileSync(file, "utf8")) as StoredState; // What `saveState` wrote.
+    stored = JSON.parse(readFileSync(file, "utf8")) as StoredState; // Safe cast: `saveState` wrote it.
   } catch (cause) {
     throw new ServiceError({
       code: "invalid",

@@ -1,5 +1,5 @@
-// A process that prepares a supervised job of 6 million tokens up to its first step, and looks at what memory the steps need.
-// It ends well where that fits the heap that it was started with.
+// A process that prepares a supervised job of 6 million tokens up to its first step, and estimates the memory of its
+// steps. It succeeds if that fits into its heap.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const unused = (): never => {
   throw new Error("nothing is recorded");
 };
 
-/** Half of the tokens of each conversation train. */
+/** Half of each conversation's tokens train. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: unused,

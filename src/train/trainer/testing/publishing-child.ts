@@ -1,5 +1,5 @@
-// For one test: a process that publishes a version among the artifacts of a folder, and while it saves either keeps its parent
-// or loses it. Says on standard output how that ended.
+// Test process that publishes a version among a folder's artifacts, and keeps or loses its parent while it saves.
+// Prints the outcome to standard output.
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Trainers that write down how they are called and leave the work to others: what a test of a whole job looks at.
+// Trainers that record their calls and delegate the work, for tests of whole jobs.
 import type {
   OptimizerStep,
   Trainer,
@@ -8,7 +8,7 @@ import type {
   TrainingSequence,
 } from "../trainer.ts";
 
-/** One call, in the words of the contract. */
+/** One call, in the contract's terms. */
 export type RecordedCall =
   | { readonly kind: "open"; readonly start: TrainerStart; readonly run: string }
   | {
@@ -21,13 +21,13 @@ export type RecordedCall =
   | { readonly kind: "exportAdapter" | "close" };
 
 export class RecordingTrainers implements TrainerProvider {
-  /** In the order in which they were made. */
+  /** In the order made. */
   readonly calls: RecordedCall[] = [];
-  /** The ids of all calls that have one. */
+  /** Ids of all calls that have one. */
   readonly ids: string[] = [];
-  /** Of a trainer that knows its memory. */
+  /** Present if the delegate checks memory. */
   requireMemory?: NonNullable<TrainerProvider["requireMemory"]>;
-  /** Called with each call before it is carried out. */
+  /** Called with each call before it is delegated. */
   onCall: (call: RecordedCall) => void = () => undefined;
   readonly #trainers: TrainerProvider;
 

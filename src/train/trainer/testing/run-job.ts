@@ -1,11 +1,11 @@
-// A job on a trainer of a test, with plain values for all that the test does not give.
+// Runs a job on a test's trainer, with defaults for everything the test does not set.
 import { join } from "node:path";
 import type { JobOutcome } from "../../../base/domain/job.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "../settings.ts";
 import type { TrainingRun } from "../training-run.ts";
 
-/** What a test may give in place of the plain values. */
+/** Values that a test may set. */
 export type JobInput = Partial<
   Omit<TrainingJobDependencies, GivenName> & Omit<TrainingRun, "task" | "lineCount" | "workFolder">
 >;

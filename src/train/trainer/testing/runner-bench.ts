@@ -24,22 +24,22 @@ export const settings = trainingSettings.with({ batchTokens: 80, memoryBytes: 8e
 
 export const baseFolder = "test/fixtures/small-model";
 
-/** Each is long enough to be folded. */
+/** Each line is long enough to be folded. */
 export async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {
   for (const group of list) yield* foldedLine(JSON.stringify({ ...group, logs: ["x".repeat(1 << 20)] }));
 }
 
 export interface Given {
   readonly jobId?: string;
-  /** The version to go on from; 0 is the base. */
+  /** Version to continue from; 0 for the base. */
   readonly from?: number;
-  /** Whether it goes on with the optimizer of that version. */
+  /** True to continue with that version's optimizer state. */
   readonly withState?: boolean;
   readonly baseModel?: string;
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   readonly basePrecision?: BasePrecision;
-  /** In place of what the runner would pin the job to now. */
+  /** Overrides of the pins that the runner would choose now. */
   readonly pins?: Partial<JobPins>;
 }
 
@@ -49,7 +49,7 @@ export interface Run {
   readonly steps: readonly Readonly<Record<string, number>>[];
 }
 
-/** A data folder of its own, and a runner on it whose jobs all train on the same groups. */
+/** A data folder, and a runner on it whose jobs all train on the same groups. */
 export class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-training-"));
   readonly runner: ChildJobRunner;
@@ -99,7 +99,7 @@ export class Bench {
         assert.equal(index, steps.length);
         const { tokens_per_second: speed, ...others } = metrics;
         assert.ok(speed > 0);
-        // What no two attempts have alike.
+        // Without the speed, which differs between attempts.
         steps.push(others);
       },
       warned: async () => undefined,
@@ -111,7 +111,7 @@ export class Bench {
     return { outcome, started, steps };
   }
 
-  /** The hash of every file of a version. */
+  /** Returns the hash of each file of a version. */
   published(step: number): Record<string, string> {
     const folder = join(this.dataFolder, "adapters", "m", String(step));
     const files = ["adapter_config.json", "adapter_model.safetensors", "optimizer.safetensors"];
@@ -124,7 +124,7 @@ export class Bench {
   }
 }
 
-/** For the tests that need nothing of their own: a process takes as long to start as most of them. */
+/** For tests that need no separate bench: starting a process takes as long as most tests. */
 export const shared = new Bench({ after });
 
 export interface RunOptions {

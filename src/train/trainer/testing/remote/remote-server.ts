@@ -1,25 +1,25 @@
-// The far side of a remote trainer: what a service for training looks like from outside. It takes messages, answers each at
-// once with the name of a future, computes in its own time, and keeps states by name in places that nobody else sees. It
-// takes no adapters and has no base pass. What it computes is left to other trainers.
+// The server side of a remote trainer, like a training service. It takes messages, answers each immediately with the
+// name of a future, computes later, and keeps states by name in private places. It takes no adapters, has no base
+// pass, and delegates the computation to other trainers.
 import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { unreachable } from "../../../../base/domain/assert.ts";
 import { ServiceError, notFound, type ErrorCode } from "../../../../base/domain/service-error.ts";
 import type { Loss, OptimizerStep, Trainer, TrainerProvider, TrainingSequence } from "../../trainer.ts";
 
-/** What it is asked to do with a model under training. */
+/** Operation on a model in training. */
 export type RemoteOperation =
   | { readonly kind: "forward"; readonly data: readonly TrainingSequence[] }
   | { readonly kind: "forward_backward"; readonly data: readonly TrainingSequence[]; readonly loss: Loss }
   | { readonly kind: "optim_step"; readonly step: OptimizerStep }
-  /** The name as such services take them: letters, digits, `_` and `-`, and once for each model. */
+  /** A name as such services allow: letters, digits, `_` and `-`, used once per model. */
   | { readonly kind: "save_state"; readonly name: string }
   | { readonly kind: "export_adapter" };
 
 export type RemoteRequest =
   | { readonly kind: "create_model"; readonly run: string; readonly seed: string }
   | { readonly kind: "load_model"; readonly run: string; readonly state: string; readonly optimizer: boolean }
-  /** The sequence number grows by one with each operation of a model; one that comes again has its effect once. */
+  /** The sequence number grows by one with each operation on a model; a repeated one takes effect once. */
   | {
       readonly kind: "operate";
       readonly model: string;
@@ -29,7 +29,7 @@ export type RemoteRequest =
   | { readonly kind: "unload_model"; readonly model: string }
   | { readonly kind: "delete_state"; readonly state: string };
 
-/** A future as it is found at the moment. */
+/** Current state of a future. */
 export type RemoteFuture =
   | { readonly kind: "pending" }
   | { readonly kind: "done"; readonly result: unknown }
@@ -43,12 +43,12 @@ interface RemoteModel {
 
 export class RemoteServer {
   readonly #trainers: TrainerProvider;
-  /** Of the server alone. */
+  /** Private to the server. */
   readonly #folder: string;
   readonly #models = new Map<string, RemoteModel>();
-  /** The model that each run has open. */
+  /** The open model of each run. */
   readonly #runs = new Map<string, string>();
-  /** The computing trainer's word for each state. */
+  /** The computing trainer's name for each state. */
   readonly #states = new Map<string, string>();
   readonly #futures = new Map<string, RemoteFuture>();
   #count = 0;

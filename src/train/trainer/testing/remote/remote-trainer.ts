@@ -1,6 +1,6 @@
-// A trainer that computes nothing itself, as one that speaks to a service does: every call is a message, its result a future
-// that is asked for until it is there, and states are names. It shows that the contract can be kept from afar, and what a job
-// does with a trainer that takes no adapters, has no base pass and does not promise the same bytes again.
+// A trainer that computes nothing itself, like one that uses a service: each call is a message with a future to poll,
+// and states are names. It shows that the contract works remotely. Also shows how jobs handle a trainer that takes no
+// adapters, has no base pass and is not repeatable.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -57,7 +57,10 @@ export class RemoteTrainers implements TrainerProvider {
   }
 }
 
-/** Messages to a server and back: nothing is shared, and nothing is there before the next turn of the event loop. */
+/**
+ * Sends messages to a server and back. Nothing is shared, and no answer arrives before the next turn of the event
+ * loop.
+ */
 class RemoteService {
   readonly #server: RemoteServer;
 
@@ -65,7 +68,7 @@ class RemoteService {
     this.#server = server;
   }
 
-  /** @throws ServiceError what the server says of a future that failed */
+  /** @throws ServiceError the server's error for a failed future */
   async ask<Result>(request: RemoteRequest): Promise<Result> {
     await setImmediate();
     const name = this.#server.post(structuredClone(request));
@@ -73,7 +76,7 @@ class RemoteService {
       await setImmediate();
       const future = structuredClone(this.#server.retrieve(name));
       if (future.kind === "failed") throw new ServiceError(future);
-      if (future.kind === "done") return future.result as Result; // What the operation gives.
+      if (future.kind === "done") return future.result as Result; // Safe cast: the operation's result.
     }
   }
 }
@@ -134,7 +137,7 @@ class RemoteTrainer implements Trainer {
     await this.#service.ask({ kind: "unload_model", model: this.#model });
   }
 
-  /** Once sent it has its effect: an abort that comes later is not waited for. */
+  /** An operation takes effect once sent: a later abort is not waited for. */
   #operate<Result>(operation: RemoteOperation): Promise<Result> {
     this.#sequence += 1;
     return this.#service.ask({ kind: "operate", model: this.#model, sequence: this.#sequence, operation });
