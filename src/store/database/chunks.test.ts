@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { portions } from "./chunks.ts";
 
-/** Rows of these lengths, in portions of at most three. */
+/** Checks how rows of these lengths are cut into chunks of at most three. */
 function check(lengths: readonly number[], expected: readonly (readonly number[])[]): void {
   assert.deepEqual([...portions(lengths, { rowsMax: 3, lengthOf: (length) => length })], expected);
 }
 
-test("a portion is closed by its last row, or by the row that makes it long", () => {
+test("closes a chunk at the maximum row count, or at the row that makes it long", () => {
   const mebi = 1 << 20;
   check([], []);
   check([1, 1], [[1, 1]]);
@@ -17,7 +17,7 @@ test("a portion is closed by its last row, or by the row that makes it long", ()
   check([2 * mebi, mebi, 1], [[2 * mebi], [mebi], [1]]);
 });
 
-test("rows are taken as portions are asked for", () => {
+test("takes rows only as chunks are asked for", () => {
   let taken = 0;
   const rows = (function* () {
     for (;;) yield ++taken;

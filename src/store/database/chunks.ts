@@ -1,16 +1,19 @@
-// Lists cut so that no statement is large: a statement is made and sent in the event loop, and carries at most four thousand
-// parameters. And conditions cut so that no expression has many levels.
+// Splits lists into chunks for one statement each: a statement is built in the event loop and takes at most four
+// thousand parameters. Also nests conditions so that an expression stays shallow.
 import { type Expression, expressionBuilder, type SqlBool } from "kysely";
 import { assert } from "../../base/domain/assert.ts";
 import type { Schema } from "./schema.ts";
 
-/** Of one statement, unless a single row has more. */
+/** Size limit of a statement, in characters; a single larger row still gets one. */
 const charactersMax = 1 << 20;
 
-/** Conditions on one level. SQLite allows a thousand levels in an expression, and `a or b or c` has one for each condition. */
+/**
+ * Number of conditions joined on one level. SQLite limits an expression to a depth of a thousand, and `a or b or c`
+ * has one level per condition.
+ */
 const groupMax = 100;
 
-/** The rows in order, in portions of one statement each; taken from `rows` as they are asked for. */
+/** Yields the rows in order, in chunks of one statement each. Takes rows from the iterable only as needed. */
 export function* portions<Row>(
   rows: Iterable<Row>,
   { rowsMax, lengthOf }: { readonly rowsMax: number; readonly lengthOf: (row: Row) => number },
@@ -29,7 +32,7 @@ export function* portions<Row>(
 }
 
 /**
- * Holds where one of the conditions holds.
+ * True if any of the conditions is true.
  *
  * @param conditions one or more, up to 10,000
  */

@@ -1,4 +1,4 @@
-// What time it is by a database, whatever this machine's clock shows and however long the answer takes.
+// Tests that servers follow the database's time, independent of their own clock and of slow answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
@@ -6,7 +6,7 @@ import { createDatabaseClock } from "./database-clock.ts";
 
 const start = Date.UTC(2026, 10, 21, 12);
 
-/** A machine whose clock is ahead by so much of a database to which a question takes so long as an answer. */
+/** A machine whose clock is `aheadMs` ahead of the database, and whose questions and answers take the given time. */
 function machine(aheadMs: number) {
   const own = new FakeClock(new Date(start + aheadMs));
   const way = { thereMs: 0, backMs: 0 };
@@ -16,12 +16,12 @@ function machine(aheadMs: number) {
     await own.advance(way.backMs);
     return time;
   });
-  /** How far off it is, in milliseconds. */
+  /** Returns the error of the shared clock in milliseconds. */
   const faultMs = (): number => shared.now().getTime() - (start + own.monotonicMs());
   return { own, way, shared, faultMs };
 }
 
-test("a machine whose clock is minutes off goes by the database's time, and says by how much it is off", async () => {
+test("follows the database's time on a machine whose clock is minutes off, and reports the offset", async () => {
   for (const aheadMs of [0, 600_000, -600_000]) {
     const { own, shared, faultMs } = machine(aheadMs);
     await shared.synchronize();
@@ -35,7 +35,7 @@ test("a machine whose clock is minutes off goes by the database's time, and says
   }
 });
 
-test("a slow answer is off by half of its time at most, and makes what was known no worse", async () => {
+test("errs by at most half of a slow answer's time, and keeps an earlier better estimate", async () => {
   const { way, shared, faultMs } = machine(0);
   way.thereMs = 2000;
   await shared.synchronize();
@@ -48,7 +48,7 @@ test("a slow answer is off by half of its time at most, and makes what was known
   assert.equal(faultMs(), 0);
 });
 
-test("a database whose clock was set is followed as soon as it is asked", async () => {
+test("follows a database whose clock was set as soon as it is asked", async () => {
   const own = new FakeClock(new Date(start));
   let aheadMs = 0;
   const shared = createDatabaseClock(own, async () => new Date(own.now().getTime() + aheadMs));
@@ -59,7 +59,7 @@ test("a database whose clock was set is followed as soon as it is asked", async 
   assert.equal(shared.aheadMs(), 60_000);
 });
 
-test("where the database does not answer, the time goes on from what was known", async () => {
+test("continues from the last known time if the database does not answer", async () => {
   const own = new FakeClock(new Date(start));
   let isAway = false;
   const shared = createDatabaseClock(own, async () => {

@@ -1,4 +1,4 @@
-// What is known of uploaded files. Their bytes are not here.
+// Metadata of uploaded files. Their bytes are stored as artifacts.
 import type { Kysely, Selectable } from "kysely";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
@@ -9,13 +9,13 @@ import {
 import { readPage, nextSequence } from "./paging.ts";
 import type { FileTable, Schema } from "./schema.ts";
 
-/** The file store on a migrated database. */
+/** Creates the file store on a migrated database. */
 export function createFileStore(database: Kysely<Schema>): FileStore {
   const rowOf = (id: string) => database.selectFrom("files").selectAll().where("id", "=", id);
   return {
     create: (file, entityBytesMax) =>
       database.transaction().execute(async (transaction) => {
-        // Taken first: who else adds a file waits here, so that no two take the same room.
+        // Taken first as a lock: concurrent uploads wait here, so that two cannot both use the last free space.
         const sequence = await nextSequence(transaction, "files");
         const { bytes } = await transaction
           .selectFrom("files")
@@ -77,7 +77,7 @@ function fileOf(row: Selectable<FileTable>): UploadedFile {
   return {
     id: row.id,
     entity: row.entity,
-    // JSON, since it may hold any character.
+    // Stored as JSON because a name may hold any character.
     name: String(JSON.parse(row.name)),
     purpose: row.purpose,
     byteCount: row.byte_count,

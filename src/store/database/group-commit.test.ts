@@ -1,9 +1,9 @@
-// Which writes share a transaction, and whose errors are whose.
+// Tests which writes share a transaction, and which writer gets which error.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 
-/** Writes texts when it is told to; an empty one is refused, and one with a question mark breaks its transaction. */
+/** Writes texts when told to. Refuses an empty text; a text with a question mark breaks its transaction. */
 function heldWriter() {
   const groups: (readonly string[])[] = [];
   const waiting: (() => void)[] = [];
@@ -20,7 +20,7 @@ function heldWriter() {
     lengthMax: 10,
     lengthOf: (item) => item.length,
   });
-  /** Lets each write end, until nothing is added any more. */
+  /** Lets each write finish until no more are added. */
   const endAll = async (): Promise<void> => {
     for (let idle = 0; idle < 10; idle++) {
       await Promise.resolve();
@@ -31,7 +31,7 @@ function heldWriter() {
   return { groups, commits, endAll };
 }
 
-test("what comes while others are written goes together, in its order, and nobody waits for more", async () => {
+test("groups writes that arrive during another write, in order, without waiting for more", async () => {
   const { groups, commits, endAll } = heldWriter();
   const first = commits.add("a");
   await Promise.resolve();
@@ -42,7 +42,7 @@ test("what comes while others are written goes together, in its order, and nobod
   assert.deepEqual(groups, [["a"], ["b", "c", "d"], ["e"]]);
 });
 
-test("a group is closed by its length, and what is longer goes alone", async () => {
+test("closes a group at its length limit, and writes a longer item separately", async () => {
   const { groups, commits, endAll } = heldWriter();
   const added = Promise.all(
     ["x".repeat(6), "y".repeat(6), "z".repeat(20), "w"].map((item) => commits.add(item)),
@@ -55,7 +55,7 @@ test("a group is closed by its length, and what is longer goes alone", async () 
   );
 });
 
-test("one that is refused, or that breaks the transaction, is nobody else's fault", async () => {
+test("isolates an item that is refused or that breaks the transaction", async () => {
   const { groups, commits, endAll } = heldWriter();
   const settled = Promise.allSettled(["a", "", "b", "c", "?", "d"].map((item) => commits.add(item)));
   await endAll();

@@ -1,8 +1,8 @@
-// Small writes that come at the same time share a transaction, and so the time that a disk takes to keep one; lookups that
-// come at the same time share a query. What comes while one is carried out waits for the next, and sees all that was there
-// when it came. Nobody waits for others to come. Knows nothing of what is written or looked for.
+// Group commit: concurrent small writes share a transaction and its disk flush; concurrent lookups share a query.
+// Items that arrive during a write wait for the next one and see its result; nothing waits for more to arrive. This
+// module knows nothing of the items.
 
-/** What became of one of a group: an error is its own, and the others' are written. */
+/** Result of one item in a group. An error concerns only this item; the others are written. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
 
 interface Waiting<Item, Result> {
@@ -13,13 +13,13 @@ interface Waiting<Item, Result> {
 
 export interface GroupCommitOptions<Item, Result> {
   /**
-   * Writes a group in one transaction, in its order, and resolves once it is on disk, or looks all up; with an outcome for
-   * each. Where it rejects nothing is written.
+   * Writes a group in one transaction, in order, and resolves once it is on disk; or looks up all items. Returns an
+   * outcome per item. If it rejects, nothing was written.
    */
   readonly carryOut: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
-  /** Most items of a group. */
+  /** Maximum number of items in a group. */
   readonly itemsMax: number;
-  /** A group that has so much is closed; a single item may have more. */
+  /** Length at which a group is closed; a single item may exceed it. */
   readonly lengthMax: number;
   readonly lengthOf: (item: Item) => number;
 }
@@ -33,7 +33,7 @@ export class GroupCommit<Item, Result> {
     this.#options = options;
   }
 
-  /** Resolves with what became of the item. */
+  /** Resolves with the item's result. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
@@ -43,7 +43,7 @@ export class GroupCommit<Item, Result> {
 
   async #carryOutAll(): Promise<void> {
     this.#isBusy = true;
-    // Those that come in the same turn go together.
+    // Items added in the same turn of the event loop share a group.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#carryOut(this.#takeGroup());
     this.#isBusy = false;
@@ -70,7 +70,7 @@ export class GroupCommit<Item, Result> {
         else resolve(outcome.result);
       }
     } catch (error) {
-      // What one of them brought about is not the others' fault.
+      // Retries each item separately, so that one failing item does not fail the others.
       if (group.length === 1) group[0].reject(error);
       else for (const one of group) await this.#carryOut([one]);
     }

@@ -1,17 +1,17 @@
-// Trajectory groups as rows of their own, a folded line each or more where it is long: a submission can hold hundreds of
-// megabytes, and no statement may carry such a text. They are read back the same way, a row at a time.
+// Trajectory groups as rows, one or more per group's folded line. A submission can hold hundreds of megabytes, too
+// much for one statement. Groups are read back row by row.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { Connection } from "./dialect.ts";
 import { portions } from "./chunks.ts";
 import type { Schema } from "./schema.ts";
 
-/** Of one statement. */
+/** Maximum number of rows in an insert statement. */
 const rowsMax = 500;
 /** Maximum number of rows that one statement removes. */
 const removedMax = 200;
 
-/** The tables of groups, and what the groups of each belong to. */
+/** Tables of groups, and the owner of each table's groups. */
 export const groupOwners = {
   job_groups: { column: "job_id", table: "jobs", kind: "training job", removed: "data_removed_at" },
   trajectory_groups: {
@@ -27,26 +27,28 @@ type GroupTable = keyof typeof groupOwners;
 export interface GroupsToStore {
   readonly table: GroupTable;
   readonly ownerId: string;
-  /** A group each, folded. */
+  /** Folded lines, one per group. */
   readonly lines: Iterable<string>;
-  /** Called with each part of a line as it is stored, in order. */
+  /** Receives each part of a line as stored, in order. */
   readonly onLine: (line: string) => void;
 }
 
-/** Groups of an owner that is about to be stored. */
+/** Groups of an owner that is not stored yet. */
 export interface StagedGroups {
-  /** Stores the remaining groups in the transaction that stores the owner. Yields to the event loop between statements. */
+  /**
+   * Stores the remaining groups in the transaction that stores the owner. Yields to the event loop between statements.
+   */
   finish(transaction: Transaction<Schema>): Promise<void>;
-  /** Removes what is stored, where that transaction came to nothing. Never rejects. */
+  /** Removes the stored groups after that transaction failed. Never rejects. */
   discard(): Promise<void>;
 }
 
 /**
- * Takes the groups of an owner that is about to be stored. Where a long transaction holds up every other writer
- * (`Connection.writeEarly`), groups of more than one statement are stored at once, a transaction for each statement. Nobody sees
- * groups without an owner; {@link removeUnowned} removes what a killed process left.
+ * Stages the groups of an owner that is about to be stored. If a long transaction would block all other writers
+ * (`Connection.writeEarly`), groups of more than one statement are stored immediately, one transaction per statement.
+ * Groups without an owner are invisible; {@link removeUnowned} removes those a killed process left.
  *
- * @param isWanted asked before anything is stored early; where it says no, all is left to `finish`
+ * @param isWanted asked before anything is stored early; if false, `finish` stores everything
  * @throws the database's errors; nothing is stored then
  */
 export async function stageGroups(
@@ -78,7 +80,7 @@ export async function stageGroups(
   return { finish: async () => undefined, discard };
 }
 
-/** The statements that insert groups, made one by one. */
+/** Yields the statements that insert groups, one at a time. */
 function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generator<RawBuilder<unknown>, void> {
   const columns = sql.join([sql.ref(groupOwners[table].column), sql.ref("group_index"), sql.ref("content")]);
   let groupIndex = 0;
@@ -91,7 +93,7 @@ function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generato
   }
 }
 
-/** Removes the groups of an owner that is not there, a few in a transaction. */
+/** Removes the groups of a missing owner, a few per transaction. */
 async function removeGroups(
   queries: Kysely<Schema>,
   { table, ownerId }: Pick<GroupsToStore, "table" | "ownerId">,
@@ -103,7 +105,7 @@ async function removeGroups(
   while ((await removeSomeGroups(queries, table, ownerId)) > 0);
 }
 
-/** Removes some of the groups of an owner. @returns how many; 0 where none are left */
+/** Removes some of an owner's groups. @returns number removed; 0 if none are left */
 export async function removeSomeGroups(
   database: Kysely<Schema>,
   table: GroupTable,
@@ -120,7 +122,7 @@ export async function removeSomeGroups(
 export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
   for (const [table, { column, table: owner }] of Object.entries(groupOwners)) {
     const [groups, id] = [sql.table(table), sql.ref(column)];
-    // Steps from one owner to the next in the index, and so reads no group.
+    // Steps from owner to owner in the index, and so reads no group.
     await sql`
       with recursive present (id) as (
         select min(${id}) from ${groups}
@@ -135,9 +137,9 @@ export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * The folded lines that were stored for a job or a log, one row in memory at a time.
+ * Yields the folded lines stored for a job or a log, with one row in memory at a time.
  *
- * @param from how many rows are left out
+ * @param from number of rows to skip
  * @throws ServiceError `not_found`
  */
 export async function* storedLines(
@@ -154,8 +156,8 @@ export async function* storedLines(
     if (rows.length === 0) break;
     yield rows[0].content;
   }
-  // An owner goes with all its groups at once, or is marked before they go: else what was read is all of it. Databases that are
-  // being brought to an early version have no such mark.
+  // An owner is deleted together with its groups, or marked before they are removed; without a mark, everything was
+  // read. Databases being migrated to an early version lack the mark.
   const { rows } = await sql<Readonly<Record<string, unknown>>>`
     select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
   if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);

@@ -1,17 +1,17 @@
-// Inserts many rows by one statement, whose text is made once for each number of rows: to have it made anew by the query
-// builder takes longer than the database takes to insert.
+// Inserts many rows with one statement. Its text is cached per number of rows, because building it takes longer than
+// the insert itself.
 import { CompiledQuery, type Insertable, type Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 
-/** By the kind of database, table, columns and count of rows; each is a few kilobytes. */
+/** Statement texts by kind of database, table, columns and row count; a few kilobytes each. */
 const texts = new Map<string, string>();
 const textsMax = 1000;
 
 /**
- * Inserts rows of these columns; those that a unique key has taken already are left out.
+ * Inserts rows with these columns; skips rows whose unique key is taken.
  *
- * @param rows a value for each column
- * @returns how many were inserted
+ * @param rows one value per column
+ * @returns number of rows inserted
  */
 export async function insertRows<Table extends keyof Schema>(
   transaction: Transaction<Schema>,

@@ -1,4 +1,4 @@
-// What a page holds where rows go between the two statements that read it.
+// Tests pages whose rows disappear between the two statements that read them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storeModel } from "./contract/storage-under-test.ts";
@@ -6,7 +6,7 @@ import { readPage } from "./paging.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { openStores } from "./stores.ts";
 
-test("where all rows of a page go as it is read, those behind them come instead", async (t) => {
+test("returns the following rows if all rows of a page disappear while it is read", async (t) => {
   const connection = openSqlite({ file: ":memory:", isShared: true });
   const stores = await openStores(connection);
   t.after(() => stores.close());
@@ -17,7 +17,7 @@ test("where all rows of a page go as it is read, those behind them come instead"
     .withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
-        // Before the next statement: they wait in a line for the one connection.
+        // Runs before the next statement, because statements queue for the only connection.
         left.push(...leaving.splice(0).map((id) => stores.models.delete(id)));
         return result;
       },

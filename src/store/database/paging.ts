@@ -1,14 +1,14 @@
-// Lists as stores keep them: numbered in the order in which their transactions commit, and read in cursor pages.
+// Lists numbered in commit order and read in cursor pages.
 import { sql, type Transaction, type SelectQueryBuilder } from "kysely";
 import type { Schema } from "./schema.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../base/domain/page.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-// A key that a database counts up by itself is handed out before the commit: a row that comes later could then stand before
-// one that was already read, and a reader who pages would skip that row for ever. Rows that have a parent are numbered by a
-// counter on the parent's row instead, which is locked the same way.
+// An auto-increment key is assigned before the commit. A row that commits later could get a lower number than one
+// already read, and a paging reader would never see it. Rows with a parent use a counter on the parent's row, locked
+// the same way.
 
-/** The lists that have no parent row. */
+/** Lists without a parent row. */
 type RootList =
   | "keys"
   | "models"
@@ -25,14 +25,14 @@ type RootList =
   | "traced tables";
 
 /**
- * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;
- * a reader who sees a number can see every smaller one.
+ * Returns the next number of a list. Other writers to the list wait until the transaction ends, so take it late. A
+ * reader who sees a number can see every smaller one.
  */
 export function nextSequence(transaction: Transaction<Schema>, list: RootList): Promise<number> {
   return nextSequences(transaction, list, 1);
 }
 
-/** The next so many numbers of a list, as {@link nextSequence}: the last of them. */
+/** Takes the next `count` numbers of a list, as {@link nextSequence}. Returns the last. */
 export async function nextSequences(
   transaction: Transaction<Schema>,
   list: RootList,
@@ -45,16 +45,16 @@ export async function nextSequences(
   return rows[0].sequence;
 }
 
-// Pages are of any query whose rows have one column that gives their order. They are bounded in items and in bytes: sizes are
-// read first, and then only the rows that fit.
+// A query whose rows one column orders. Pages are limited in items and bytes: sizes are read first, then only the rows
+// that fit.
 
 interface PagedList<Table extends keyof Schema, Row, Item> {
-  /** The list's rows, filtered, in any order. */
+  /** Filtered rows of the list, in any order. */
   readonly rows: SelectQueryBuilder<Schema, Table, Row>;
   readonly orderColumn: "sequence" | "step";
-  /** The columns of text without a small limit: what they hold counts as the size of a row. */
+  /** Text columns without a small limit; their contents count as a row's size. */
   readonly contentColumns: readonly string[];
-  /** The order value of the item with this id, or undefined when the list has no such item. */
+  /** Returns the order value of an item; undefined if the list has no such item. */
   readonly orderValueOf: (id: string) => Promise<number | undefined>;
   readonly itemOf: (row: Row) => Item;
 }
@@ -62,7 +62,7 @@ interface PagedList<Table extends keyof Schema, Row, Item> {
 /**
  * Reads a page.
  *
- * @throws ServiceError `invalid` when `after` names no item of the list
+ * @throws ServiceError `invalid` if `after` names no item of the list
  */
 export async function readPage<Table extends keyof Schema, Row, Item>(
   list: PagedList<Table, Row, Item>,
@@ -91,19 +91,20 @@ export async function readPage<Table extends keyof Schema, Row, Item>(
       .limit(count)
       .execute();
     const hasMore = sizes.length > count;
-    // All of these went meanwhile. A page of nothing, behind which nobody could go on, would hide what comes behind them.
+    // All of these rows have disappeared. An empty page has no cursor to continue from and would hide the rows after
+    // it.
     if (found.length === 0 && hasMore) continue;
     return { items: found.map(itemOf), hasMore };
   }
 }
 
-/** The bytes of a row's columns of text. */
+/** Returns the size in bytes of a row's text columns. */
 export function sizeOf(columns: readonly string[]) {
   const sizes = columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}), 0)`);
   return sizes.length === 0 ? sql<number>`0` : sql<number>`${sql.join(sizes, sql` + `)}`;
 }
 
-/** The refusal of a cursor that no item of the list has. */
+/** Error for a cursor that is not in the list. */
 export function unknownCursor(after: string): ServiceError {
   const message = `after is ${quoted(after)}, which is not the id of an item of this list`;
   return new ServiceError({

@@ -1,5 +1,5 @@
-// The tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
-// which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
+// Tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
+// which sort as text; flags are 0 or 1. JSON is text and escapes NUL, at which libsql cuts plain text.
 import type { Generated } from "kysely";
 import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
@@ -48,16 +48,16 @@ export interface Schema extends RewardTables, TraceTables {
   readonly sweepers: SweeperTable;
 }
 
-/** What is stored of a project's feedback. */
+/** Bytes stored for a project's feedback. */
 export interface ProjectBytesTable {
   readonly project_id: string;
   readonly entity: string;
-  /** Of the payloads of its records. */
+  /** Size of its records' payloads. */
   readonly record_bytes: Generated<number>;
   readonly revision_bytes: Generated<number>;
 }
 
-/** What was removed by the limits of retention. */
+/** Data removed by the retention limits. */
 export interface RemovedDataTable {
   readonly day: string;
   readonly kind: string;
@@ -67,34 +67,34 @@ export interface RemovedDataTable {
   readonly last_at: string;
 }
 
-/** The server that removes what does not stay. */
+/** The server that currently runs the retention sweep. */
 export interface SweeperTable {
   readonly place: string;
   readonly owner: string;
   readonly until: string;
 }
 
-/** The servers that have a lease. */
+/** Servers that hold a lease. */
 export interface ServerTable {
   readonly id: string;
   readonly lease_until: string;
   readonly artifacts: string | null;
 }
 
-/** The base models that each can run jobs over. */
+/** Base models for which each server can run jobs. */
 export interface ServerBaseTable {
   readonly server_id: string;
   readonly base_model: string;
 }
 
-/** The versions that each has requests on. */
+/** Versions with running requests on each server. */
 export interface ServerVersionTable {
   readonly server_id: string;
   readonly model_id: string;
   readonly step: number;
 }
 
-/** How far the numbers of each list are given out; see sequences.ts. */
+/** Last number assigned in each list; see paging.ts. */
 export interface SequenceTable {
   readonly list: string;
   readonly sequence: number;
@@ -104,7 +104,7 @@ export interface FileTable {
   readonly id: string;
   readonly sequence: number;
   readonly entity: string;
-  /** As JSON. */
+  /** JSON. */
   readonly name: string;
   readonly purpose: string;
   readonly byte_count: number;
@@ -122,7 +122,7 @@ export interface AccessKeyTable extends ColumnsOf<typeof keyFields> {
   readonly created_at: string;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
-  /** Both are null where it was never rotated. */
+  /** Null, like `previous_until`, if the key was never rotated. */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
 }
@@ -131,16 +131,16 @@ export interface EntityLimitTable extends ColumnsOf<typeof limitFields> {
   readonly entity: string;
 }
 
-/** What all servers counted in a slot of time. */
+/** Requests counted by all servers in a time slot. */
 export interface LimitSlotTable {
   readonly subject: string;
-  /** Whole ones since 1970. */
+  /** Number of whole slots since 1970. */
   readonly slot: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/** The requests that run on each server. */
+/** Running requests on each server. */
 export interface LimitRunningTable {
   readonly server_id: string;
   readonly subject: string;
@@ -164,24 +164,24 @@ export interface ModelTable {
   readonly base_model: string;
   readonly adapter_rank: number | null;
   readonly adapter_alpha: number | null;
-  /** A JSON list of their names. */
+  /** JSON list of their names. */
   readonly adapter_targets: string | null;
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
-  /** Of those stored with its logs and jobs: the number of the newest. */
+  /** Number of the newest trajectory stored with the model's logs and jobs. */
   readonly trajectory_count: Generated<number>;
-  /** Of those that are recorded of it. */
+  /** Number of the model's recorded completions. */
   readonly completion_count: Generated<number>;
-  /** Of its logs, of the data of its jobs, and of what is recorded of it; see retention/model-bytes. */
+  /** Size of the model's logs; those of its job data and recorded completions follow. See retention/model-bytes. */
   readonly log_bytes: Generated<number>;
   readonly job_bytes: Generated<number>;
   readonly completion_bytes: Generated<number>;
-  /** Greater than that of every model whose job was claimed before; 0 before the first claim. */
+  /** Greater than that of every model whose job was claimed earlier; 0 before the first claim. */
   readonly last_turn: Generated<number>;
 }
 
-/** The different scenarios that a model has seen, by their SHA-256. */
+/** Distinct scenarios that a model has seen, by SHA-256. */
 export interface ModelScenarioTable {
   readonly model_id: string;
   readonly scenario_hash: string;
@@ -193,24 +193,24 @@ export interface ModelVersionTable {
   readonly step: number;
   readonly adapter_folder: string | null;
   readonly trainer_state: string | null;
-  /** Unique: a job makes at most one version, whatever happens. */
+  /** Unique: a job creates at most one version. */
   readonly job_id: string | null;
   readonly metrics: string;
-  /** Those of the metrics that the version came with: no log replaces them. */
+  /** Metrics that the version was created with; no log replaces them. */
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
   readonly is_pinned: Generated<number>;
-  /** What it was trained over; null for step 0, and where nothing is known of it. */
+  /** Base that the version was trained on; null for step 0, or if unknown. */
   readonly base: string | null;
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;
-  /** The row stays after deletion, so that its step is not used again and cursors at it hold. */
+  /** The row survives deletion, so that its step is not reused and cursors at it stay valid. */
   readonly is_deleted: number;
 }
 
 export interface JobTable {
   readonly id: string;
-  /** The order of submission: jobs of one model run in it. Null until the submission is complete. */
+  /** Position in submission order, in which the jobs of one model run. Null until the submission is complete. */
   readonly sequence: number | null;
   readonly model_id: string;
   readonly kind: Generated<string>;
@@ -224,17 +224,17 @@ export interface JobTable {
   readonly attempt_count: number;
   readonly lost_count: number;
   readonly restart_count: number;
-  /** Whether the attempt that runs, or ran last, kept further steps. */
+  /** 1 if the running or last attempt saved steps beyond the one it started from. */
   readonly has_advanced: Generated<number>;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;
   readonly cancel_requested: number;
-  /** The server that runs it, or that gave it back to wait for something that its machine lacks. */
+  /** The server that runs the job, or that returned it to the queue because its machine lacks something. */
   readonly owner: string | null;
-  /** A queued job is not claimed before this. */
+  /** Time before which a queued job is not claimed. */
   readonly not_before: string;
-  /** When `not_before` was set; a clock that shows less has stepped back. */
+  /** Time when `not_before` was set; a clock that shows less has stepped back. */
   readonly waits_since: string;
   readonly waiting_for: string | null;
   readonly warnings: string;
@@ -243,13 +243,13 @@ export interface JobTable {
   readonly replay_of: string | null;
   readonly retry_of: string | null;
   readonly comparison: string | null;
-  /** Of what it trains on, and from its end on of its events; 0 once that is removed. */
+  /** Size of the training data, plus the events once the job has ended; 0 after removal. */
   readonly content_bytes: Generated<number>;
-  /** When that began to be removed; it is not there from then on. */
+  /** Time when removal of the data began; the data counts as gone from then on. */
   readonly data_removed_at: Generated<string | null>;
-  /** The key that asked for it; null where none did. */
+  /** API key that requested the job; null if none did. */
   readonly key_id: string | null;
-  /** Which request made it, as JSON; null where none did. */
+  /** Request that created the job, as JSON; null if none did. */
   readonly made_by: string | null;
 }
 
@@ -261,7 +261,7 @@ export interface JobGroupTable {
 
 export interface JobEventTable {
   readonly job_id: string;
-  /** Unique in the job: what makes a repeated event harmless. Events come in its order. */
+  /** Unique within the job, so that a repeated event is harmless. Events are listed in this order. */
   readonly sequence: number;
   readonly type: string;
   readonly data: string;
@@ -284,7 +284,7 @@ export interface TrajectoryLogTable {
   readonly metrics: string;
   readonly group_count: number;
   readonly content_bytes: number;
-  /** When it began to be removed; it is not there from then on. */
+  /** Time when removal began; the log counts as gone from then on. */
   readonly removed_at: Generated<string | null>;
   /** Tally of all logs under the split at the version, up to this one; null if a log has none. */
   readonly tally: Generated<string | null>;
@@ -296,10 +296,10 @@ export interface TrajectoryGroupTable {
   readonly content: string;
 }
 
-/** What lists say of each stored trajectory; see outlines.ts. */
+/** Summary of each stored trajectory, for lists; see summaries.ts. */
 export interface TrajectoryOutlineTable {
   readonly model_id: string;
-  /** Its number among those of its model. */
+  /** Number among the model's trajectories. */
   readonly sequence: number;
   readonly source: string;
   readonly source_id: string;
@@ -310,25 +310,25 @@ export interface TrajectoryOutlineTable {
   readonly part: number;
   readonly group_index: number;
   readonly item_index: number;
-  /** The rest of the outline as JSON. */
+  /** The rest of the summary as JSON. */
   readonly content: string;
 }
 
-/** How many of them there are, of each kind. */
+/** Number of trajectories of each kind. */
 export interface TrajectoryCountTable {
   readonly model_id: string;
   readonly source: string;
   readonly split: string;
-  /** -1 for those that have none. */
+  /** -1 for trajectories without a step. */
   readonly step: number;
   readonly trajectory_count: number;
   readonly reward_sum: number;
 }
 
-/** Texts are as queries see them; see feedback/feedback-rows.ts. */
+/** Texts are in the form that queries compare; see feedback/feedback-rows.ts. */
 export interface FeedbackTable {
   readonly project_id: string;
-  /** In the order in which they were stored. */
+  /** Position in storage order. */
   readonly sequence: number;
   readonly id: string;
   readonly vendor_ref: string;
@@ -342,34 +342,34 @@ export interface FeedbackTable {
   readonly queue_id: string | null;
   readonly created_at: string;
   readonly content_hash: string;
-  /** As JSON. */
+  /** JSON. */
   readonly payload: string;
-  /** What texts of it are, as JSON, where that is not what queries see; null for nearly all. */
+  /** Exact texts as JSON if they differ from the form that queries compare; null for nearly all records. */
   readonly exact: string | null;
-  /** What is found by: the payload's emoji, where it has one. */
+  /** The payload's emoji, for lookups; null if it has none. */
   readonly emoji: string | null;
-  /** Whether the payload has numbers that the index of numbers lacks. */
+  /** 1 if the payload has numbers that the index of numbers lacks. */
   readonly has_more_numbers: Generated<number>;
   readonly last_revision_sequence: Generated<number>;
-  /** Its number among all as it is now; null of one that was never replaced. */
+  /** Position in storage order of the current content; null if the record was never replaced. */
   readonly replaced_sequence: number | null;
-  /** The call that it is on, as references spell its id; null where it is on none of its project. */
+  /** Call that the record refers to, with its id as references spell it; null if it refers to no call of its project. */
   readonly call_id: string | null;
 }
 
-/** The paths at which payloads of a project have numbers. */
+/** Paths at which payloads of a project have numbers. */
 export interface FeedbackFieldTable {
   readonly id: number;
   readonly project_id: string;
-  /** The steps as JSON. */
+  /** Steps of the path as JSON. */
   readonly path: string;
 }
 
-/** The numbers of records, for finding them. */
+/** Index of the numbers in records. */
 export interface FeedbackNumberTable {
   readonly field_id: number;
   readonly number: number;
-  /** Of the record, as its time, in milliseconds since 1970. */
+  /** Sequence of the record; its creation time in milliseconds since 1970 follows. */
   readonly sequence: number;
   readonly created_ms: number;
 }
@@ -388,28 +388,28 @@ export interface RecordedCompletionTable {
   readonly model_id: string;
   readonly entity: string;
   readonly project_id: string;
-  /** The request's id as references spell it. */
+  /** Id of the request as references spell it. */
   readonly call_id: string;
   readonly step: number;
   readonly ended_at: string;
   readonly byte_count: number;
   readonly is_whole: number;
-  /** The rest of what lists say of it as JSON. */
+  /** The rest of the list summary as JSON. */
   readonly outline: string;
-  /** The last of the pieces of its messages. */
+  /** Last piece of its messages. */
   readonly message_piece: string | null;
-  /** The last of the pieces of its prompt's tokens. */
+  /** Last piece of its prompt's tokens. */
   readonly token_piece: string | null;
-  /** What is stored of it alone; null where it is not whole. */
+  /** The part that is stored only for this completion; null if not complete. */
   readonly content: string | null;
 }
 
-/** Beginnings of prompts, which the completions of a model share. */
+/** Prompt prefixes, shared by the completions of a model. */
 export interface CompletionPieceTable {
   readonly model_id: string;
   readonly id: string;
   readonly parent_id: string | null;
-  /** Pieces that go on from it, and completions whose last it is. */
+  /** Number of pieces that continue this one, plus completions that end with it. */
   readonly use_count: number;
   readonly content: string;
 }
@@ -424,9 +424,9 @@ export interface AnnotationQueueTable extends ColumnsOf<typeof queueFields> {
   readonly created_by: string;
   readonly updated_at: string;
   readonly deleted_at: string | null;
-  /** As many as it has items. */
+  /** Number of items. */
   readonly last_position: Generated<number>;
-  /** Counts what was changed in it, which locks it. */
+  /** Counter of changes in the queue; incrementing it locks the queue. */
   readonly last_change: Generated<number>;
 }
 
@@ -439,17 +439,17 @@ export interface AnnotationItemTable {
   readonly display_fields: string;
   readonly added_by: string;
   readonly created_at: string;
-  /** How many annotators are at `completed`. */
+  /** Number of annotators whose state is `completed`. */
   readonly completed_count: Generated<number>;
 }
 
-/** How far an annotator is with an item; nobody who has not begun. */
+/** Progress of an annotator on an item; there is no row before the annotator begins. */
 export interface AnnotationStateTable {
   readonly item_id: string;
   readonly annotator: string;
   readonly queue_id: string;
   readonly state: string;
-  /** Null unless it is in progress. */
+  /** Null unless the state is in progress. */
   readonly held_until: string | null;
   readonly updated_at: string;
 }
@@ -464,26 +464,26 @@ export interface WebhookTable extends ColumnsOf<typeof webhookFields> {
   readonly disabled_reason: string | null;
   readonly failing_since: string | null;
   readonly last_sequence: Generated<number>;
-  /** Of its deliveries, those that are not over. */
+  /** Number of unfinished deliveries. */
   readonly pending_count: Generated<number>;
 }
 
 export interface WebhookDeliveryTable {
   readonly id: string;
   readonly webhook_id: string;
-  /** Its number among those of its webhook. */
+  /** Number among the deliveries of its webhook. */
   readonly sequence: number;
   readonly type: string;
-  /** What it is about, as JSON. */
+  /** Subject of the event, as JSON. */
   readonly subject: string;
   readonly state: string;
   readonly created_at: string;
   readonly tried_since: string;
-  /** Null once it is over; of one that is being sent, when its owner loses it. */
+  /** Time of the next attempt, or when the owner of a running attempt loses it; null once finished. */
   readonly due_at: string | null;
   readonly owner: string | null;
   readonly ended_at: string | null;
   readonly attempt_count: Generated<number>;
-  /** The latest, as JSON. */
+  /** Latest attempts, as JSON. */
   readonly attempts: Generated<string>;
 }

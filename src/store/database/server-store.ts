@@ -1,9 +1,9 @@
-// The servers that have a lease, and what each can run.
+// Servers that hold a lease, and the base models each can run.
 import type { Kysely } from "kysely";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import type { Schema } from "./schema.ts";
 
-/** The server store on a migrated database. */
+/** Creates the server store on a migrated database. */
 export function createServerStore(database: Kysely<Schema>): ServerStore {
   return {
     create: (id, { until, baseModels, artifacts }) =>

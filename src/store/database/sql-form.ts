@@ -1,49 +1,49 @@
-// The parts of SQL that databases write in different ways: JSON in texts, numbers in texts, the order of texts. What each
-// gives is said here; a database has its own (`sqlite/sqlite-form`).
+// SQL that differs between databases: JSON in texts, numbers in texts, text order. This interface defines the results;
+// each database implements it (`sqlite/sqlite-form`).
 import type { RawBuilder } from "kysely";
 import type { FeedbackPack, PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../../base/domain/feedback-query/feedback-field.ts";
 
-/** A text, or a JSON value as its text; null where there is none. */
+/** A text, or a JSON value as text; null if missing. */
 export type SqlText = RawBuilder<string | null>;
 export type SqlNumber = RawBuilder<number | null>;
 
 export interface SqlForm {
-  /** What lies at a path in a text of JSON, as JSON; null where nothing does. Indices lead into lists, names into objects. */
+  /** The JSON at a path in a JSON text; null if missing. Indices address list items, names address object members. */
   jsonAt(json: SqlText, path: readonly PathStep[]): SqlText;
-  /** The text of a JSON value: a string's own, of anything else its JSON; null where it is null or not there. */
+  /** The text of a JSON value: a string's content, otherwise its JSON; null for null or a missing value. */
   textOfJson(json: SqlText): SqlText;
-  /** The number that a text is written as, as `numberOfText` has it; null where it is none. */
+  /** The number that a text spells, by the rules of `numberOfText`; null if it is not a number. */
   numberOfText(text: SqlText): SqlNumber;
-  /** The number that a JSON value, or a string in it, is; null where it is none. */
+  /** The number that a JSON value is, or that a JSON string spells; null if it is not a number. */
   numberOfJson(json: SqlText): SqlNumber;
-  /** How many items a JSON list has; null of anything else. */
+  /** Number of items in a JSON list; null for any other value. */
   itemCount(json: SqlText): SqlNumber;
-  /** A number without its fraction. */
+  /** A number truncated to an integer. */
   whole(number: SqlNumber): SqlNumber;
-  /** Where in a text another begins, from 1 on; 0 where it does not. Of an empty one 1. */
+  /** 1-based position of `part` in `text`; 0 if absent, 1 for an empty part. */
   position(text: SqlText, part: SqlText): RawBuilder<number>;
-  /** With A to Z in lower case. */
+  /** The text with A to Z in lower case. */
   lower(text: SqlText): SqlText;
   /** A text that compares and sorts by code points. */
   ordered(text: SqlText): SqlText;
-  /** How a batch of feedback is packed that it reads fast. */
+  /** Packing of feedback batches that the database reads fast. */
   readonly packForm: PackForm;
   /**
-   * The records of a pack of that form as the rows of a table `given`: `place` from 0 on, and a column of the name of each of
-   * `packedFields`, of texts or numbers. So that many rows are inserted by few parameters.
+   * The records of a pack in that form, as rows of a table `given`: `place` from 0, and one column, text or number,
+   * for each of `packedFields`. Inserts many rows with few parameters.
    */
   givenRecords(pack: FeedbackPack): RawBuilder<unknown>;
   /**
-   * Lists of numbers, all of one length, as the rows of a table `given`, whose columns have the lists' names; each list is one
-   * parameter. Null where rows come as quickly with a parameter for each value.
+   * Number lists of equal length as rows of a table `given`, with one column per list and one parameter per list. Null
+   * if one parameter per value is as fast.
    */
   readonly givenNumbers: ((lists: Readonly<Record<string, Float64Array>>) => RawBuilder<unknown>) | null;
-  /** What ends the statement that makes a table which is kept in the order of its primary key, where there is such a thing. */
+  /** Suffix of a statement that creates a table clustered by its primary key; empty if the database has none. */
   readonly clusteredTable: string;
   /**
-   * What ends a query within a transaction that writes a row which it finds: the row of `table` is locked from there on, and
-   * those that other transactions have locked are not found. Empty where there is one transaction that writes at a time.
+   * Suffix of a query in a transaction that writes the row it finds. It locks the row of `table` and skips rows locked
+   * by other transactions. Empty if only one transaction writes at a time.
    */
   lockUnlocked(table: string): string;
 }

@@ -1,4 +1,4 @@
-// The store contracts on every database there is.
+// Runs the store contracts on every available database.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ import { openStores, type Stores } from "./stores.ts";
 import { createPostgres, type PostgresDatabase, withoutPostgres } from "./testing/postgres-databases.ts";
 import { searchSeeds } from "../../base/domain/testing/search.ts";
 
-/** Connections that tests use one after the other: to open one takes longer than most tests. */
+/** Connections that tests reuse, because opening one takes longer than most tests. */
 class KeptConnections {
   readonly #open: () => Promise<Stores>;
   readonly #opened = new Set<Stores>();
@@ -39,7 +39,7 @@ class KeptConnections {
     this.#open = open;
   }
 
-  /** Opens connections for one test; where that closes one, it opens others anew. */
+  /** Opens connections for one test, and replaces those that the test closes. */
   forTest(): () => Promise<Stores> {
     const unused = [...this.#opened];
     return async () => {
@@ -63,7 +63,7 @@ class KeptConnections {
 
 /** One file for all tests, emptied after each. */
 function sqliteStorage(): MakeStorage {
-  // Made by the first test that needs it: without a test nothing would remove it.
+  // Created by the first test that needs it; without a test nothing would remove it.
   let folder: string | null = null;
   const fileIn = (parent: string): string => join(parent, "data", "hone.db");
   const kept = new KeptConnections(() =>
@@ -82,18 +82,18 @@ function sqliteStorage(): MakeStorage {
 
 function emptyTables(file: string): void {
   const connection = new Sqlite(file);
-  // A connection that is kept may just be moving its log into the file, as it does when nothing is written for a while.
+  // An idle connection checkpoints its log, possibly right now.
   connection.exec("pragma busy_timeout = 10000");
   const tables = connection
     .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
     .all() as { readonly name: string }[];
-  // In one transaction, so that the disk is waited for once.
+  // One transaction, so that it waits for the disk once.
   const deletions = tables.map(({ name }) => `delete from ${name};`);
   connection.exec(["begin immediate;", ...deletions, "commit;"].join("\n"));
   connection.close();
 }
 
-/** The same of a database of a PostgreSQL. */
+/** As {@link sqliteStorage}, on a database of a PostgreSQL server. */
 function postgresStorage(): MakeStorage {
   let making: Promise<PostgresDatabase> | null = null;
   const kept = new KeptConnections(async () =>

@@ -1,5 +1,5 @@
-// Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
-// and what guards it, is its connection's own.
+// Opens the stores on a database: migrates it to the newest version and creates one store for each contract in
+// `base/domain`. The connection decides where the database is and how it is locked.
 import type { KeyStore } from "../../base/domain/access.ts";
 import { type Clock, systemClock, ownClock, type SharedClock } from "../../base/domain/clock.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
@@ -72,28 +72,28 @@ export interface Stores {
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
   readonly webhooks: WebhookStore;
-  /** What was changed, of what `keys`, `models` and `jobs` change. */
+  /** Announcements of changes in `keys`, `models` and `jobs`. */
   readonly announcements: Announcements;
   readonly retention: RetentionStore;
-  /** What all servers on the database go by. */
+  /** The clock shared by all servers on the database. */
   readonly clock: SharedClock;
-  /** The database's version as it is by now: where several servers are on it, a newer program may have changed it. */
+  /** Reads the current version of the database. On a shared database, a newer program may have changed it. */
   version(): Promise<DatabaseVersion | null>;
-  /** Why the database cannot be reached now, for people; null as far as is known. */
+  /** Reason why the database cannot be reached, for people; null if no problem is known. */
   fault(): string | null;
-  /** The error of the first statement that met damaged files; null as far as is known. */
+  /** Error of the first statement that met corrupt files; null if none is known. */
   damage(): ServiceError | null;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Brings the database to the newest version and opens the stores on it; closes the connection where that fails. What a
- * store has acknowledged is on disk.
+ * Migrates the database to the newest version and opens the stores on it; closes the connection on failure. Writes
+ * that a store acknowledges are on disk.
  *
- * @param own the clock of this machine
- * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` if its version is one that this
- *   program does not work on, `unavailable` when the disk is full, `internal` when it cannot be opened
+ * @param own this machine's clock
+ * @throws ServiceError `conflict` if another server uses a single-server database, `unsupported` if this program
+ * cannot work on its version, `unavailable` if the disk is full, `internal` if it cannot be opened
  */
 export async function openStores(connection: Connection, own: Clock = systemClock): Promise<Stores> {
   const { queries, readTime } = connection;
@@ -101,7 +101,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   try {
     await migrate(connection);
     await clock.synchronize();
-    // No other server can be there: those that have a lease have died, and what they had is free at once.
+    // No other server can be running: those that hold a lease have died, and their work is free immediately.
     if (connection.isExclusive) {
       await queries.deleteFrom("servers").execute();
       await freeClaims(queries);
@@ -148,19 +148,19 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   };
 }
 
-/** Which version a database has, and which is the newest that this program knows. */
+/** Version of a database, and the newest that this program knows. */
 export interface DatabaseVersions {
-  /** Null where nothing of this program is in it. */
+  /** Null if it holds nothing of this program. */
   readonly version: number | null;
   readonly newest: number;
-  /** Whether this program works on it: as it is, or once it has brought it to the newest. */
+  /** True if this program can work on it, directly or after migrating it. */
   readonly isServable: boolean;
-  /** The oldest version that a program may know which works on it beside this one. */
+  /** Newest version that a program must know at least to work on the database alongside this one. */
   readonly servesFrom: number;
 }
 
 /**
- * Opens a database, reads its version, which stays as it is, and closes the connection.
+ * Opens a database, reads its version without changing it, and closes the connection.
  *
  * @throws ServiceError as {@link openStores}, but never `unsupported`
  */

@@ -1,5 +1,5 @@
-// The outlines of a model's stored trajectories: numbered as they are stored, listed by an index that holds what they are
-// filtered by, and counted as they come, so that no list is read to say how long it is.
+// Summaries of a model's stored trajectories. They are numbered in storage order, filtered in a covering index, and
+// counted on insert, so that a list's length needs no scan.
 import {
   type Expression,
   type Kysely,
@@ -21,30 +21,32 @@ import type {
 import { portions } from "./chunks.ts";
 import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
 
-/** Of one statement, of twelve parameters each. */
+/** Maximum rows of a statement, at twelve parameters each. */
 const rowsMax = 300;
 
-/** Outlines that are looked at for a page, in the index alone: some 30 ms, for which other reads wait. */
+/**
+ * Maximum number of summaries scanned for a page, in the index only. Takes about 30 ms, during which other reads wait.
+ */
 const lookedAtMax = 100_000;
 
-/** Kinds that are counted apart in one answer. */
+/** Maximum number of kinds in one answer with counts. */
 const countsMax = 100;
 
-/** In the table of counts, the step of what has none. */
+/** Step of trajectories without one, in the table of counts. */
 const noStep = -1;
 
 export interface OutlinesToStore extends Pick<ListedOutline, "source" | "sourceId" | "split" | "step"> {
   readonly modelId: string;
   readonly recordedAt: Date;
-  /** Read once. */
+  /** Iterated once. */
   readonly outlines: Iterable<TrajectoryOutline>;
 }
 
 /**
- * Stores outlines inside the caller's transaction, behind those of the model that are there. Others that store some of the
- * same model wait from here until it ends.
+ * Stores summaries inside the caller's transaction, after those of the model. Other writers for the model wait until
+ * the transaction ends.
  *
- * @throws ServiceError `not_found` when there is no such model
+ * @throws ServiceError `not_found` if there is no such model
  */
 export async function storeOutlines(
   transaction: Transaction<Schema>,
@@ -103,10 +105,10 @@ export async function storeOutlines(
     .execute();
 }
 
-/** Half of the greatest number there is. */
+/** Half of the largest number. */
 const halfMax = Number.MAX_VALUE / 2;
 
-/** A sum or difference in SQL that stops at the greatest number of its sign, where PostgreSQL refuses to overflow. */
+/** A sum or difference in SQL, clamped to the largest number of its sign. PostgreSQL would throw on overflow. */
 export function clampedSum(
   one: Expression<number>,
   operator: "+" | "-",
@@ -122,7 +124,7 @@ function asDouble(value: number): RawBuilder<number> {
   return sql<number>`cast(${value} as double precision)`;
 }
 
-/** How many trajectories the model has; its row is this transaction's from here on. */
+/** Returns the model's trajectory count and locks its row for this transaction. */
 async function lockCount(transaction: Transaction<Schema>, modelId: string): Promise<number> {
   const model = await transaction
     .updateTable("models")
@@ -134,7 +136,10 @@ async function lockCount(transaction: Transaction<Schema>, modelId: string): Pro
   return model.trajectory_count;
 }
 
-/** A page of those that the filter lets through. One that looked at many and found few says where to go on. */
+/**
+ * Reads a page of the summaries that pass the filter. If it scanned many and found few, it returns a cursor to
+ * continue from.
+ */
 export async function outlinePage(
   database: Kysely<Schema>,
   modelId: string,
@@ -143,7 +148,7 @@ export async function outlinePage(
 ): Promise<NumberedPage<ListedOutline>> {
   const isForward = order === "asc";
   const count = await countOf(database, modelId);
-  // Numbers are without gaps: what is looked at is an interval of them.
+  // Numbers have no gaps, so each scan covers an interval of them.
   const behind = after ?? (isForward ? 0 : count + 1);
   const end = isForward ? Math.min(count, behind + lookedAtMax) : Math.max(1, behind - lookedAtMax);
   const [low, high] = isForward ? [behind + 1, end] : [end, Math.min(count, behind - 1)];
@@ -170,7 +175,7 @@ async function countOf(database: Kysely<Schema>, modelId: string): Promise<numbe
   return model?.trajectory_count ?? 0;
 }
 
-/** By columns of `trajectory_outlines_in_order` alone. */
+/** Filters by columns of `trajectory_outlines_in_order` only. */
 function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter) {
   const { source, split, step, rewardMin, rewardMax, recordedFrom, recordedBefore } = filter;
   let rows = database.selectFrom("trajectory_outlines").where("model_id", "=", modelId);
@@ -201,7 +206,7 @@ async function outlinesAt(
   return rows.map(outlineOf);
 }
 
-/** The one of this number; null where the model has none. */
+/** Finds the summary with this number; null if the model has none. */
 export async function findOutline(
   database: Kysely<Schema>,
   modelId: string,
@@ -210,14 +215,14 @@ export async function findOutline(
   return (await outlinesAt(database, modelId, [number], "asc"))[0] ?? null;
 }
 
-/** How many there are, the most first; at most a hundred kinds. */
+/** Counts summaries by kind, most frequent first; at most a hundred kinds. */
 export async function countOutlines(
   database: Kysely<Schema>,
   modelId: string,
   step: number | null,
 ): Promise<readonly OutlineCount[]> {
   const sum = sql<number>`sum(trajectory_count)`;
-  // A power of two: nothing is rounded, and so many parts of the greatest number do not overflow.
+  // A power of two rounds nothing, and this many parts of the largest number do not overflow.
   const parts = 2 ** 64;
   let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
   if (step !== null) rows = rows.where("step", "=", step);
@@ -243,7 +248,7 @@ export async function countOutlines(
 }
 
 function outlineOf(row: Selectable<TrajectoryOutlineTable>): ListedOutline {
-  // What `storeOutlines` wrote.
+  // Safe cast: written by `storeOutlines`.
   const content = JSON.parse(row.content) as Omit<
     TrajectoryOutline,
     "part" | "groupIndex" | "index" | "reward"

@@ -1,4 +1,4 @@
-// Logged trajectories, the metric history of each model, and what its running sums go on from.
+// Logged trajectories, each model's metric history, and the totals that its running sums start from.
 import { createHash } from "node:crypto";
 import type { Selectable, Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -19,10 +19,10 @@ import { readPage } from "./paging.ts";
 import { addModelBytes } from "./retention/model-bytes.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
-/** Scenarios written by one statement, of two parameters each. */
+/** Number of scenarios in one statement, at two parameters each. */
 const scenariosPerStatement = 500;
 
-/** The trajectory store on a migrated database. */
+/** Creates the trajectory store on a migrated database. */
 export function createTrajectoryStore(
   connection: Pick<Connection, "queries" | "writeEarly">,
 ): TrajectoryStore {
@@ -145,7 +145,7 @@ async function addContentBytes(
   await addModelBytes(transaction, "log_bytes", modelId, bytes);
 }
 
-/** Tally of the logs under the split at the version so far; null where there are none. */
+/** Returns the tally of the logs under the split at the version so far; null if there are none. */
 async function newestTally(
   transaction: Transaction<Schema>,
   { modelId, split, step }: Pick<TrajectoryLogDraft, "modelId" | "split" | "step">,
@@ -164,7 +164,7 @@ async function newestTally(
   return row?.tally ? (JSON.parse(row.tally) as JsonObject) : null;
 }
 
-/** The log's number among those of its model; other logs of the model wait from here until the transaction ends. */
+/** Returns the log's number within its model. Other writers of the model's logs wait until the transaction ends. */
 async function nextLogSequence(transaction: Transaction<Schema>, modelId: string): Promise<number> {
   const model = await transaction
     .updateTable("models")
@@ -176,7 +176,7 @@ async function nextLogSequence(transaction: Transaction<Schema>, modelId: string
   return model.last_log_sequence;
 }
 
-/** Adds the scenarios that the model had not seen, and returns how many it has seen now. */
+/** Adds the scenarios that are new to the model. Returns how many it has seen. */
 async function addScenarios(
   transaction: Transaction<Schema>,
   { modelId, scenarioIds }: TrajectoryLogDraft,
@@ -230,6 +230,6 @@ function logOf(row: Selectable<TrajectoryLogTable>): TrajectoryLog {
 }
 
 function metricsOf(text: string): Metrics {
-  // The text is what `appendLog` wrote.
+  // Safe cast: written by `appendLog`.
   return JSON.parse(text) as Metrics;
 }

@@ -1,4 +1,4 @@
-// Annotation queues and their items. What moves in a queue is in claims.ts.
+// Annotation queues and their items. Claims and state changes are in claims.ts.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationQueue, ItemDraft } from "../../../base/domain/annotation/queue.ts";
@@ -13,10 +13,10 @@ import { lockQueue } from "./lock-queue.ts";
 import { changedColumns, contentColumns, foldedName, queueOf } from "./queue-rows.ts";
 import { remainingOf, statsOf } from "./stats.ts";
 
-/** Items that are looked for, or written, by one statement. */
+/** Number of items looked up or written by one statement. */
 const itemsPerStatement = 100;
 
-/** The annotation store on a migrated database. */
+/** Creates the annotation store on a migrated database. */
 export function createAnnotationStore(database: Kysely<Schema>): AnnotationStore {
   return {
     createQueue: (queue) => database.transaction().execute((transaction) => insertQueue(transaction, queue)),
@@ -132,7 +132,7 @@ async function addItems(
   return position - queue.last_position;
 }
 
-/** Those that the queue does not have, each once. */
+/** Returns the drafts that the queue does not have yet, without duplicates. */
 async function newDrafts(
   transaction: Transaction<Schema>,
   queueId: string,
@@ -157,7 +157,7 @@ function tooManyItems(itemsMax: number): ServiceError {
   return new ServiceError({ code: "too_large", message });
 }
 
-/** Of texts that hold a part, as LIKE has it. */
+/** Returns the LIKE pattern for texts that contain a part. */
 function partPattern(part: string): string {
   return `%${foldedName(part).replaceAll(/[\\%_]/g, "\\$&")}%`;
 }

@@ -1,5 +1,5 @@
-// Who works at which item: claiming the next one, and moving from state to state. Both begin with the queue's lock, so that
-// two who claim at once see what the other took.
+// Claims of the next item, and state changes of an annotator's item. Both lock the queue first, so that concurrent
+// claims see each other's result.
 import { type Selectable, sql, type Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
@@ -30,7 +30,7 @@ export async function claimItem(
   return findItem(transaction, key, claim.at);
 }
 
-/** What the annotator holds already. */
+/** Finds the item that the annotator holds already. */
 async function ownItem(
   transaction: Transaction<Schema>,
   queueId: string,
@@ -50,7 +50,7 @@ async function ownItem(
   return row ?? null;
 }
 
-/** The first that is free, of those that most have completed: what others have begun is ended first. */
+/** Finds a free item, most completed first, so that started items are finished before new ones. */
 async function freeItem(
   transaction: Transaction<Schema>,
   queueId: string,
@@ -58,7 +58,7 @@ async function freeItem(
 ): Promise<Selectable<AnnotationItemTable> | null> {
   const now = at.toISOString();
   for (let completedCount = annotatorsPerItem - 1; completedCount >= 0; completedCount--) {
-    // One count at a time, so that an index has them in their order.
+    // Queries one count at a time, so that an index provides the order.
     const row = await transaction
       .selectFrom("annotation_items")
       .selectAll()

@@ -1,4 +1,4 @@
-// Items of annotation queues, each with how far its annotators are.
+// Items of annotation queues with their annotators' states.
 import { type Expression, type Kysely, type Selectable, sql } from "kysely";
 import type {
   AnnotationStore,
@@ -10,7 +10,7 @@ import type { AnnotationItemTable, AnnotationStateTable, Schema } from "../schem
 import { inOrder, sliceOf } from "./list-slices.ts";
 import { itemOf } from "./queue-rows.ts";
 
-/** Whose states are read by one statement. */
+/** Number of items whose states one statement reads. */
 const itemsPerStatement = 1000;
 
 export async function findItem(
@@ -57,7 +57,7 @@ export async function listItems(
 
 const stateOrder = ["unstarted", "skipped", "in_progress", "completed"] as const;
 
-/** The place in `stateOrder` of the furthest annotator of an item, or of one of them. */
+/** The index in `stateOrder` of an item's most advanced annotator, or of the given one. */
 function furthestOf(annotator: string | null, at: Date): Expression<number> {
   const own = annotator === null ? sql`` : sql` and annotator = ${annotator}`;
   return sql<number>`(
@@ -67,7 +67,7 @@ function furthestOf(annotator: string | null, at: Date): Expression<number> {
   )`;
 }
 
-/** The items of rows, in their order. */
+/** Returns the items of rows, in order. */
 async function withStates(
   database: Kysely<Schema>,
   rows: readonly Selectable<AnnotationItemTable>[],

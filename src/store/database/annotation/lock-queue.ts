@@ -1,8 +1,8 @@
-// One at a time in a queue: what moves in it goes by what the one before left.
+// Lock of an annotation queue, which serializes changes in it.
 import type { Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Has whoever else changes what is in the queue wait until the transaction ends; null where there is none. */
+/** Locks a queue until the transaction ends; other writers wait. Returns null if there is no such queue. */
 export async function lockQueue(transaction: Transaction<Schema>, queueId: string) {
   const row = await transaction
     .updateTable("annotation_queues")

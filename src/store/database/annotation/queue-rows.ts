@@ -1,4 +1,4 @@
-// Annotation queues and items as rows. Lists of fields are JSON; so are texts of people, which may hold any character.
+// Annotation queues and items as rows. Lists of fields are JSON, as are texts of people, which may hold any character.
 import type { Selectable } from "kysely";
 import {
   type AnnotationItem,
@@ -13,18 +13,18 @@ import type { AnnotationItemTable, AnnotationQueueTable, AnnotationStateTable } 
 
 const columns = columnsOf(queueFields);
 
-/** The columns of a queue's content, and the name as it is looked for. */
+/** Returns the columns of a queue's content, and its name in search form. */
 export function contentColumns(content: QueueContent) {
   return { ...columns.write(content), folded_name: foldedName(content.name) };
 }
 
-/** The columns of a change, only those that it names. */
+/** Returns only the columns that a change names. */
 export function changedColumns(content: Partial<QueueContent>) {
   const { name } = content;
   return { ...columns.writeSome(content), ...(name === undefined ? {} : { folded_name: foldedName(name) }) };
 }
 
-/** What names are looked for by: databases fold case each in their own way, if at all. */
+/** Folds a name for searches. Databases differ in how they fold case. */
 export function foldedName(name: string): string {
   return name.toLowerCase();
 }
@@ -41,7 +41,7 @@ export function queueOf(row: Selectable<AnnotationQueueTable>): AnnotationQueue 
   };
 }
 
-/** @param states its annotators' */
+/** @param states states of the item's annotators */
 export function itemOf(
   row: Selectable<AnnotationItemTable>,
   states: readonly Selectable<AnnotationStateTable>[],
@@ -62,7 +62,7 @@ export function itemOf(
 function annotationOf(row: Selectable<AnnotationStateTable>): ItemAnnotation {
   return {
     annotator: row.annotator,
-    // The column holds states alone that are written.
+    // Safe cast: only states are written to this column.
     state: row.state as ItemAnnotation["state"],
     heldUntil: row.held_until === null ? null : new Date(row.held_until),
     updatedAt: new Date(row.updated_at),

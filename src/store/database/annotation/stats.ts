@@ -1,9 +1,9 @@
-// How much of annotation queues is done, and by whom.
+// Progress of annotation queues, in total and per annotator.
 import { type Kysely, sql } from "kysely";
 import type { QueueStats, Remaining } from "../../../base/domain/annotation/annotation-store.ts";
 import type { Schema } from "../schema.ts";
 
-/** @returns those of the project's queues, in the order of the ids */
+/** @returns stats of the project's queues, in the order of the ids */
 export async function statsOf(
   database: Kysely<Schema>,
   projectId: string,

@@ -1,4 +1,4 @@
-// The columns of a resource's fields, made of its rows: their names and types, and values as they hold them.
+// Columns of a resource, derived from its field rows: names, types, and conversion of values.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Field, Fields, FieldValues } from "../../../base/domain/resources/fields.ts";
 import { snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -7,21 +7,21 @@ type ColumnOf<Value> =
   | (null extends Value ? null : never)
   | (NonNullable<Value> extends number | boolean ? number : string);
 
-/** The columns of the fields, as a table has them. */
+/** Columns of the fields, as a table type. */
 export type ColumnsOf<Rows extends Fields> = {
   readonly [Name in keyof Rows & string as SnakeCase<Name>]: Rows[Name] extends Field<infer Value>
     ? ColumnOf<Value>
     : never;
 };
 
-/** Values of fields as their columns hold them, and back. */
+/** Conversion between field values and column values. */
 export interface Columns<Rows extends Fields> {
   readonly names: readonly (keyof ColumnsOf<Rows>)[];
-  /** The names of those whose values may be long. */
+  /** Names of the columns whose values may be long. */
   readonly texts: readonly (keyof ColumnsOf<Rows>)[];
-  /** A value for each column. */
+  /** Returns a value for each column. */
   write(this: void, values: FieldValues<Rows>): ColumnsOf<Rows>;
-  /** Values for the columns of the fields that are given. */
+  /** Returns values for the columns of the given fields. */
   writeSome(this: void, values: Partial<FieldValues<Rows>>): Partial<ColumnsOf<Rows>>;
   read(this: void, row: ColumnsOf<Rows>): FieldValues<Rows>;
 }
@@ -39,7 +39,7 @@ export function columnsOf<Rows extends Fields>(fields: Rows): Columns<Rows> {
   const isText = ({ form, isStoredAsJson }: Field): boolean => isStoredAsJson || form.kind === "text";
   const texts = columns.filter(({ field }) => isText(field)).map(({ column }) => column);
   const names = columns.map(({ column }) => column);
-  // Each column is of the field of its name, and has the type that the field's form gives it.
+  // Safe cast: each column belongs to the field of its name and has the type of the field's form.
   return { names, texts, write: writeSome, writeSome, read } as unknown as Columns<Rows>;
 }
 

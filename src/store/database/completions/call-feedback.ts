@@ -1,5 +1,5 @@
-// Feedback by the call that it is on: a record has that beside its reference, which may be of any scheme, and of a part of
-// the call (`base/domain/feedback-query/stored-form`).
+// Feedback by the call it refers to. A record stores the call's id in addition to its reference, which may use any
+// scheme and may name a part of the call (`base/domain/feedback-query/stored-form`).
 import type { ExpressionBuilder, Kysely } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
@@ -29,7 +29,7 @@ export async function feedbackOn(
   }));
 }
 
-/** A condition on recorded completions. */
+/** Returns a condition on recorded completions. */
 export function hasFeedback(row: ExpressionBuilder<Schema, "recorded_completions">, wish: FeedbackWish) {
   let found = row
     .selectFrom("feedback")

@@ -1,4 +1,4 @@
-// Lists of recorded completions, by an index that holds what they are filtered by.
+// Lists of recorded completions, filtered in a covering index.
 import type { Kysely } from "kysely";
 import type { NumberedPage, NumberedPageRequest } from "../../../base/domain/page.ts";
 import type { CompletionFilter, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -7,11 +7,14 @@ import type { Schema } from "../schema.ts";
 import { hasFeedback } from "./call-feedback.ts";
 import { listedColumns, listedOf } from "./completion-rows.ts";
 
-/** Rows that are looked at for a page, in an index alone; fewer where the feedback on each is looked for. */
+/** Maximum number of rows scanned for a page, in the index only; fewer if each row's feedback is looked up. */
 const lookedAtMax = 100_000;
 const lookedUpMax = 10_000;
 
-/** A page of those that the filter lets through. One that looked at many and found few says where to go on. */
+/**
+ * Reads a page of the completions that pass the filter. If it scanned many and found few, it returns a cursor to
+ * continue from.
+ */
 export async function completionPage(
   database: Kysely<Schema>,
   filter: CompletionFilter,

@@ -1,4 +1,4 @@
-// A recorded completion as a row: what lists say of it in columns, its content beside them.
+// Conversion of a recorded completion to a row and back: list fields in columns, its content separately.
 import type { Selectable } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ export const listedColumns = [
 
 type ListedRow = Pick<Selectable<RecordedCompletionTable>, (typeof listedColumns)[number]>;
 
-/** What of an outline has no column of its own. */
+/** The part of a summary that has no column. */
 type OutlineRest = Omit<CompletionOutline, "projectId" | "modelId" | "step" | "startedAt" | "endedAt"> & {
   readonly startedAt: string;
 };
@@ -33,9 +33,9 @@ export interface CompletionParts {
   readonly completion: RecordedCompletion;
   readonly messageChain: readonly Piece[];
   readonly tokenChain: readonly Piece[];
-  /** Those that have pieces. */
+  /** Non-empty chains of pieces. */
   readonly chains: readonly (readonly Piece[])[];
-  /** What is stored of it alone; null where it has no content. */
+  /** The part that is stored only for this completion; null if it has no content. */
   readonly rest: string | null;
 }
 
@@ -68,13 +68,13 @@ export function rowOf({ completion, messageChain, tokenChain, rest }: Completion
   };
 }
 
-/** Of what is stored of it alone. */
+/** Returns the size of the part that is stored only for this completion. */
 export function ownBytesOf({ rest }: Pick<CompletionParts, "rest">): number {
   return rest === null ? 0 : Buffer.byteLength(rest);
 }
 
 export function listedOf(row: ListedRow): ListedCompletion {
-  // What `rowOf` wrote.
+  // Safe cast: written by `rowOf`.
   const { startedAt, ...outline } = JSON.parse(row.outline) as OutlineRest;
   return {
     ...outline,

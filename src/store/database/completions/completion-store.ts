@@ -1,5 +1,5 @@
-// Recorded completions with what they say, and what prompts of a model have in common once (`pieces`). What is recorded, and
-// how long it stays, is not decided here.
+// Recorded completions and their contents; common prompt prefixes of a model are stored once (`pieces`). Recording and
+// retention are decided elsewhere.
 import type { Kysely, Transaction } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ import {
 import { readChain, storeChains } from "./pieces.ts";
 import { contentOf } from "./stored-content.ts";
 
-/** Of one statement, of thirteen parameters each. */
+/** Maximum rows of a statement, at thirteen parameters each. */
 const rowsMax = 200;
 const columns = [
   "sequence",
@@ -42,17 +42,17 @@ const columns = [
   "content",
 ] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
 
-/** Others may add the same keys between a look and an insert. */
+/** Other writers may add the same keys between lookup and insert. */
 const triesMax = 10;
 
-/** Takes back what was written: few have the key of an earlier one, which is looked for only then. */
+/** Rolls back the transaction. Duplicate keys are rare, so they are looked up only after an insert fails. */
 const keysTaken = new Error("There are completions of these keys.");
 
-/** The store of recorded completions on a migrated database. */
+/** Creates the store of recorded completions on a migrated database. */
 export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
   return {
     add: async (completions) => {
-      // Of two with one key the later one stays.
+      // The last completion of each key wins.
       const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
       for (let tryCount = 1; ; tryCount++) {
         try {
@@ -82,8 +82,8 @@ function keyOf({ projectId, requestId }: CompletionKey): string {
 }
 
 /**
- * @param earlier rows of the same keys, whose place they take
- * @throws keysTaken where there are others
+ * @param earlier rows with the same keys, which are replaced
+ * @throws keysTaken if there are others
  */
 async function addAll(
   transaction: Transaction<Schema>,
@@ -133,7 +133,7 @@ async function findCompletion(
     readChain(database, row.model_id, row.message_piece),
     readChain(database, row.model_id, row.token_piece),
   ]);
-  // It went meanwhile, with its pieces.
+  // The row was deleted after it was read, and its pieces with it.
   if (isBroken(row.message_piece, messagePieces) || isBroken(row.token_piece, tokenPieces)) return null;
   return { ...listed, content: contentOf({ messagePieces, tokenPieces, rest: row.content }) };
 }
@@ -142,7 +142,7 @@ function isBroken(lastId: string | null, pieces: readonly string[]): boolean {
   return lastId !== null && pieces.length === 0;
 }
 
-/** Those of these keys. */
+/** Selects the rows with these keys. */
 function rowsOf(database: Kysely<Schema>, keys: readonly CompletionKey[]) {
   const projectIds = new Set(keys.map(({ projectId }) => projectId));
   return database.selectFrom("recorded_completions").where((row) =>

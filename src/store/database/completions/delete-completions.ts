@@ -1,14 +1,14 @@
-// Deleting recorded completions with what nobody else shares of them, a few in a transaction.
+// Deletes recorded completions and the pieces that no other completion shares, a few per transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { portions } from "../chunks.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { releaseChains } from "./pieces.ts";
 
-/** Of one transaction, some ten milliseconds for which other writers wait. */
+/** Maximum deletions in a transaction; about ten milliseconds, during which other writers wait. */
 const deletedMax = 200;
 
-/** Of one statement. */
+/** Maximum rows of a statement. */
 const rowsMax = 500;
 
 export const deletedColumns = ["model_id", "sequence", "message_piece", "token_piece"] as const;
@@ -17,7 +17,7 @@ export type DeletedRow = Pick<RecordedCompletionTable, (typeof deletedColumns)[n
 
 type Transacting = Transaction<Schema>;
 
-/** Deletes those of the rows that are still there; returns how many these are. */
+/** Deletes the rows that still exist. Returns their number. */
 export function deleteSome(
   database: Kysely<Schema>,
   choose: (transaction: Transacting) => Promise<readonly DeletedRow[]>,
@@ -30,7 +30,7 @@ export function deleteSome(
   });
 }
 
-/** Some of a model, the oldest first. */
+/** Selects some rows of a model, oldest first. */
 export function rowsOfModel(transaction: Transacting, modelId: string): Promise<readonly DeletedRow[]> {
   return transaction
     .selectFrom("recorded_completions")
@@ -42,16 +42,16 @@ export function rowsOfModel(transaction: Transacting, modelId: string): Promise<
 }
 
 /**
- * Counts so many more completions of each model; their rows are this transaction's from here on.
+ * Adds to each model's count of completions and locks the models' rows for this transaction.
  *
- * @returns those that there are
+ * @returns the models that exist
  */
 export async function lockModels(
   transaction: Transacting,
   counts: ReadonlyMap<string, number>,
 ): Promise<ReadonlySet<string>> {
   const locked = new Set<string>();
-  // In one order, so that no two wait for each other.
+  // In a fixed order, to avoid deadlocks.
   for (const modelId of [...counts.keys()].sort()) {
     const { rows } = await sql`
       update models set completion_count = completion_count + ${counts.get(modelId) ?? 0}
@@ -61,7 +61,7 @@ export async function lockModels(
   return locked;
 }
 
-/** The same of rows whose models are locked. */
+/** As {@link deleteSome}, for rows whose models are locked. */
 export async function deleteLocked(transaction: Transacting, rows: readonly DeletedRow[]): Promise<number> {
   let count = 0;
   for (const modelId of new Set(rows.map(({ model_id: id }) => id))) {

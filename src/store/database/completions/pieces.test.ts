@@ -1,4 +1,4 @@
-// What recorded prompts have in common is stored once, and goes with the last that has it.
+// Tests that common prompt prefixes are stored once and deleted with the last completion that uses them.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { sampleCompletion, sampleContent, samplePrompt } from "../contract/completion-store.ts";
@@ -11,7 +11,7 @@ async function openStore(t: TestContext) {
   const stores = await openStores(connection);
   t.after(() => stores.close());
   await storeModel(stores.models, "m");
-  /** Uses of each piece, in no order. */
+  /** Returns the use count of each piece, in any order. */
   const uses = async () => {
     const rows = await connection.queries.selectFrom("completion_pieces").select("use_count").execute();
     return rows.map((row) => row.use_count).toSorted((one, other) => other - one);
@@ -22,7 +22,7 @@ async function openStore(t: TestContext) {
 const system = "You answer in rhymes. ".repeat(60);
 const question = "What is it? ".repeat(60);
 
-/** The same system prompt of 300 tokens, and a question behind it. */
+/** A completion with the same system prompt of 300 tokens, followed by questions. */
 function asked(requestId: string, ...questions: readonly string[]) {
   const promptTokenIds = Array.from({ length: 600 }, (_, index) =>
     index < 300 ? index : index + Number(requestId),
@@ -32,19 +32,19 @@ function asked(requestId: string, ...questions: readonly string[]) {
   });
 }
 
-test("prompts that begin alike share their beginnings", async (t) => {
+test("shares pieces among prompts with a common prefix", async (t) => {
   const { completions, uses } = await openStore(t);
   await completions.add([asked("1", "short"), asked("2", "other")]);
-  // The system's message with both; of the tokens the first block with both next ones, each with one.
+  // Messages: the system piece is used by both. Tokens: the first block is used by both next blocks, each used once.
   assert.deepEqual(await uses(), [2, 2, 1, 1]);
   await completions.add([asked("3", `${question}a`), asked("3000", `${question}a`)]);
-  // The system's message has one piece more behind it, which both have; the first block two.
+  // Both new completions share one more piece after the system message; the first block is used by two more.
   assert.deepEqual(await uses(), [4, 3, 2, 1, 1, 1, 1]);
   const stored = await completions.find(asked("1"));
   assert.ok(stored !== null && stored.byteCount < 2000, "what is shared is not stored with each");
 });
 
-test("pieces go with the last that has them, in whichever order", async (t) => {
+test("deletes pieces with the last completion that uses them, in either order of deletion", async (t) => {
   const { completions, uses } = await openStore(t);
   await completions.add(["1", "2", "3"].map((id) => asked(id, `${question}${id === "3" ? "b" : "a"}`)));
   const all = (await uses()).length;
@@ -55,7 +55,7 @@ test("pieces go with the last that has them, in whichever order", async (t) => {
   assert.deepEqual(await uses(), []);
 });
 
-test("a completion that takes another's place gives back what that had", async (t) => {
+test("releases the pieces of a completion that is replaced", async (t) => {
   const { completions, uses } = await openStore(t);
   await completions.add([asked("1", `${question}a`)]);
   const before = await uses();

@@ -1,6 +1,6 @@
-// What prompts of a model have in common, once: beginnings of prompts as chains of pieces, each named by the hash of its
-// content and of all before it. A piece counts what goes on from it and what ends with it, and goes with the last of those.
-// Whoever calls holds the row of the model, so that nobody counts beside it.
+// Deduplicated prompt prefixes: chains of pieces, each named by a hash of its content and of all pieces before it. A
+// piece counts its continuations and the completions that end with it, and is deleted with the last of them. Callers
+// lock the model's row, which serializes the counting.
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { insertRows } from "../insert-rows.ts";
@@ -10,20 +10,20 @@ import type { Schema } from "../schema.ts";
 
 export interface Piece {
   readonly id: string;
-  /** Null of the first of its chain. */
+  /** Null for the first piece of a chain. */
   readonly parentId: string | null;
   readonly content: string;
 }
 
-/** Of one statement; pieces have five parameters each. */
+/** Maximum rows of a statement, at five parameters each. */
 const rowsMax = 500;
 
 const pieceColumns = ["model_id", "id", "parent_id", "use_count", "content"] as const;
 
-/** In characters of base64url: 132 bits, which no two pieces share by chance. */
+/** In base64url characters: 132 bits, which makes collisions negligible. */
 const idLength = 22;
 
-/** The pieces of a chain, in order. Chains of different kinds share none. */
+/** Returns the pieces of a chain, in order. Chains of different kinds share none. */
 export function chainOf(kind: "messages" | "tokens", contents: readonly string[]): readonly Piece[] {
   let parentId: string | null = null;
   return contents.map((content) => {
@@ -36,7 +36,7 @@ export function chainOf(kind: "messages" | "tokens", contents: readonly string[]
   });
 }
 
-/** Stores what is not there of the chains, and counts a use of the last piece of each. @returns the bytes that were added */
+/** Stores the missing pieces of the chains and adds a use to the last piece of each. @returns number of bytes added */
 export async function storeChains(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -63,7 +63,10 @@ export async function storeChains(
   return added.reduce((bytes, { content }) => bytes + Buffer.byteLength(content), 0);
 }
 
-/** Gives back a use of each of these pieces; those without any go, and so what led to them alone. @returns the bytes of these */
+/**
+ * Removes one use from each of these pieces; deletes unused pieces, and with them ancestors that become unused.
+ * @returns number of bytes deleted
+ */
 export async function releaseChains(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -90,7 +93,7 @@ export async function releaseChains(
   return bytes;
 }
 
-/** The contents of a chain, in order, by its last piece. */
+/** Reads the contents of a chain, in order, by its last piece. */
 export async function readChain(
   database: Kysely<Schema>,
   modelId: string,
@@ -127,7 +130,7 @@ async function storedAmong(
   return stored;
 }
 
-/** Adds to the counts of pieces that are there, those of one count at once. */
+/** Adds to the use counts of existing pieces, one statement per amount. */
 async function countUses(
   transaction: Transaction<Schema>,
   modelId: string,

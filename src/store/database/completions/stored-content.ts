@@ -1,5 +1,5 @@
-// The content of a recorded completion as it is stored: what prompts have in common is cut into pieces, which all of a model
-// share (`pieces`), and the rest is one text.
+// Stored form of a completion's content: prompt prefixes are cut into pieces, which the completions of a model share
+// (`pieces`); the rest is one text.
 import type {
   CompletionContent,
   RecordedChoice,
@@ -17,27 +17,27 @@ import {
   unpackedDoubles,
 } from "./packed-numbers.ts";
 
-/** Where prompts that begin alike are cut alike: the beginnings are the same pieces. */
+/** Content cut at positions that depend only on what precedes them, so that equal prefixes yield equal pieces. */
 export interface ContentParts {
-  /** What is said before the messages, and messages, as JSON. */
+  /** The prompt's fields other than messages, then messages, as JSON. */
   readonly messagePieces: readonly string[];
-  /** Beginnings of the prompt's tokens. */
+  /** Prefix of the prompt's tokens, in blocks. */
   readonly tokenPieces: readonly string[];
-  /** All else. */
+  /** Everything else. */
   readonly rest: string;
 }
 
-/** A piece of messages is cut where it has at least so many characters: below that a row of its own takes more than it saves. */
+/** Minimum length of a message piece in characters; for a shorter one, a separate row costs more than it saves. */
 const pieceLengthMin = 512;
 const tokensPerPiece = 256;
-/** Of a prompt, each kind: what comes behind is in the rest. */
+/** Maximum number of pieces per prompt, for each kind; what follows is stored in the rest. */
 const piecesMax = 64;
 
-/** What is stored of a prompt beside its pieces. */
+/** The part of a completion that is not stored in pieces. */
 interface StoredRest {
-  /** What is said of the prompt but for its messages; null where it is the first piece. */
+  /** The prompt's fields other than messages; null if they are the first piece. */
   readonly prompt: object | null;
-  /** The last messages; null where the prompt has none. */
+  /** The last messages; null if the prompt has none. */
   readonly messages: readonly MessageRecord[] | null;
   readonly promptTokens: string;
   readonly sampling: CompletionContent["sampling"];
@@ -74,9 +74,9 @@ export function contentParts(content: CompletionContent): ContentParts {
   };
 }
 
-/** The inverse of {@link contentParts}. */
+/** Inverse of {@link contentParts}. */
 export function contentOf({ messagePieces, tokenPieces, rest }: ContentParts): CompletionContent {
-  // What `contentParts` wrote.
+  // Safe cast: written by `contentParts`.
   const { prompt, messages, promptTokens, sampling, choices } = JSON.parse(rest) as StoredRest;
   const pieces = messagePieces.map((piece) => JSON.parse(piece) as object | readonly MessageRecord[]);
   const head = prompt ?? pieces[0];
@@ -99,7 +99,10 @@ function promptParts(prompt: RecordedPrompt): {
   return { head, messages };
 }
 
-/** Cut behind the messages that make a piece long enough, whatever follows: what begins alike is cut alike. */
+/**
+ * Cuts after the messages that make a piece long enough. The cuts depend only on the prefix, so equal prefixes are cut
+ * alike.
+ */
 function cutMessages(
   messages: readonly MessageRecord[],
   countMax: number,

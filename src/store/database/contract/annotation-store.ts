@@ -33,14 +33,14 @@ const adding = { displayFields: [], addedBy: "Ada", at: moment(1), itemsMax: 100
 const everything: ItemFilter = { id: null, callId: null, addedBy: null, states: null, annotator: null };
 const wholeList = { limit: 1000, offset: 0, order: null } as const;
 
-/** Adds items `i1`, `i2` and so on, whose calls have the names. */
+/** Adds items `i1`, `i2` and so on for the calls with these names. */
 async function addItems(store: AnnotationStore, queueId: string, ...calls: readonly string[]): Promise<void> {
   let count = (await store.listItems(queueId, everything, { ...wholeList, at: moment(0) })).length;
   const drafts = calls.map((callId) => ({ callId, vendorRef: `weave:///${project}/call/${callId}` }));
   await store.addItems(queueId, drafts, { ...adding, newId: () => `${queueId}-${(count += 1)}` });
 }
 
-/** Claims for a minute. @returns the item's id */
+/** Claims an item for a minute. @returns the item's id */
 async function claimed(store: AnnotationStore, annotator: string, seconds: number): Promise<string | null> {
   const claim = { annotator, at: moment(seconds), until: moment(seconds + 60) };
   return (await store.claim("q", claim))?.id ?? null;
@@ -66,7 +66,7 @@ async function moved(
 
 /** Registers the tests that an annotation store must pass. */
 export function checkAnnotationStore(makeStorage: MakeStorage): void {
-  test("a queue comes back whole, also after reopening, and when it was deleted", async (t) => {
+  test("returns a queue unchanged, also after reopening and after its deletion", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await first.annotation.createQueue(sampleQueue("q"));
@@ -94,7 +94,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     assert.equal(await claimed(annotation, "ann", 0), null);
   });
 
-  test("queues are found by a part of their name, and listed in an order", async (t) => {
+  test("finds queues by part of their name, and lists them in the requested order", async (t) => {
     const { annotation } = await (await makeStorage(t))();
     for (const [id, name, seconds] of [
       ["a", "tone", 3],
@@ -133,7 +133,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     assert.equal(await found(null, { offset: 3 }), "");
   });
 
-  test("items are added once each, up to a limit, and found by what they are", async (t) => {
+  test("adds each item once, up to a limit, and finds items by their properties", async (t) => {
     const { annotation } = await (await makeStorage(t))();
     await annotation.createQueue(sampleQueue("q"));
     await annotation.createQueue(sampleQueue("p"));
@@ -184,7 +184,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await listed({ states: repeated }), await listed({ states: ["completed"] }));
   });
 
-  test("an annotator moves from state to state, and no further than asked for", async (t) => {
+  test("moves an annotator between states only as requested", async (t) => {
     const { annotation } = await (await makeStorage(t))();
     await annotation.createQueue(sampleQueue("q"));
     await addItems(annotation, "q", "a");
@@ -214,7 +214,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     assert.equal(await claimed(annotation, "cas", 8), "q-1");
   });
 
-  test("a hold runs out: the annotator is where it was, and others get the item", async (t) => {
+  test("expires a hold: the annotator returns to the previous state, and others get the item", async (t) => {
     const { annotation } = await (await makeStorage(t))();
     await annotation.createQueue(sampleQueue("q"));
     await addItems(annotation, "q", "a");
@@ -239,7 +239,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     assert.equal(await claimed(annotation, "ann", 160), null);
   });
 
-  test("each item is given to as many as are to answer it, and what others completed comes first", async (t) => {
+  test("gives each item to as many annotators as required, most completed items first", async (t) => {
     const { annotation } = await (await makeStorage(t))();
     await annotation.createQueue(sampleQueue("q", { annotatorsPerItem: 2 }));
     await addItems(annotation, "q", "a", "b", "c");
@@ -260,7 +260,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     assert.equal(await claimed(annotation, "eve", 5), "q-2");
   });
 
-  test("however many claim at once, on however many connections, nobody is given what another holds", async (t) => {
+  test("never gives an item that another annotator holds, with concurrent claims on several connections", async (t) => {
     const [one, other] = await openTwice(makeStorage, t);
     await one.annotation.createQueue(sampleQueue("q"));
     await addItems(one.annotation, "q", "a", "b", "c", "d", "e");
@@ -279,7 +279,7 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     );
   });
 
-  test("stats count what is done, by whom, in queues of the project", async (t) => {
+  test("counts the completed items by annotator, in the project's queues only", async (t) => {
     const { annotation } = await (await makeStorage(t))();
     await annotation.createQueue(sampleQueue("q", { annotatorsPerItem: 2 }));
     await annotation.createQueue(sampleQueue("p"));

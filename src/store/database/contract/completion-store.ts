@@ -25,7 +25,7 @@ import {
 
 const strange = 'NUL \u0000, a lone half \ud83d, 👩🏽‍💻 and \u2028 "';
 
-/** A conversation of these texts, the first a system's. */
+/** Returns a conversation of these texts, the first from the system. */
 export function samplePrompt(...texts: readonly string[]): RecordedPrompt {
   return {
     kind: "conversation",
@@ -112,7 +112,7 @@ const everything: CompletionFilter = {
   feedback: null,
 };
 
-/** What was stored of it, as it was given. */
+/** Returns the completion as it was given to the store. */
 function given(stored: StoredCompletion): RecordedCompletion {
   const { number: _number, byteCount: _bytes, isWhole: _whole, ...completion } = stored;
   return completion;
@@ -129,11 +129,11 @@ async function idsIn(
 
 /** Registers the tests that a store of completions must pass. */
 export function checkCompletionStore(makeStorage: MakeStorage): void {
-  test("a completion comes back whole, also after reopening, until it is deleted", async (t) => {
+  test("returns a completion unchanged, also after reopening, until it is deleted", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await storeModel(first.models, "m");
-    // More than pieces are cut of, in messages and in tokens.
+    // Exceeds the maximum number of pieces, of messages and of tokens.
     const long = sampleContent({
       prompt: samplePrompt(...Array.from({ length: 80 }, (_, index) => `${index} ${"long ".repeat(200)}`)),
       promptTokenIds: Array.from({ length: 256 * 70 + 17 }, (_, index) => index % 50_000),
@@ -174,7 +174,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.equal((await idsIn(store))[0].length, completions.length - 1);
   });
 
-  test("an id that is used again stands for its newest completion", async (t) => {
+  test("returns the newest completion for a reused id", async (t) => {
     const stores = await (await makeStorage(t))();
     await storeModel(stores.models, "m");
     await storeModel(stores.models, "n");
@@ -186,7 +186,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await idsIn(store, { modelId: "m" }), [["b"], false]);
   });
 
-  test("what prompts share stays until the last of them goes", async (t) => {
+  test("keeps shared pieces until the last completion that uses them is deleted", async (t) => {
     const stores = await (await makeStorage(t))();
     await storeModel(stores.models, "m");
     const { completions: store } = stores;
@@ -221,7 +221,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await store.find(sampleCompletion("2")))?.content, contents[2]);
   });
 
-  test("lists are in the order of coming, filtered, in pages", async (t) => {
+  test("lists completions in storage order, filtered and paged", async (t) => {
     const stores = await (await makeStorage(t))();
     const { completions: store, models } = stores;
     await storeModel(models, "m");
@@ -254,7 +254,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     });
   });
 
-  test("what is said of a completion is found, whole or of a choice, by any scheme, in its project", async (t) => {
+  test("finds the feedback on a completion or one of its choices, by any scheme, within its project", async (t) => {
     const stores = await (await makeStorage(t))();
     const { completions: store, models, feedback } = stores;
     await storeModel(models, "m");
@@ -269,7 +269,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
       }),
       on("3", "<scheme>:///team/games/call/c%2F1"),
       on("4", "hone:///team/games/object/b:1"),
-      // Of another project, and from one.
+      // On a call of another project, and from another project.
       on("5", "hone:///team/chess/call/b"),
       on("6", "hone:///team/games/call/b", { projectId: "team/chess" }),
     ]);
@@ -296,7 +296,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await rated({ kind: "any" }), [["a", "c/1", "d"], false]);
   });
 
-  test("they go with their model, and what comes for a model that is gone is left out", async (t) => {
+  test("deletes completions with their model, and ignores new ones for a deleted model", async (t) => {
     const stores = await (await makeStorage(t))();
     const { completions: store, models } = stores;
     await storeModel(models, "m");
@@ -313,7 +313,7 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.equal(await store.add([]), 0);
   });
 
-  test("connections that record at once lose nothing, and who pages skips nothing", async (t) => {
+  test("loses nothing when connections record concurrently, and a paging reader skips nothing", async (t) => {
     const [one, other] = await openTwice(makeStorage, t);
     await storeModel(one.models, "m");
     const content = sampleContent({ prompt: samplePrompt("shared ".repeat(200), "?") });

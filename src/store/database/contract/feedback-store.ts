@@ -17,12 +17,12 @@ import {
   sampleFeedback,
 } from "./storage-under-test.ts";
 
-/** Of whoever asks, with all the time that there is. */
+/** A turn of any entity with ample time. */
 const turn = { entity: "team", timeMs: 60_000 };
 
 /** Registers the tests that a feedback store must pass. */
 export function checkFeedbackStore(makeStorage: MakeStorage): void {
-  test("records come back as they were and in order, also after reopening", async (t) => {
+  test("returns records unchanged and in order, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const records = [sampleFeedback("b"), sampleFeedback("a", { creator: "Bob", queueId: "q" })];
@@ -34,7 +34,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.equal(await feedback.find("team/other", "a"), null);
   });
 
-  test("records are found by their ids, as many as have room, in their project alone", async (t) => {
+  test("finds records by id, as many as fit, within their project", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const there = ["c", "a", "b"].map((id) => sampleFeedback(id));
     await feedback.create([...there, sampleFeedback("d", { projectId: "team/other" })]);
@@ -48,14 +48,14 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await idsOf([]), []);
   });
 
-  test("ten thousand records go in as one", async (t) => {
+  test("stores ten thousand records atomically", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const records = Array.from({ length: 10_000 }, (_, index) => sampleFeedback(`r${index}`));
     assert.equal((await feedback.create(records)).length, 10_000);
     assert.deepEqual(await feedback.find("team/games", "r9999"), records[9999]);
   });
 
-  test("a retry answers as the first time and adds nothing", async (t) => {
+  test("answers a retry as it answered the first request, and adds nothing", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const first = sampleFeedback("a");
     await feedback.create([first]);
@@ -65,7 +65,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await feedback.find("team/games", "a"), first);
   });
 
-  test("other content under the same id is a conflict that names every index and stores nothing", async (t) => {
+  test("refuses other content under an existing id with a conflict that names each index, and stores nothing", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     await feedback.create([sampleFeedback("a"), sampleFeedback("a", { projectId: "team/other" })]);
     const changed = (id: string) => sampleFeedback(id, { contentHash: "changed" });
@@ -86,7 +86,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.equal(await feedback.find("team/games", "fine"), null);
   });
 
-  test("a batch is stored in its order, each record as it was, and is found by what queries go by", async (t) => {
+  test("stores a batch in order and unchanged, and indexes it for queries", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     await feedback.create([sampleFeedback("before")]);
     const records = [
@@ -126,7 +126,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.ok(await feedback.createBatch(batchOf(feedback, []), authorOf(records[0])));
   });
 
-  test("a batch with an id that is taken, or stands twice, stores nothing and says so", async (t) => {
+  test("refuses a batch with a taken or duplicate id, and stores nothing", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const taken = sampleFeedback("taken");
     await feedback.create([taken]);
@@ -142,7 +142,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await feedback.find("team/games", "taken"), taken);
   });
 
-  test("of records that are created at the same time, each by itself, one that is refused keeps no other out", async (t) => {
+  test("refuses one of several records created concurrently without affecting the others", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     await feedback.create([sampleFeedback("taken")]);
     const records = [
@@ -163,7 +163,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await feedback.find("team/games", "taken"), sampleFeedback("taken"));
   });
 
-  test("a replacement keeps id and time, and what it replaced is in the history", async (t) => {
+  test("keeps id and time on replacement, and adds the previous content to the history", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const first = sampleFeedback("a");
     await feedback.create([first]);
@@ -183,7 +183,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     );
   });
 
-  test("a retry that comes after a replacement answers as the first time, and changes nothing", async (t) => {
+  test("answers a retry after a replacement as it answered the first request, and changes nothing", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const first = sampleFeedback("a");
     await feedback.create([first]);
@@ -195,12 +195,12 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     const late = sampleFeedback("a", { createdAt: moment(60) });
     assert.deepEqual(await feedback.create([late, sampleFeedback("b")]), [first, sampleFeedback("b")]);
     assert.equal((await feedback.find("team/games", "a"))?.contentHash, "third");
-    // What a replacement brought was never created.
+    // The content of a replacement was never created.
     const other = sampleFeedback("a", { contentHash: "second" });
     await assert.rejects(feedback.create([other]), { code: "conflict" });
   });
 
-  test("replacing what the project does not have is null and writes nothing", async (t) => {
+  test("returns null and writes nothing when the project has no record to replace", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     await feedback.create([sampleFeedback("a")]);
     const { id: _id, createdAt: _createdAt, ...content } = sampleFeedback("a", { projectId: "team/other" });
@@ -209,7 +209,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await feedback.history("team/games", "a", firstPage)).items, []);
   });
 
-  test("a history is paged in items and in bytes", async (t) => {
+  test("pages a history by items and bytes", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     await feedback.create([sampleFeedback("a", { payload: { value: 0 } }), sampleFeedback("b")]);
     for (let value = 1; value <= 5; value++) {
@@ -235,7 +235,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     }
   });
 
-  test("what is on a reference is listed oldest first, a slice at a time, in items and in bytes", async (t) => {
+  test("lists the feedback on a reference oldest first, in slices limited by items and bytes", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const on = (id: string, seconds: number, vendorRef = "r", projectId = "team/games") =>
       sampleFeedback(id, { vendorRef, projectId, createdAt: moment(seconds), payload: { id } });
@@ -261,7 +261,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(first, on("a", 1));
   });
 
-  test("records are scanned in the order of storing, in pages of items and bytes", async (t) => {
+  test("scans records in storage order, in pages limited by items and bytes", async (t) => {
     const [{ feedback }, other] = await openTwice(makeStorage, t);
     const scanned = async (changes: Partial<FeedbackScan> = {}) => {
       const asked = { projectId: "team/games", condition: always, after: null, limit: 10 };
@@ -296,7 +296,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await scanned()).items, ["b"]);
   });
 
-  test("a record that is replaced comes last again in the order of changes, once", async (t) => {
+  test("moves a replaced record to the end of the change order, where it occurs once", async (t) => {
     const [{ feedback }, other] = await openTwice(makeStorage, t);
     const scanned = async (changes: Partial<FeedbackScan> = {}) => {
       const asked = { projectId: "team/games", condition: always, order: "changed", after: null, limit: 10 };
@@ -328,7 +328,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await scanned({ after: last })).items, ["b 2", "d 1", "a 4"]);
   });
 
-  test("a scan goes on behind any record, and looks at a part of them where it is asked to", async (t) => {
+  test("continues a scan after any record, and scans a sample on request", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const ids = Array.from({ length: 200 }, (_, index) => `r${index}`);
     await feedback.create(ids.map((id) => sampleFeedback(id)));
@@ -351,7 +351,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
       );
   });
 
-  test("types are counted under a condition, the most frequent first", async (t) => {
+  test("counts matching records by type, most frequent first", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const types = ["b", "a", "c", "\ud800", "c", "a"];
     const records = types.map((feedbackType, index) =>
@@ -370,7 +370,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await counted(nobodys), [0]);
   });
 
-  test("who scans while others write skips nothing", async (t) => {
+  test("skips nothing in a scan during concurrent writes", async (t) => {
     const [one, other] = await openTwice(makeStorage, t);
     const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);
     const writing = Promise.all(
@@ -394,7 +394,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(seen.toSorted(), ids.toSorted());
   });
 
-  test("records are removed with their histories, in their project alone", async (t) => {
+  test("removes records and their histories, within their project", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const elsewhere = sampleFeedback("a", { projectId: "team/other" });
     await feedback.create([sampleFeedback("a"), sampleFeedback("b"), elsewhere]);

@@ -21,7 +21,7 @@ const everything = { entity: null, purpose: null, unusedSince: null };
 
 /** Registers the tests that a file store must pass. */
 export function checkFileStore(makeStorage: MakeStorage): void {
-  test("a file comes back whole, also after reopening, until it is deleted", async (t) => {
+  test("returns a file unchanged, also after reopening, until it is deleted", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const file = sampleFile("a", { byteCount: 2 ** 40 });
@@ -35,7 +35,7 @@ export function checkFileStore(makeStorage: MakeStorage): void {
     assert.equal(await files.find("a"), null);
   });
 
-  test("the files of an entity have a room of their own", async (t) => {
+  test("limits the files of each entity separately", async (t) => {
     const { files } = await (await makeStorage(t))();
     await files.create(sampleFile("a"), 20);
     await files.create(sampleFile("b", { entity: "other", byteCount: 20 }), 20);
@@ -48,7 +48,7 @@ export function checkFileStore(makeStorage: MakeStorage): void {
     assert.deepEqual(together.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   });
 
-  test("lists are in the order of coming, filtered, in pages", async (t) => {
+  test("lists files in storage order, filtered and paged", async (t) => {
     const { files } = await (await makeStorage(t))();
     for (const file of [
       sampleFile("c"),

@@ -25,7 +25,7 @@ import {
 
 const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10));
 
-/** The server dies, what it ran is queued again, and it comes back. */
+/** The server dies, its jobs are queued again, and it returns. */
 const loseServer = async (
   { jobs, servers }: Pick<Stores, "jobs" | "servers">,
   notBefore: (restartCount: number) => Date = () => moment(0),
@@ -36,7 +36,7 @@ const loseServer = async (
   await storeServer(servers, id);
 };
 
-/** Lost at moment 10, to be tried again at once. */
+/** Lost at moment 10, to be retried immediately. */
 const lostNow = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
 
 const sampleProgress = {
@@ -65,7 +65,7 @@ const linesOf = async (jobs: JobStore, id: string): Promise<readonly string[] | 
   return lines;
 };
 
-/** What the store hashes of a job. */
+/** Returns the content hash that the store computes for a job. */
 const contentHashOf = (job: JobDraft, groups: readonly TrajectoryGroup[]): string =>
   createHash("sha256")
     .update([job.task.config, ...groups].map((part) => `${JSON.stringify(part)}\n`).join(""))
@@ -82,7 +82,7 @@ export function checkJobStore(makeStorage: MakeStorage): void {
   checkEndings(makeStorage);
 }
 
-/** A database with the models `m` and `n`. */
+/** Opens a database with the models `m` and `n`. */
 function withModels(makeStorage: MakeStorage) {
   return async (...[context]: Parameters<MakeStorage>) => {
     const database = await (await makeStorage(context))();
@@ -96,7 +96,7 @@ function withModels(makeStorage: MakeStorage) {
 function checkSubmission(makeStorage: MakeStorage): void {
   const openWithModels = withModels(makeStorage);
 
-  test("a job comes back with what it trains on, also after reopening", async (t) => {
+  test("returns a job with its training data, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await storeModel(first.models, "m");
@@ -118,7 +118,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.equal(await linesOf(jobs, "x"), null);
   });
 
-  test("everything that is set of a job comes back", async (t) => {
+  test("returns every field that is set on a job", async (t) => {
     const { jobs } = await openWithModels(t);
     const draft = sampleJob("j", "m", {
       state: "failed",
@@ -143,7 +143,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     });
   });
 
-  test("a job of each kind keeps its configuration, and a list may be of one kind", async (t) => {
+  test("keeps the configuration of each kind of job, and lists jobs of one kind", async (t) => {
     const { jobs } = await openWithModels(t);
     const config = resolveSupervisedConfig({ learningRate: [0.1 + 0.2, 1e-300], isShuffled: false });
     const supervised = sampleJob("s", "m", { task: { kind: "sft", config } });
@@ -163,7 +163,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     }
   });
 
-  test("the content's hash is of configuration and trajectories, not of ids and times", async (t) => {
+  test("hashes configuration and trajectories, not ids and times", async (t) => {
     const { jobs } = await openWithModels(t);
     const hashOf = async (id: string, changes: Partial<JobDraft>, rewards: readonly number[]) => {
       await jobs.create(sampleJob(id, "m", changes), groupLines(rewards.map(sampleGroup)), null);
@@ -176,7 +176,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.notEqual(await hashOf("d", { task: { kind: "rl", config } }, [1, 0]), hash);
   });
 
-  test("a group of several megabytes comes back in parts, and is hashed as a whole", async (t) => {
+  test("returns a group of several megabytes in parts, and hashes it as a whole", async (t) => {
     const { jobs } = await openWithModels(t);
     const groups = [sampleGroup(1), { ...sampleGroup(2), logs: ["é".repeat(3 << 20)] }, sampleGroup(3)];
     const job = sampleJob("j", "m");
@@ -187,7 +187,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.equal((await jobs.find("j"))?.contentHash, contentHashOf(job, groups));
   });
 
-  test("trajectories that go while they are read do not end early as if they were all", async (t) => {
+  test("throws if trajectories are removed while they are read, rather than ending early", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), groupLines([sampleGroup(1), sampleGroup(0)]), null);
     const lines = (await jobs.trajectoryLines("j"))?.[Symbol.asyncIterator]();
@@ -196,7 +196,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     await assert.rejects(async () => await lines?.next(), { code: "not_found" });
   });
 
-  test("it is known which request made a job, whoever asks", async (t) => {
+  test("records the request that created a job, regardless of the reader", async (t) => {
     const { jobs } = await openWithModels(t);
     const madeBy = { requestId: "r-1", traceparent: "00-1-2-01" };
     await jobs.create(sampleJob("a", "m", { madeBy }), [], null);
@@ -209,13 +209,13 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.deepEqual((await jobs.claim("server", new Date(0)))?.madeBy, madeBy);
   });
 
-  test("a job for no model is not found", async (t) => {
+  test("refuses a job for a model that does not exist", async (t) => {
     const { jobs } = await openWithModels(t);
     await assert.rejects(jobs.create(sampleJob("j", "nobody"), [], null), { code: "not_found" });
     assert.equal(await jobs.find("j"), null);
   });
 
-  test("an idempotency key returns the earlier job, and is a conflict with another body", async (t) => {
+  test("returns the earlier job for an idempotency key, and a conflict for another body", async (t) => {
     const { jobs } = await openWithModels(t);
     const key = { keyId: "k", key: "once", bodyHash: "h" };
     assert.equal(await jobs.findCreated(key), null);
@@ -231,7 +231,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.deepEqual(await jobs.create(sampleJob("b", "m"), [], anothers), { id: "b", isNew: true });
   });
 
-  test("jobs are listed in the order they came, by model and by state, in pages", async (t) => {
+  test("lists jobs in submission order by model and state, in pages", async (t) => {
     const { jobs } = await openWithModels(t);
     for (const [id, model] of [
       ["d", "m"],
@@ -262,7 +262,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     await assert.rejects(jobs.list(all, { ...firstPage, after: "x" }), { code: "invalid" });
   });
 
-  test("a list of jobs goes on from jobs of its models in any state, and from no others", async (t) => {
+  test("continues a list of jobs after a job of its models in any state, and after no other", async (t) => {
     const { jobs } = await openWithModels(t);
     for (const [id, model] of [
       ["m1", "m"],
@@ -288,12 +288,12 @@ function checkSubmission(makeStorage: MakeStorage): void {
 function checkClaims(makeStorage: MakeStorage): void {
   const openWithModels = withModels(makeStorage);
 
-  test("the oldest job is claimed first, one of a model at a time", async (t) => {
+  test("claims the oldest job first, one of each model at a time", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("m1", "m"), [], null);
     await jobs.create(sampleJob("m2", "m"), [], null);
     await jobs.create(sampleJob("n1", "n"), [], null);
-    // Whose turn it is among those who ask at once, a store is free to choose.
+    // The store is free to choose the order of concurrent claims.
     const claims = await Promise.all([claimNow(jobs), claimNow(jobs), claimNow(jobs)]);
     const [first, second, ...others] = claims
       .flatMap((job) => job ?? [])
@@ -307,7 +307,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await claimNow(jobs))?.id, "m2");
   });
 
-  test("entities take turns, and so do the models of each, however much one of them has queued", async (t) => {
+  test("rotates among entities and among the models of each, however many jobs one has queued", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await models.create(sampleModel("r", { entity: "rivals" }), sampleVersion("r", 0));
     for (const id of ["m1", "m2", "m3", "n1", "r1", "r2"])
@@ -320,7 +320,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(order, ["m1", "r1", "n1", "r2", "m2", "m3"]);
   });
 
-  test("a job over a base model is claimed by servers that have it, and waits by name while none is there", async (t) => {
+  test("gives a job to servers that have its base model, and names the missing model while none does", async (t) => {
     const { jobs, models, servers } = await openWithModels(t);
     await models.create(sampleModel("g", { baseModel: "great" }), sampleVersion("g", 0));
     for (const id of ["g1", "m1", "m2"]) await jobs.create(sampleJob(id, id.charAt(0)), [], null);
@@ -352,7 +352,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal(await claimNow(jobs, "new"), null);
   });
 
-  test("a job that may not be tried yet holds back later ones of its model only", async (t) => {
+  test("holds back only the later jobs of the same model while a job must not be retried yet", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("m1", "m"), [], null);
     await claimNow(jobs);
@@ -369,7 +369,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(retried?.startedAt, moment(10), "the first start is kept");
   });
 
-  test("an attempt that is returned does not count, and the job says what it waits for", async (t) => {
+  test("does not count a returned attempt, and shows what the job waits for", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -381,7 +381,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.find("j"))?.waitingFor, null);
   });
 
-  test("attempts lost with their process and with their server are counted apart", async (t) => {
+  test("counts attempts lost with their process and with their server separately", async (t) => {
     const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -394,7 +394,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual([attemptCount, lostCount, restartCount], [3, 1, 2]);
   });
 
-  test("losses count anew behind an attempt that kept further steps, and it is none of them", async (t) => {
+  test("restarts the count of losses after an attempt that saved further steps, and does not count that one", async (t) => {
     const open = await makeStorage(t);
     let database = await open();
     await storeModel(database.models, "m");
@@ -424,7 +424,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(await attempt("process", false), [1, 0]);
   });
 
-  test("a job that is rescued again and again waits for as long as it is told to", async (t) => {
+  test("makes a job that is rescued repeatedly wait as long as requested", async (t) => {
     const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     const notBefore = (restartCount: number) => moment(restartCount < 2 ? 10 : 10 * restartCount);
@@ -432,13 +432,13 @@ function checkClaims(makeStorage: MakeStorage): void {
     await loseServer({ jobs, servers }, notBefore);
     assert.equal((await claimNow(jobs))?.id, "j");
     await loseServer({ jobs, servers }, notBefore);
-    // It may be what ends servers: that one of them comes back ends no such wait.
+    // The job itself may kill servers, so a returning server does not end this wait.
     await loseServer({ jobs, servers });
     assert.equal(await jobs.claim("server", moment(19)), null);
     assert.equal((await jobs.claim("server", moment(20)))?.restartCount, 2);
   });
 
-  test("a job that tries another again trains on its lines, and has its content", async (t) => {
+  test("trains a retry on the original's lines, and copies its content hash", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), ["[1]\n", "[2]\n"], null);
     await jobs.end("j", "failed", "It was lost.", moment(1));
@@ -453,7 +453,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual([second.retryOf, second.contentHash], ["j", first.contentHash]);
   });
 
-  test("a wait ends when the clock shows a time before it began", async (t) => {
+  test("ends a wait when the clock shows a time before the wait began", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -462,7 +462,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.claim("server", moment(9)))?.id, "j");
   });
 
-  test("a warning is kept once, in the order in which they came", async (t) => {
+  test("keeps each warning once, in order", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     for (const warning of ["one", "two", "one"]) await jobs.addWarning("j", warning);
@@ -470,7 +470,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await assert.rejects(jobs.addWarning("x", "one"), { code: "not_found" });
   });
 
-  test("a full queue takes no new job, but finds one that it has", async (t) => {
+  test("refuses a new job when the queue is full, but still returns an existing one", async (t) => {
     const { jobs } = await openWithModels(t);
     const key = { keyId: "k", key: "once", bodyHash: "h" };
     await jobs.create(sampleJob("a", "m"), [], key, { queuedMax: 1 });
@@ -485,7 +485,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.create(sampleJob("d", "n"), [], null, { queuedMax: 1 })).isNew, true);
   });
 
-  test("what one entity has queued does not keep another's jobs out", async (t) => {
+  test("keeps room for other entities' jobs when one entity has filled its share", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await models.create(sampleModel("o", { entity: "other" }), sampleVersion("o", 0));
     const limits = { queuedPerEntityMax: 2 };
@@ -504,7 +504,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.create(sampleJob("f", "n"), [], null, limits)).isNew, true);
   });
 
-  test("an entity has half of the places in the queue that others leave", async (t) => {
+  test("gives an entity half of the free places in the queue", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await models.create(sampleModel("o", { entity: "other" }), sampleVersion("o", 0));
     const limits = { queuedMax: 4 };
@@ -518,7 +518,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await create("f", "m");
   });
 
-  test("the first pins hold, for the owner who runs the job", async (t) => {
+  test("keeps the first pins, for the owner that runs the job", async (t) => {
     const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await assert.rejects(jobs.pin("j", "server", samplePins), { code: "conflict" });
@@ -532,7 +532,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual((await claimNow(jobs, "another"))?.pins, samplePins);
   });
 
-  test("a job that runs is found for its owner alone", async (t) => {
+  test("finds a running job only for its owner", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     assert.equal(await jobs.findRunning("j", "server"), null);
@@ -545,7 +545,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal(await jobs.findRunning("j", "server"), null);
   });
 
-  test("progress is kept while a job runs", async (t) => {
+  test("keeps the progress of a running job", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     for (const update of ["updateProgress", "advance"] as const) {
@@ -564,7 +564,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual([job?.progress?.gradientStepCountTotal, job?.counts], [null, sampleCounts]);
   });
 
-  test("what an attempt reports changes nothing once another has its job", async (t) => {
+  test("ignores reports of an attempt after another has taken the job", async (t) => {
     const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -577,7 +577,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     const event = { type: "training_started", data: {} } as const;
     await assert.rejects(jobs.appendEvent("j", "server", 0, event), { code: "conflict" });
     assert.deepEqual(await eventsOf(jobs, "j"), []);
-    // Nor has it advanced: its owner's loss counts.
+    // The attempt has not advanced either, so its owner's loss counts.
     await loseServer({ jobs, servers }, undefined, "another");
     assert.equal((await jobs.find("j"))?.restartCount, 2);
   });
@@ -586,7 +586,7 @@ function checkClaims(makeStorage: MakeStorage): void {
 function checkEvents(makeStorage: MakeStorage): void {
   const openWithModels = withModels(makeStorage);
 
-  test("an event is written once however often it is told", async (t) => {
+  test("writes an event once, however often it is reported", async (t) => {
     const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -606,7 +606,7 @@ function checkEvents(makeStorage: MakeStorage): void {
     ]);
   });
 
-  test("a job that does not run takes no events", async (t) => {
+  test("refuses events for a job that is not running", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     const event = { type: "training_started", data: {} } as const;
@@ -615,7 +615,7 @@ function checkEvents(makeStorage: MakeStorage): void {
     assert.deepEqual(await eventsOf(jobs, "j"), []);
   });
 
-  test("events are paged by ids of the same job, in both orders", async (t) => {
+  test("pages events by ids of the same job, in both orders", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await jobs.create(sampleJob("k", "n"), [], null);
@@ -645,7 +645,7 @@ function checkEvents(makeStorage: MakeStorage): void {
 function checkEndings(makeStorage: MakeStorage): void {
   const openWithModels = withModels(makeStorage);
 
-  test("success stores the version, the state and the event together, once", async (t) => {
+  test("stores the version, the state and the event of a success together, once", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await assert.rejects(succeedNow(jobs, "j", 1), { code: "conflict" });
@@ -661,7 +661,7 @@ function checkEndings(makeStorage: MakeStorage): void {
     assert.equal((await eventsOf(jobs, "j")).length, 1);
   });
 
-  test("a replay ends with what it compared, and without a version", async (t) => {
+  test("ends a replay with its comparison, and without a version", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await jobs.create(sampleJob("r", "m", { replayOf: "j" }), [], null);
     await claimNow(jobs);
@@ -680,7 +680,7 @@ function checkEndings(makeStorage: MakeStorage): void {
     );
   });
 
-  test("success at a step that exists is a conflict and changes nothing", async (t) => {
+  test("refuses a success at an existing step with a conflict, and changes nothing", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -690,7 +690,7 @@ function checkEndings(makeStorage: MakeStorage): void {
     assert.equal((await models.newestVersion("m"))?.jobId, null);
   });
 
-  test("a failure stores the state and the event with the message, once", async (t) => {
+  test("stores the state and the event of a failure with its message, once", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -705,7 +705,7 @@ function checkEndings(makeStorage: MakeStorage): void {
     assert.deepEqual(await eventsOf(jobs, "j"), [["training_failed", { error_message: "out of memory" }]]);
   });
 
-  test("what a job leaves is discarded before its end, which then waits for that, and by its owner alone", async (t) => {
+  test("discards leftovers only for the owner, and delays the job's end until then", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
@@ -726,7 +726,7 @@ function checkEndings(makeStorage: MakeStorage): void {
     assert.equal(discardedCount, 1);
   });
 
-  test("a queued job is cancelled at once, a running one is marked, an ended one stays", async (t) => {
+  test("cancels a queued job immediately, marks a running one, and leaves an ended one unchanged", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("a", "m"), [], null);
     await jobs.create(sampleJob("b", "n"), [], null);

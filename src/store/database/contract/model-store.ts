@@ -23,7 +23,7 @@ import {
 
 /** Registers the tests that a model store must pass. */
 export function checkModelStore(makeStorage: MakeStorage): void {
-  test("a model is found by id and by name with its version 0, also after reopening", async (t) => {
+  test("finds a model by id and by name with its version 0, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await first.models.create(sampleModel("m"), sampleVersion("m", 0));
@@ -38,14 +38,14 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.greatestStep("m"), 0);
   });
 
-  test("a model keeps what it asks of its adapters", async (t) => {
+  test("keeps a model's adapter settings", async (t) => {
     const { models } = await (await makeStorage(t))();
     const model = sampleModel("m", { adapter: { rank: 32, alpha: 12.5, targets: ["q_proj", "v_proj"] } });
     await models.create(model, sampleVersion("m", 0));
     assert.deepEqual(await models.find("m"), model);
   });
 
-  test("a second model of the same name is a conflict and leaves nothing behind", async (t) => {
+  test("refuses a second model of the same name with a conflict, and leaves nothing behind", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const twin = sampleModel("n", { name: "name of m" });
@@ -54,7 +54,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.newestVersion("n"), null);
   });
 
-  test("a short name finds the models that bear it, newest first and not more than asked for", async (t) => {
+  test("finds the models with a short name, newest first, up to a limit", async (t) => {
     const { models } = await (await makeStorage(t))();
     for (const [id, entity, project, name] of [
       ["a", "team", "games", "bot"],
@@ -75,7 +75,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await ids("nobody", null), []);
   });
 
-  test("models are paged in the order they came, by entity, project and name", async (t) => {
+  test("pages models in creation order by entity, project and name", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "d");
     await models.create(sampleModel("c", { entity: "others" }), sampleVersion("c", 0));
@@ -97,7 +97,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
       await assert.rejects(ids({ entity: "team" }, { after }), { code: "invalid" });
   });
 
-  test("versions are paged by step in both orders, and an unknown cursor is invalid", async (t) => {
+  test("pages versions by step in both orders, and refuses an unknown cursor as invalid", async (t) => {
     const database = await (await makeStorage(t))();
     await storeVersions(database, 4);
     const { models } = database;
@@ -108,7 +108,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await assert.rejects(models.listVersions("m", { ...firstPage, after: "x" }), { code: "invalid" });
   });
 
-  test("a page of versions is bounded in bytes, and holds one whatever its size", async (t) => {
+  test("limits a page of versions in bytes, but always returns one", async (t) => {
     const database = await (await makeStorage(t))();
     await storeVersions(database, 3);
     const { models, trajectories } = database;
@@ -125,7 +125,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await page(1, "m:2"), [[3], false]);
   });
 
-  test("versions of many models are dated together, model by model, and go on behind any of them", async (t) => {
+  test("reads the dates of many models' versions together, model by model, and continues after any of them", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 3);
     for (const id of ["a", "z"]) await storeModel(models, id);
@@ -150,7 +150,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.listVersionTimes([], null, 9), []);
   });
 
-  test("models are read by their ids, and some metrics of some versions, at once", async (t) => {
+  test("reads models by id, and selected metrics of selected versions together", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     const odd = 'odd "name".0/é';
     const metrics = { "val/reward": 0.25, [odd]: -3e-7, other: 1 };
@@ -174,7 +174,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.findMetrics([], ["val/reward"]), []);
   });
 
-  test("a deleted version is gone, its step stays used, and a cursor at it still holds", async (t) => {
+  test("removes a deleted version, never reuses its step, and accepts a cursor at it", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 3);
     const nothing = { deleted: [], notFound: [], pinned: [], inUse: [] };
@@ -191,7 +191,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     );
   });
 
-  test("version 0 counts as deleted and stays", async (t) => {
+  test("reports version 0 as deleted and keeps it", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const deletion = { deleted: [0], notFound: [], pinned: [], inUse: [] };
@@ -201,7 +201,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0, { isPinned: true }));
   });
 
-  test("a pinned version stays until it is unpinned, also after reopening", async (t) => {
+  test("keeps a pinned version until it is unpinned, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await storeVersions(first, 2);
@@ -217,7 +217,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.pinVersion("m", 1, true), null);
   });
 
-  test("a version that a job starts from stays until the job has ended", async (t) => {
+  test("keeps a version from which a job started until the job has ended", async (t) => {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, jobs, ...rest }, 2);
     for (const [id, startStep] of [
@@ -237,7 +237,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await models.deleteVersions("m", [2])).deleted, [2]);
   });
 
-  test("all but the newest versions go, and what has a reason to stay stays", async (t) => {
+  test("deletes all but the newest versions and those that are needed", async (t) => {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, jobs, ...rest }, 7);
     await jobs.create(sampleJob("job", "m"), [], null);
@@ -258,7 +258,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.deleteOlderVersions("nobody", ofNobody), []);
   });
 
-  test("a version that no job makes gets the next step, and none while a job has begun", async (t) => {
+  test("gives a version without a job the next step, but none while a job is creating one", async (t) => {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, jobs, ...rest }, 2);
     await models.deleteVersions("m", [2]);
@@ -291,7 +291,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(steps, [3, 4, 5]);
   });
 
-  test("a version whose adapter cannot be put in its place is none", async (t) => {
+  test("discards a version whose adapter cannot be stored", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const draft = {
@@ -310,7 +310,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal((await models.addVersion(draft, async () => "folder")).step, 1);
   });
 
-  test("only the newest versions keep a trainer's state, as many as asked for", async (t) => {
+  test("keeps the training state of only the newest versions, up to a limit", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 4);
     const statesOf = async () =>
@@ -332,7 +332,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.oldTrainerStates("nobody", 1), []);
   });
 
-  test("versions of whose base less is known get it recorded, those made over other files stay as they are", async (t) => {
+  test("completes the recorded base of versions, and leaves versions of other files unchanged", async (t) => {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     const bases = [null, "files:same", "files:other", "weights", "others"] as const;
     await storeVersions({ models, jobs, ...rest }, bases.length + 1, (step) => bases[step - 1] ?? null);
@@ -356,7 +356,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal((await basesOf())[0], null, "version 0 is the base itself");
   });
 
-  test("a model comes with a version that was copied for it, or not at all", async (t) => {
+  test("creates a model together with the version copied for it, or not at all", async (t) => {
     const { models } = await (await makeStorage(t))();
     const copied = (id: string) => sampleVersion(id, 1, { copiedKind: "sft", trainerState: null });
     await models.create(sampleModel("m"), sampleVersion("m", 0), copied("m"));
@@ -366,7 +366,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.findVersion("n", 0), null);
   });
 
-  test("metrics are merged into those a version has, but for those it came with", async (t) => {
+  test("merges metrics into a version's, except those it was created with", async (t) => {
     const { models, trajectories } = await (await makeStorage(t))();
     await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));
     await trajectories.append(sampleLog("l1", { step: 0 }), () => ({ b: 0.1, c: 3, d: 4 }));
@@ -376,7 +376,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.findVersion("m", 7), null);
   });
 
-  test("deleting a model takes its jobs, events, trajectories and idempotency keys along, and nothing else", async (t) => {
+  test("deletes a model with its jobs, events, trajectories and idempotency keys, and nothing else", async (t) => {
     const { models, jobs, trajectories, feedback } = await (await makeStorage(t))();
     await storeModel(models, "m");
     await storeModel(models, "other");
@@ -400,7 +400,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   });
 }
 
-/** A model `m` with versions 0 to `lastStep`, made as jobs make them. */
+/** Stores a model `m` with versions 0 to `lastStep`, created by jobs. */
 async function storeVersions(
   { models, jobs, servers }: Pick<Stores, "models" | "jobs" | "servers">,
   lastStep: number,

@@ -24,7 +24,7 @@ const firstHundred = { limit: 100, offset: 0 };
 
 /** Registers the tests that an object store must pass. */
 export function checkObjectStore(makeStorage: MakeStorage): void {
-  test("an object comes back as it was published, also after reopening, in its project alone", async (t) => {
+  test("returns an object as published, also after reopening, within its project", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const draft = sampleObject("spec", { baseClass: "AnnotationSpec", leafClass: "AnnotationSpec" });
@@ -40,7 +40,7 @@ export function checkObjectStore(makeStorage: MakeStorage): void {
     assert.equal(await objects.find("team/games", { ...wanted, version: { digest: "other" } }), null);
   });
 
-  test("contents of one name are its versions, and the same content adds none", async (t) => {
+  test("numbers the contents of a name as versions, and adds none for the same content", async (t) => {
     const { objects } = await (await makeStorage(t))();
     const version = (digest: string, seconds: number) =>
       sampleObject("a", { digest, value: `"${digest}"`, createdAt: moment(seconds) });
@@ -49,7 +49,7 @@ export function checkObjectStore(makeStorage: MakeStorage): void {
     assert.deepEqual([second.version, second.isLatest], [1, true]);
     const again = await objects.create(version("one", 9));
     assert.deepEqual([again.version, again.isLatest, again.createdAt], [0, false, moment(1)]);
-    // An op of the same name has versions of its own.
+    // An op of the same name has separate versions.
     assert.equal((await objects.create({ ...version("one", 3), kind: "op" })).version, 0);
     const find = async (kind: "object" | "op" | null, name: Parameters<ObjectStore["find"]>[1]["version"]) =>
       (await objects.find("team/games", { kind, name: "a", version: name }))?.value;
@@ -59,7 +59,7 @@ export function checkObjectStore(makeStorage: MakeStorage): void {
     assert.equal(await find(null, "latest"), '"one"');
   });
 
-  test("versions that are deleted are gone, and their numbers are not given again", async (t) => {
+  test("removes deleted versions, and never reuses their numbers", async (t) => {
     const { objects } = await (await makeStorage(t))();
     for (const digest of ["one", "two", "three"]) await objects.create(sampleObject("a", { digest }));
     await objects.create(sampleObject("b"));
@@ -74,7 +74,7 @@ export function checkObjectStore(makeStorage: MakeStorage): void {
     assert.equal((await objects.list("team/games", everything, firstHundred)).length, 1);
   });
 
-  test("lists are filtered, in order, in items and in bytes", async (t) => {
+  test("lists objects filtered and in order, limited by items and bytes", async (t) => {
     const { objects } = await (await makeStorage(t))();
     const drafts = [
       sampleObject("b", { digest: "b1", baseClass: "Model", leafClass: "Mine", createdAt: moment(1) }),
@@ -105,7 +105,7 @@ export function checkObjectStore(makeStorage: MakeStorage): void {
     assert.equal(await listed({}, { order: { by: "name", isDescending: true } }), "c1 b2 b1 a1");
   });
 
-  test("the same name from both sides has one version for each content", async (t) => {
+  test("creates one version per content when both connections publish a name", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const publish = (side: number, digest: string) =>
       sides[side].objects.create(sampleObject("a", { digest }));

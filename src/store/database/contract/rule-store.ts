@@ -1,4 +1,5 @@
-// The contract of every RuleStore and TrainingSourceStore: what standing rules know, and that no feedback is trained on twice.
+// The contract of every RuleStore and TrainingSourceStore: the state of automatic rules, and that no feedback is
+// trained on twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StandingHold, StandingOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
@@ -64,7 +65,7 @@ function source(requestId: string, feedback: Readonly<Record<string, boolean>>):
 
 const markOf = (id: string): string => feedbackMark({ id, contentHash: `hash of ${id}` });
 
-/** Submits a job that comes from these. */
+/** Submits a job created from these sources. */
 async function submit(
   { jobs }: Stores,
   id: string,
@@ -100,7 +101,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     return { stores, hold, progress: () => stores.rules.progress("r", moment(-3600)) };
   };
 
-  test("a rule comes back as it was, also after reopening, in lists and pages", async (t) => {
+  test("returns a rule unchanged, also after reopening, in lists and pages", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await storeModel(first.models, "m");
@@ -126,13 +127,13 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await assert.rejects(idsOf({ entity: "team" }, { ...firstPage, after: "b" }), { code: "invalid" });
     assert.equal(await stores.rules.delete("c"), true);
     assert.equal(await stores.rules.delete("c"), false);
-    // Without its model a rule does not stand any more.
+    // Without its model a rule is no longer automatic.
     await stores.rules.create(rules[0], limits);
     await stores.models.delete("m");
     assert.equal((await stores.rules.find("c"))?.standing, null);
   });
 
-  test("names are unique in a project, rules have a limit, and models are there", async (t) => {
+  test("requires unique names in a project, existing models, and no more rules than the limit", async (t) => {
     const { rules } = await withModel(t);
     const name = "same";
     await rules.create(sampleRule("a", { name }), { countMax: 2 });
@@ -149,7 +150,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.equal(await rules.replace("none", changes), null);
   });
 
-  test("a standing rule is one server's as long as that has its lease, and nobody's while it is paused", async (t) => {
+  test("gives an automatic rule to one server while its lease lasts, and to none while it is paused", async (t) => {
     const [stores, other] = await openTwice(makeStorage, t);
     await storeModel(stores.models, "m");
     for (const server of ["one", "two"]) await storeServer(stores.servers, server);
@@ -173,7 +174,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.equal(await stores.rules.advance({ ...hold, owner: next }, advance), true);
   });
 
-  test("what a standing rule reads and where it stands are written as one, by whoever holds it as it is", async (t) => {
+  test("writes an automatic rule's notes and its position atomically, for the holder of the unchanged rule", async (t) => {
     const { stores, hold, progress } = await withStanding(t);
     const { rules } = stores;
     const notes = [
@@ -213,7 +214,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await rules.setFault(hold, "why");
     assert.equal((await progress())?.fault, "why");
     assert.equal(await rules.progress("none", moment(0)), null);
-    // One that says something else reads anew.
+    // A rule with other content reads from the start.
     const { name, rule, standing } = sampleRule("r", { standing: sampleOrder });
     await rules.replace("r", { name, rule, standing, updatedAt: moment(2) });
     const after = await progress();
@@ -221,7 +222,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.deepEqual([...(await rules.notesOf("r", "q", 10))], []);
   });
 
-  test("a rule that is paused for a fault says it until it is resumed, and changes hold nobody", async (t) => {
+  test("keeps the fault of a paused rule until it is resumed; a change ends all holds", async (t) => {
     const { stores, hold, progress } = await withStanding(t);
     const { rules } = stores;
     await rules.setFault(hold, "three failed", { pauses: true });
@@ -230,14 +231,14 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     const resumed = await rules.setPaused("r", false, moment(8));
     assert.deepEqual([resumed?.isPaused, resumed?.updatedAt], [false, moment(8)]);
     assert.equal((await progress())?.fault, null);
-    // Resumed again it is as it was.
+    // Resuming again changes nothing.
     assert.deepEqual((await rules.setPaused("r", false, moment(9)))?.updatedAt, moment(8));
     const step = { from: null, to: 1, notes: [], prompts: new Map() };
     assert.equal(await rules.advance(hold, step), false);
     assert.equal(await rules.setPaused("none", true, moment(9)), null);
   });
 
-  test("a job comes with the feedback it is made of, or not at all, and none is in two", async (t) => {
+  test("stores a job together with its source feedback, or not at all, and no feedback in two jobs", async (t) => {
     const stores = await withModel(t);
     const { jobs, sources } = stores;
     const compared: TrainingSource = { ...source("b", { "3": false }), use: "compared" };
@@ -254,7 +255,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await marksOf(stores, "a", "b", "c"), {
       [answerId({ requestId: "a", choice: 0 })]: [markOf("1"), markOf("2")],
     });
-    // As known by now: the old counts again, and only what is new must be nobody's.
+    // The caller knows the old feedback, which may count again; only new feedback must be unused.
     await submit(stores, "two", [source("a", { "1": false, "2": false, "4": true })]);
     await assert.rejects(submit(stores, "three", [source("c", { "9": true }), source("a", { "4": true })]), {
       code: "conflict",
@@ -264,7 +265,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await submit(stores, "four", [source("c", { "9": true })]);
   });
 
-  test("of two jobs that want the same feedback at once one is made", async (t) => {
+  test("creates one of two concurrent jobs that want the same feedback", async (t) => {
     const [stores, other] = await openTwice(makeStorage, t);
     await storeModel(stores.models, "m");
     const together = await Promise.allSettled([
@@ -275,7 +276,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.equal((await stores.jobs.list(anyJob, firstPage)).items.length, 1);
   });
 
-  test("what a job took that failed or was cancelled is free again, and its own when it is tried again", async (t) => {
+  test("frees the feedback of a failed or cancelled job, and returns it to the job's retry", async (t) => {
     const stores = await withModel(t);
     const { jobs, sources } = stores;
     await submit(stores, "failing", [source("a", { "1": true })]);
@@ -291,7 +292,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await assert.rejects(retry("late", "cancelled"), { code: "conflict" });
   });
 
-  test("a standing rule's job takes its prompts, counts for its limits, and gives them back when it fails", async (t) => {
+  test("gives an automatic rule's job its prompts, counts it against the rule's limits, and frees them if it fails", async (t) => {
     const { stores, hold, progress } = await withStanding(t);
     const { rules, jobs } = stores;
     const prompts = new Map([
@@ -311,7 +312,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await jobs.end("one", "failed", "why", moment(6));
     await rules.releaseFailed(hold);
     assert.deepEqual([...(await rules.readyPrompts("r", 10))].sort(), ["p", "q"]);
-    // Neither for another server, nor for a rule that was changed or paused since.
+    // Nor for another server, or for a rule that was changed or paused since.
     const lost = [
       { ...standing, hold: { ...hold, owner: "other" } },
       { ...standing, hold: { ...hold, updatedAt: moment(1) } },

@@ -1,4 +1,4 @@
-// What the store contracts run against, and the samples they store. A database passes when all contracts pass on it.
+// The interface under the store contracts, and sample data. A database passes when all contracts pass on it.
 import type { TestContext } from "node:test";
 import { type AccessKey, freshKey } from "../../../base/domain/access.ts";
 import { type FeedbackBatch, FeedbackPacker } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -21,12 +21,12 @@ import type { TrajectoryGroup, TrajectoryLogDraft } from "../../../base/domain/t
 import type { Stores } from "../stores.ts";
 
 /**
- * Makes an empty place for one test, cleaned up after it; each call of the result opens a connection to what is kept
- * there, also beside those that are open.
+ * Creates an empty database for one test and deletes it afterwards. Each call of the result opens another connection
+ * to it.
  */
 export type MakeStorage = (context: TestContext) => Promise<() => Promise<Stores>>;
 
-/** Two connections to one empty place. */
+/** Opens two connections to one empty database. */
 export async function openTwice(
   makeStorage: MakeStorage,
   context: TestContext,
@@ -35,7 +35,7 @@ export async function openTwice(
   return [await open(), await open()];
 }
 
-/** A moment `seconds` after the samples' own noon. */
+/** Returns the time `seconds` after the samples' fixed noon. */
 export function moment(seconds: number): Date {
   return new Date(Date.UTC(2026, 10, 21, 12) + seconds * 1000);
 }
@@ -95,7 +95,7 @@ export async function storeModel(models: ModelStore, id: string): Promise<void> 
   await models.create(sampleModel(id), sampleVersion(id, 0));
 }
 
-/** Gives a server a lease that runs out at moment 70. */
+/** Gives a server a lease that expires at moment 70. */
 export async function storeServer(
   servers: ServerStore,
   id = "server",
@@ -104,7 +104,7 @@ export async function storeServer(
   await servers.create(id, { until: moment(70), baseModels, artifacts: "shared" });
 }
 
-/** What servers left that have no lease is queued again, to be tried at once. */
+/** Queues the jobs of servers without a lease again, to be retried immediately. */
 export function rescueNow(jobs: JobStore): Promise<readonly string[]> {
   return jobs.rescue({ at: moment(10), notBefore: () => new Date(0) });
 }
@@ -157,7 +157,7 @@ export const sampleCounts: JobCounts = {
   skippedGroups: { zero_variance: 1 },
 };
 
-/** A group with everything that JSON and text columns could spoil. */
+/** Returns a group with content that JSON or text columns could corrupt. */
 export function sampleGroup(reward: number): TrajectoryGroup {
   return {
     trajectories: [
@@ -206,8 +206,8 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
   };
 }
 
-/** The records as a batch, whose author is not in it. */
-/** @param store that is to take it */
+/** Returns the records as a batch; their author is stored separately. */
+/** @param store store that will write it */
 export function batchOf(
   { packForm }: Pick<FeedbackStore, "packForm">,
   records: readonly FeedbackRecord[],
@@ -241,7 +241,7 @@ export function sampleLog(
   };
 }
 
-/** What lists say of them. */
+/** Returns the list summaries of the groups' trajectories. */
 export function groupOutlines(groups: readonly TrajectoryGroup[]): readonly TrajectoryOutline[] {
   let part = 0;
   return groups.flatMap((group, groupIndex) => {
@@ -251,7 +251,7 @@ export function groupOutlines(groups: readonly TrajectoryGroup[]): readonly Traj
   });
 }
 
-/** Groups as stores take them. */
+/** Returns groups in the form that stores accept. */
 export function groupLines(groups: readonly TrajectoryGroup[]): readonly string[] {
   return groups.flatMap((group) => [...foldedLine(JSON.stringify(group))]);
 }

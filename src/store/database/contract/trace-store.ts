@@ -59,7 +59,7 @@ const firstCalls = { ...firstHundred, isDescending: false };
 
 /** Registers the tests that a trace store must pass. */
 export function checkTraceStore(makeStorage: MakeStorage): void {
-  test("a table comes back in its order, in items and in bytes, and the same again adds nothing", async (t) => {
+  test("returns a table in order, limited by items and bytes, and adds nothing for the same table", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const table = { projectId, digest: "d", createdAt: moment(0) };
@@ -84,7 +84,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await tables.rows("team/other", "d", null, firstHundred), []);
   });
 
-  test("a table of rows that others have is those rows, and nothing where one of them is missing", async (t) => {
+  test("creates a table from rows of others, and nothing if one of them is missing", async (t) => {
     const { traces } = await (await makeStorage(t))();
     const { tables } = traces;
     const named = (digest: string, project = projectId) => ({
@@ -112,7 +112,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.deepEqual([await tables.count(projectId, "none"), await listed("none")], [null, []]);
   });
 
-  test("a table of thousands of rows goes in as one", async (t) => {
+  test("stores a table of thousands of rows atomically", async (t) => {
     const { tables } = (await (await makeStorage(t))()).traces;
     const rows = rowsOf(...Array.from({ length: 3000 }, (_, index) => `row ${index}`));
     await tables.create({ projectId, digest: "d", createdAt: moment(0) }, rows);
@@ -120,7 +120,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.deepEqual(last, { ...rows[2999], index: 2999 });
   });
 
-  test("a file is stored once in each project, and those of an entity have a room of their own", async (t) => {
+  test("stores a file once per project, and limits the files of each entity separately", async (t) => {
     const { files } = (await (await makeStorage(t))()).traces;
     const file = sampleFile("a", { byteCount: 2 ** 40 });
     assert.deepEqual(await files.create(file, Infinity), file);
@@ -132,7 +132,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     await files.create(sampleFile("b", { projectId: "o/p", entity: "o", fileId: "other" }), 10);
   });
 
-  test("the same file from both sides is stored once", async (t) => {
+  test("stores the same file from both connections once", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const stored = await Promise.all(
       [0, 1, 0, 1].map((side, index) =>
@@ -142,7 +142,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(new Set(stored.map(({ fileId }) => fileId)).size, 1);
   });
 
-  test("a call comes together from its parts, in any order and however often they are sent", async (t) => {
+  test("assembles a call from its parts, in any order and with repetitions", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const [start, end] = [sampleStart("a"), sampleEnd("a")];
@@ -163,7 +163,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(running.end, null);
   });
 
-  test("calls are listed as they began, filtered, in items and in bytes", async (t) => {
+  test("lists calls in starting order, filtered, limited by items and bytes", async (t) => {
     const { calls } = (await (await makeStorage(t))()).traces;
     const starts = [
       sampleStart("bb", { parentId: "a", opName: "weave:///team/games/op/g_é:v1" }),
@@ -180,7 +180,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(await listed({}), "a bb ccc dddd");
     assert.equal(await listed({}, { isDescending: true, limit: 2, offset: 1 }), "ccc bb");
     assert.equal(await listed({}, { bytesMax: 1 }), "a");
-    // A call that is there no more is a place all the same.
+    // A deleted call remains a valid cursor.
     const place = { startedAt: sampleStart("bb").startedAt, id: "b" };
     assert.equal(await listed({}, { after: place, limit: 1, offset: 1 }), "ccc");
     assert.equal(await listed({}, { after: sampleStart("bb") }), "ccc dddd");
@@ -200,7 +200,7 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(await listed({}), "bb ccc dddd");
   });
 
-  test("all that a project has is removed, and nothing of another", async (t) => {
+  test("removes everything of a project, and nothing of another", async (t) => {
     const { traces, objects } = await (await makeStorage(t))();
     for (const project of [projectId, "team/other"]) {
       const own = { projectId: project };

@@ -1,4 +1,4 @@
-// The contract of every TrajectoryStore, of what its lists say of trajectories.
+// The contract of every TrajectoryStore's list summaries.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutlineFilter } from "../../../base/domain/summaries/trajectory-outline.ts";
@@ -24,9 +24,9 @@ const everything: OutlineFilter = {
   recordedBefore: null,
 };
 
-/** Registers the tests of outlines that a trajectory store must pass. */
+/** Registers the tests of summaries that a trajectory store must pass. */
 export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
-  /** Two logs and a job of the model `m`, with rewards 1 to 6 in the order they were stored, and a log of another. */
+  /** Stores two logs and a job of the model `m`, with rewards 1 to 6 in storage order, and a log of another model. */
   const filled = async (stores: Stores): Promise<void> => {
     await storeModel(stores.models, "m");
     await storeModel(stores.models, "n");
@@ -47,7 +47,7 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     });
   };
 
-  test("outlines are numbered as they come, and say where each trajectory lies", async (t) => {
+  test("numbers summaries in storage order, with the location of each trajectory", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await filled(first);
@@ -68,7 +68,7 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     assert.equal(await trajectories.findOutline("x", 1), null);
   });
 
-  test("outlines are filtered, and paged in either order", async (t) => {
+  test("filters summaries, and pages them in either order", async (t) => {
     const stores = await (await makeStorage(t))();
     await filled(stores);
     const rewards = async (
@@ -96,7 +96,7 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     assert.deepEqual(nobody, { items: [], last: 0, hasMore: false });
   });
 
-  test("outlines are counted by where they are from and their split", async (t) => {
+  test("counts summaries by source and split", async (t) => {
     const stores = await (await makeStorage(t))();
     await filled(stores);
     const { trajectories, models } = stores;
@@ -115,7 +115,7 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     assert.deepEqual((await trajectories.listOutlines("m", everything, firstOutlines)).items, []);
   });
 
-  test("rewards near the greatest number there is are counted", async (t) => {
+  test("counts rewards near the largest number without overflow", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const great = [1, 1, 1, 1].map((sign) => sampleGroup(sign * 1e308));

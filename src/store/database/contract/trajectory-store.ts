@@ -35,7 +35,7 @@ async function groupsOf(store: TrajectoryStore, logId: string): Promise<readonly
 
 /** Registers the tests that a trajectory store must pass. */
 export function checkTrajectoryStore(makeStorage: MakeStorage): void {
-  test("a log comes back as it was, and its metrics are those of the version, also after reopening", async (t) => {
+  test("returns a log unchanged, and its metrics as those of the version, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await first.models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { kept: 1 } }));
@@ -55,7 +55,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await models.findVersion("m", 0))?.metrics, { kept: 1, ...metrics });
   });
 
-  test("logs under a split at a version are combined with those before, and with no others", async (t) => {
+  test("combines the logs of a split at a version with earlier ones of the same, and with no others", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const { trajectories, models } = first;
@@ -86,7 +86,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await again.models.findVersion("m", 0))?.metrics, { own: 6, both: 9 });
   });
 
-  test("a log with a group of several megabytes comes back as it was", async (t) => {
+  test("returns a log with a group of several megabytes unchanged", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const groups = [sampleGroup(1), { ...sampleGroup(2), logs: ["é".repeat(3 << 20)] }, sampleGroup(3)];
@@ -94,7 +94,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await groupsOf(trajectories, "l"), groups);
   });
 
-  test("each log is measured with the metrics of the one before and the scenarios of all", async (t) => {
+  test("measures each log with the metrics of the previous one and the scenarios of all", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     await storeModel(models, "n");
@@ -122,7 +122,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     ]);
   });
 
-  test("logs are paged in the order they came, of one split or of all, in items and in bytes", async (t) => {
+  test("pages logs in storage order, of one split or all, limited by items and bytes", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     for (const [id, split] of [
@@ -142,7 +142,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     await assert.rejects(idsOf(trajectories, null, { after: "x" }), { code: "invalid" });
   });
 
-  test("logs are found by id, and listed by step and time", async (t) => {
+  test("finds logs by id, and lists them by step and time", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     for (const [id, step, seconds] of [
@@ -166,7 +166,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.equal((await trajectories.list("m", { split: null, step: 1 }, page)).items[0]?.id, "b");
   });
 
-  test("what was logged is read from a part of it on", async (t) => {
+  test("reads logged lines from a given part", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const groups = [1, 2, 3].map(sampleGroup);
@@ -183,7 +183,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await from(3), []);
   });
 
-  test("a log of no model is not found, and one of no version is kept", async (t) => {
+  test("refuses a log of an unknown model, and keeps one without a version", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await assert.rejects(
       trajectories.append(sampleLog("l"), () => ({})),
@@ -195,7 +195,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.equal(await models.findVersion("m", 9), null);
   });
 
-  test("a log that goes while it is read does not end early as if that were all", async (t) => {
+  test("throws if a log is removed while it is read, rather than ending early", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     await trajectories.append(sampleLog("l", { groups: [sampleGroup(1), sampleGroup(0)] }), () => ({}));

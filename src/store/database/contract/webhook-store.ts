@@ -1,4 +1,4 @@
-// The contract of every WebhookStore, and of what the stores of feedback and jobs tell it.
+// The contract of every WebhookStore, and of the events that the feedback and job stores write.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Delivery, NewWebhook } from "../../../base/domain/webhooks/webhook.ts";
@@ -48,7 +48,7 @@ async function storesWith(
   return stores;
 }
 
-/** What each delivery tells, the oldest first. */
+/** Returns the content of each delivery, oldest first. */
 async function toldTo({ webhooks }: Stores, id: string): Promise<readonly unknown[]> {
   const { items } = await webhooks.listDeliveries(id, all, firstPage);
   return items.map(({ type, subject }) => [type, subject.kind === "job" ? subject.jobId : subject.ids]);
@@ -75,7 +75,7 @@ export function checkWebhookStore(makeStorage: MakeStorage): void {
 }
 
 function checkWebhooks(makeStorage: MakeStorage): void {
-  test("a webhook comes back as it was, is changed, disabled, enabled and deleted", async (t) => {
+  test("returns a webhook unchanged, and changes, disables, enables and deletes it", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const webhook = sampleWebhook("w", { feedbackType: 'NUL \u0000 "x"', projectId: "team/games" });
@@ -103,7 +103,7 @@ function checkWebhooks(makeStorage: MakeStorage): void {
     assert.deepEqual([await webhooks.delete("w"), await webhooks.delete("w")], [true, false]);
   });
 
-  test("an entity has so many webhooks at most, and lists show each its own", async (t) => {
+  test("limits the webhooks of an entity, and lists only its own", async (t) => {
     const { webhooks } = await storesWith(
       makeStorage,
       t,
@@ -124,7 +124,7 @@ function checkWebhooks(makeStorage: MakeStorage): void {
 }
 
 function checkEvents(makeStorage: MakeStorage): void {
-  test("what is written, replaced and purged is told with it; retries and refused batches are not", async (t) => {
+  test("writes an event with each write, replacement and purge, but not for retries and refused batches", async (t) => {
     const stores = await storesWith(makeStorage, t, sampleWebhook("w"));
     const { feedback } = stores;
     await feedback.create([sampleFeedback("a"), sampleFeedback("b"), sampleFeedback("a")]);
@@ -149,7 +149,7 @@ function checkEvents(makeStorage: MakeStorage): void {
     assert.equal((await stores.webhooks.find("w"))?.pendingCount, 4);
   });
 
-  test("a webhook is told what it asked for, cut as it takes it, and nothing of other entities", async (t) => {
+  test("writes only the requested events of the entity, split by the webhook's limit", async (t) => {
     const stores = await storesWith(
       makeStorage,
       t,
@@ -182,7 +182,7 @@ function checkEvents(makeStorage: MakeStorage): void {
     assert.deepEqual(await toldTo(stores, "disabled"), []);
   });
 
-  test("the end of a job is told to the webhooks of its project", async (t) => {
+  test("writes the end of a job to the webhooks of its project", async (t) => {
     const stores = await storesWith(
       makeStorage,
       t,
@@ -222,7 +222,7 @@ function checkDeliveries(makeStorage: MakeStorage): void {
     limit,
   });
 
-  test("a delivery is claimed once, settled by whoever has it, and due again when its claim ends", async (t) => {
+  test("claims a delivery once, settles it for its owner, and makes it due again when the claim expires", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const [{ webhooks, feedback }, other] = sides;
     await webhooks.create(sampleWebhook("w", { recordsMax: 1 }), limits);
@@ -254,11 +254,11 @@ function checkDeliveries(makeStorage: MakeStorage): void {
     };
     assert.deepEqual(await webhooks.findDelivery("w", mine.id), settled);
     assert.equal((await webhooks.find("w"))?.pendingCount, 7);
-    // Whoever had the others has died.
+    // The owner of the others has died.
     assert.equal((await webhooks.claim("w", claim("owner 2", ever, 10, later))).length, 7);
   });
 
-  test("attempts that fail are counted, the latest kept, and the webhook fails since the first of them", async (t) => {
+  test("counts failed attempts, keeps the latest, and marks the webhook as failing since the first", async (t) => {
     const { webhooks, feedback } = await storesWith(makeStorage, t, sampleWebhook("w"));
     await feedback.create([sampleFeedback("a")]);
     for (let second = 0; second < attemptsKept + 2; second++) {
@@ -278,7 +278,7 @@ function checkDeliveries(makeStorage: MakeStorage): void {
     assert.deepEqual([failingSince, pendingCount], [null, 0]);
   });
 
-  test("what is over is replayed, one or all that failed since, under its id", async (t) => {
+  test("replays one ended delivery, or all that failed since a time, under the same id", async (t) => {
     const { webhooks, feedback } = await storesWith(makeStorage, t, sampleWebhook("w", { recordsMax: 1 }));
     await feedback.create(["0", "1", "2", "3"].map((id) => sampleFeedback(id)));
     const claimed = await webhooks.claim("w", claim("owner"));
@@ -308,7 +308,7 @@ function checkDeliveries(makeStorage: MakeStorage): void {
     );
   });
 
-  test("deliveries are listed by state in pages, and go with age, in number and with their webhook", async (t) => {
+  test("lists deliveries by state in pages, and removes them by age, by count and with their webhook", async (t) => {
     const { webhooks, feedback } = await storesWith(
       makeStorage,
       t,

@@ -1,4 +1,5 @@
-// Copies of whole databases: every column of every table, from each kind into each, as they were at one moment.
+// Tests copies of whole databases: every column of every table, between all kinds of database, as a consistent
+// snapshot.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,7 +56,7 @@ async function fill(tables: DatabaseTables, rows: readonly SampleTable[]): Promi
   });
 }
 
-/** All rows of a snapshot, of each table in an order of their own. */
+/** Returns all rows of a snapshot, sorted within each table. */
 async function contentOf(tables: DatabaseTables): Promise<Readonly<Record<string, readonly string[]>>> {
   const snapshot = await tables.snapshot();
   try {
@@ -96,7 +97,7 @@ for (const [kind, makePlace, skip] of kinds)
         assert.deepEqual(await contentOf(to), expected);
       });
 
-    test("a snapshot is of one moment, and writers do not wait for it", async (t) => {
+    test("takes a consistent snapshot without blocking writers", async (t) => {
       const open = await makePlace(t);
       const stores = await openStores(open());
       await stores.keys.create(sampleKey("before"));
@@ -114,7 +115,7 @@ for (const [kind, makePlace, skip] of kinds)
       assert.deepEqual(await snapshotFaults(tables), []);
     });
 
-    test("large rows come in pages of about a megabyte, small ones many at once", async (t) => {
+    test("reads large rows in pages of about a megabyte, and small rows many at a time", async (t) => {
       const tables = databaseTables((await makePlace(t))());
       const of = {
         table: "feedback_revisions",
@@ -144,7 +145,7 @@ for (const [kind, makePlace, skip] of kinds)
       assert.ok(largest >= 200 && largest <= 1000, String(largest));
     });
 
-    test("what fails on the way leaves nothing, and the next one fills it", async (t) => {
+    test("leaves nothing after a failed fill, and the next one succeeds", async (t) => {
       const tables = databaseTables((await makePlace(t))());
       const rows = await samples(t, 2);
       const fault = new Error("torn off");
@@ -160,7 +161,7 @@ for (const [kind, makePlace, skip] of kinds)
       assert.deepEqual(await contentOf(tables), contentOfSamples(rows));
     });
 
-    test("a database with rows is not filled, nor one of tables of another version", async (t) => {
+    test("refuses to fill a database with rows, or with tables of another version", async (t) => {
       const open = await makePlace(t);
       const stores = await openStores(open());
       const tables = databaseTables(open());
@@ -174,7 +175,7 @@ for (const [kind, makePlace, skip] of kinds)
       await assert.rejects(tables.requireEmpty(baselineVersion - 1), { code: "unsupported" });
     });
 
-    test("rows that come twice, or refer to none, are named", async (t) => {
+    test("names duplicate rows and dangling references", async (t) => {
       const tables = databaseTables((await makePlace(t))());
       const of = { table: "sequences", columns: ["list", "sequence"] };
       const twice = [
@@ -192,7 +193,7 @@ for (const [kind, makePlace, skip] of kinds)
       );
     });
 
-    test("a database of another version, or none, is not copied", async (t) => {
+    test("refuses to copy a database of another version, or without one", async (t) => {
       const open = await makePlace(t);
       const tables = databaseTables(open());
       await assert.rejects(tables.snapshot(), { code: "not_found" });
@@ -216,7 +217,7 @@ async function snapshotFaults(tables: DatabaseTables): Promise<readonly string[]
   }
 }
 
-test("SQLite's own check names rows that refer to none", async (t) => {
+test("reports dangling references in SQLite's own check", async (t) => {
   const connection = (await sqlitePlace(t))();
   const { name } = connection;
   await migrate(connection);

@@ -1,5 +1,5 @@
-// A process that is killed while it fills a database from a copy, at its first row, midway, or just before the commit: nothing
-// of it stays, and the next one fills the database. So it is between SQLite and PostgreSQL, in both directions.
+// Tests a process killed while it fills a database from a copy: at the first row, midway, or just before the commit.
+// Nothing of it stays, and the next fill succeeds, between SQLite and PostgreSQL in both directions.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ import { databaseTables } from "./database-tables.ts";
 
 interface Place {
   readonly open: () => Connection;
-  /** Opens the same database in another process: an expression of its script. */
+  /** Expression of a script that opens the same database in another process. */
   readonly opened: string;
 }
 
@@ -47,7 +47,7 @@ async function postgresPlace(t: TestContext): Promise<Place> {
   };
 }
 
-/** Fills the database in a process that kills itself once it has inserted into so many tables. */
+/** Fills the database in a process that kills itself after inserting into `tableCount` tables. */
 async function fillAndDie(
   { opened }: Place,
   rows: readonly SampleTable[],
@@ -105,6 +105,6 @@ for (const [kind, makePlace, skip] of [
       Object.fromEntries(rows.map(({ of, rows: ofTable }) => [of.table, ofTable.length])),
     );
     await tables.close();
-    // A server starts on it.
+    // A server can start on it.
     await (await openStores(place.open())).close();
   });

@@ -1,4 +1,4 @@
-// Rows that are handed on together: about a megabyte, however long each is.
+// A page of rows of about a megabyte, however long each row is.
 import type { Cell } from "../../../base/domain/backup/tables.ts";
 
 const charactersMax = 1 << 20;
@@ -18,7 +18,7 @@ export class PageOfRows {
   }
 }
 
-/** Of the texts of a row. */
+/** Counts the characters of a row's texts. */
 export function charactersOf(row: readonly Cell[]): number {
   return row.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : 8), 0);
 }

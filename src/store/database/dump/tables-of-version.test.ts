@@ -1,4 +1,4 @@
-// Refusals of a copy whose tables or columns are not those of its version.
+// Tests the refusal of a copy whose tables or columns do not match its version.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
@@ -9,14 +9,14 @@ import { requireTablesOf, tablesOfVersion } from "./tables-of-version.ts";
 
 const keptTables = await tablesOfVersion(newestDatabaseVersion);
 
-/** The tables of a copy with the columns of one of them replaced. */
+/** Returns the tables of a copy with one table's columns replaced. */
 function withColumns(table: string, change: (columns: readonly string[]) => readonly string[]) {
   return keptTables.map((of): TableColumns =>
     of.table === table ? { table, columns: change(of.columns) } : of,
   );
 }
 
-test("what is missing, unknown or named twice is named", async () => {
+test("names missing, unknown and duplicate tables and columns", async () => {
   await requireTablesOf(newestDatabaseVersion, keptTables);
   await requireTablesOf(newestDatabaseVersion, keptTables.toReversed());
   const cases: readonly (readonly [readonly TableColumns[], RegExp])[] = [
@@ -35,7 +35,7 @@ test("what is missing, unknown or named twice is named", async () => {
     await assert.rejects(requireTablesOf(newestDatabaseVersion, tables), { code: "invalid", message });
 });
 
-test("copies of versions before the baseline and after the newest are refused", async () => {
+test("refuses copies of versions before the baseline or after the newest", async () => {
   for (const version of [baselineVersion - 1, newestDatabaseVersion + 1]) {
     const { code, message } = await refusalOf(version, keptTables);
     assert.deepEqual([code, message.includes(`of version ${version}`)], ["unsupported", true], message);

@@ -1,6 +1,6 @@
-// Tables and columns of a copy, by the version of its database, read from the catalog of an empty SQLite database of that
-// version. A copy without one of them would load without an error and lose its rows; one that names others would fail in the
-// middle, with the database's own message.
+// Tables and columns of a copy, by the version of its database, read from the catalog of an empty SQLite database of
+// that version. A copy that lacks one would load without an error and lose rows. One with unknown names would fail
+// midway with the database's own message.
 import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -20,10 +20,13 @@ const notKept: ReadonlySet<string> = new Set([
   "limit_slots",
 ]);
 
-/** Most names in one message. */
+/** Maximum number of names in one message. */
 const namedMax = 10;
 
-/** @throws ServiceError `unsupported` for a version that no copy has, `invalid` where tables or columns are missing or unknown */
+/**
+ * @throws ServiceError `unsupported` for a version that no copy has, `invalid` if tables or columns are missing or
+ * unknown
+ */
 export async function requireTablesOf(version: number, found: readonly TableColumns[]): Promise<void> {
   requireKnownVersion(version);
   const faults = [...differences(await tablesOfVersion(version), found)];
@@ -57,7 +60,7 @@ export async function tablesOfVersion(version: number): Promise<readonly TableCo
   }
 }
 
-/** Returns the tables of a SQLite database that a copy of it has, in the order in which they were made. */
+/** Returns the tables that a copy of a SQLite database includes, in creation order. */
 export async function keptTablesOf({
   queries,
 }: Pick<Connection, "queries">): Promise<readonly TableColumns[]> {

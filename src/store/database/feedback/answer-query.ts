@@ -1,4 +1,4 @@
-// Answers a query: counts what it is about, finds the numbers of the records of its page in their order, and reads these.
+// Answers a query: counts the matching records, finds the sequences of its page in order, and reads those records.
 import { sql, type RawBuilder } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type {
@@ -60,8 +60,8 @@ interface CountedPage {
 }
 
 /**
- * The page and how many records there are, by one statement: most of what it takes to find a few records in an index is to ask.
- * Null where the way to the page goes by the count, and of an empty page, which tells none.
+ * Reads the page and the total count in one statement, since a round trip dominates the cost of an indexed search.
+ * Returns null if the search strategy depends on the count, or for an empty page, which carries no count.
  */
 async function countedInOrder(
   connection: Connection,
@@ -108,10 +108,13 @@ async function inOrder(
   return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
 }
 
-/** Rows of the table of numbers that are sorted by their times, in some thirty milliseconds. */
+/** Maximum number of index rows sorted by time; takes about thirty milliseconds. */
 const sortedMax = 150_000;
 
-/** The page of a range alone that is sorted by the time: the table of numbers has both. Null of any other. */
+/**
+ * Reads a page sorted by time for a condition that is only a number range; the index of numbers has both. Returns null
+ * for other queries.
+ */
 async function byTime(
   { queries, searches }: Connection,
   { query, facts, totalCount }: Asked,
@@ -134,8 +137,8 @@ interface Asked {
 }
 
 /**
- * The page of many records that are sorted by a number first: those that have one come first, in the order of the index.
- * Null where that is not how they are found, or where others are on the page.
+ * Reads a page of many records sorted by a number first: records that have the number come first, in index order.
+ * Returns null if this strategy does not apply or the page includes other records.
  */
 async function byNumber(
   { connection, numbers, few }: SearchTools,
@@ -176,7 +179,7 @@ async function sequencesOf(
   return rows.map(({ sequence }) => sequence);
 }
 
-/** The texts that every record has. */
+/** Text fields that every record has. */
 const presentTexts: readonly TextField[] = ["id", "projectId", "vendorRef", "vendorUserId", "feedbackType"];
 
 /** The requested order: present values first, numbers before texts, and storage order for equal values. */

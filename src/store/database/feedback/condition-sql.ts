@@ -1,4 +1,4 @@
-// A condition as SQL, each value of it a parameter. Unknown is null, as in SQL.
+// Translates a condition to SQL with its values as parameters. Unknown is null, as in SQL.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   Comparison,
@@ -10,7 +10,7 @@ import type {
 import type { FeedbackField, TextField } from "../../../base/domain/feedback-query/feedback-field.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
-/** The columns of texts, in the table `feedback`. */
+/** Columns of text fields in the table `feedback`. */
 export const textColumns = {
   id: "feedback.id",
   projectId: "feedback.project_id",
@@ -70,17 +70,20 @@ export function conditionSql(condition: Condition, form: SqlForm): SqlCondition 
   }
 }
 
-/** Texts have an order of their own in some databases. */
+/** Makes text comparisons use code point order; some databases use another order by default. */
 function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm): readonly [Sql, Sql] {
   const isText =
     side.kind === "text of" ||
     (side.kind === "constant" && side.type === "text") ||
     (side.kind === "field" && side.field.kind === "text");
-  // Then the other one is a text too.
+  // The other side is a text too.
   return isText ? [form.ordered(pair[0] as SqlText), form.ordered(pair[1] as SqlText)] : pair;
 }
 
-/** In two halves each, so that a thousand are nested ten deep: databases bound the depth of expressions. */
+/**
+ * Nests conditions as a balanced tree, so that a thousand are ten levels deep: databases limit the depth of
+ * expressions.
+ */
 function joined(kind: "and" | "or", parts: readonly SqlCondition[]): SqlCondition {
   if (parts.length === 1) return parts[0];
   const half = parts.length >> 1;
@@ -106,7 +109,7 @@ function valueSql(expression: Expression, form: SqlForm): Sql {
     case "number of":
       return numberSql(expression.input.field, form);
     case "whole":
-      // What is without its fraction is a number.
+      // The type check ensures that the input is a number.
       return form.whole(valueSql(expression.input, form) as SqlNumber);
     case "item count":
       return expression.input.field.kind === "payload"
@@ -122,7 +125,8 @@ function constantSql(constant: Constant): Sql {
   switch (constant.type) {
     case "text":
       return sql`cast(${constant.value} as text)`;
-    // As a text that is cast as those of payloads are: what is written alike is then equal, however a database rounds.
+    // Cast from text, like the numbers of payloads: equal spellings then compare equal in every database, however it
+    // rounds.
     case "number":
       return sql`cast(${JSON.stringify(constant.value)} as double precision)`;
     case "time":
@@ -137,7 +141,7 @@ function textSql({ field }: FieldExpression, form: SqlForm): SqlText {
   return field.kind === "payload" ? sql`coalesce(${text}, '')` : text;
 }
 
-/** Null where there is none. */
+/** Null if the field is missing. */
 export function fieldText(field: FeedbackField, form: SqlForm): SqlText {
   switch (field.kind) {
     case "text":
@@ -149,7 +153,7 @@ export function fieldText(field: FeedbackField, form: SqlForm): SqlText {
   }
 }
 
-/** Null where there is none. */
+/** Null if the field is missing or not a number. */
 export function numberSql(field: FeedbackField, form: SqlForm): SqlNumber {
   return field.kind === "payload"
     ? form.numberOfJson(payloadAt(field, form))

@@ -1,4 +1,4 @@
-// How many records of each type a condition holds for: counted by the database, whatever there are.
+// Counts the matching records by type, in the database.
 import { sql } from "kysely";
 import type {
   QueryTurn,

@@ -1,5 +1,5 @@
-// Queries in SQL against a plain filter, sort and slice, which is written from how queries are sent and knows nothing of
-// how they are read, stored or answered.
+// Compares queries in SQL with a naive filter, sort and slice, which follows the request format and shares no code
+// with reading, storing or answering queries.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ function sqliteFile(t: TestContext): Connection {
 
 async function checkQueries(connection: Connection, queryCount: number): Promise<void> {
   const stores = await openStores(connection);
-  // To whom ten records are many looks for them in the ways that are for many.
+  // A limit of ten makes ten records "many", so that the strategies for many records are used.
   const cautious = createFeedbackStore(connection, createOutbox(connection, systemClock), 10);
   const random = seededRandom("feedback queries", searchSeed);
   const drawn = Array.from({ length: 1000 }, (_, index) => randomRecord(random, index));
@@ -43,14 +43,14 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   for (let start = 0; start < drawn.length; start += 250) {
     const portion = drawn.slice(start, start + 250);
     const [author] = portion;
-    // Every second portion goes as a batch, which one author has written at once.
+    // Every second chunk is written as a batch by one author.
     const written =
       start % 500 === 0 ? portion : portion.map((record) => ({ ...record, ...authorOf(author) }));
     if (start % 500 === 0) await stores.feedback.create(written);
     else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));
     records.push(...written);
   }
-  // One that was replaced, and one that is gone, leave nothing behind in an index.
+  // A replaced record and a deleted one must leave nothing in an index.
   const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
   const old = records.findIndex(({ projectId }) => projectId === project);
   const replaced = await stores.feedback.replace(
@@ -88,11 +88,11 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   assert.ok(foundCount > queryCount / 3, `${foundCount} of ${queryCount} queries found some`);
 }
 
-test("SQLite answers random queries over 1000 records as a plain filter does", async (t) => {
+test("answers random queries over 1000 records on SQLite like a naive filter", async (t) => {
   await checkQueries(sqliteFile(t), searchCount(60));
 });
 
-test("PostgreSQL answers the same", { skip: withoutPostgres }, async (t) => {
+test("answers random queries on PostgreSQL like a naive filter", { skip: withoutPostgres }, async (t) => {
   const { url, drop } = await createPostgres();
   t.after(drop);
   await checkQueries(openPostgres({ url, connections: 4 }), searchCount(30));

@@ -1,4 +1,4 @@
-// Feedback records as rows, which are their stored form with numbers and times.
+// Conversion of feedback records to rows and back. A row is the stored form plus its sequence and times.
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { packedFields, packedValues } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -11,24 +11,24 @@ import type { FeedbackTable, Schema } from "../schema.ts";
 
 export interface NumberedRecord {
   readonly record: FeedbackRecord;
-  /** Its number among all. */
+  /** Position in storage order. */
   readonly sequence: number;
 }
 
-/** Those of `packedFields`, in their order. */
+/** Columns of `packedFields`, in their order. */
 export const packedColumns = packedFields.map(snakeCase) as readonly PackedColumn[];
 type PackedColumn = SnakeCase<(typeof packedFields)[number]>;
 
 const columns = ["sequence", "created_at", "vendor_user_id", ...packedColumns] as const;
 type Column = (typeof columns)[number];
 
-/** Of one statement. */
+/** Maximum rows of a statement. */
 const rowsMax = 200;
 
 /**
- * Inserts the records whose ids are free, and leaves out the others.
+ * Inserts the records whose ids are free, and skips the others.
  *
- * @returns how many were inserted
+ * @returns number of records inserted
  */
 export async function insertRecords(
   transaction: Transaction<Schema>,
@@ -46,18 +46,18 @@ export async function insertRecords(
   return count;
 }
 
-/** In the order of {@link packedColumns}. */
+/** Returns the values in the order of {@link packedColumns}. */
 function valuesOf(record: FeedbackRecord): readonly (string | number | null)[] {
   const { id, contentHash } = record;
   return packedValues({ id, content: record, contentHash }, storedForm(record));
 }
 
-/** Characters of the row's texts. */
+/** Counts the characters of the row's texts. */
 function lengthOfRow(row: readonly unknown[]): number {
   return row.reduce<number>((length, value) => length + (typeof value === "string" ? value.length : 0), 0);
 }
 
-/** The columns that a replacement changes, which are all but the project, the id, the number and the time. */
+/** Returns the columns that a replacement changes: all but project, id, sequence and creation time. */
 export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable> {
   const values = valuesOf(record);
   const packed = packedColumns.map((column, index) => [column, values[index]] as const);
@@ -65,11 +65,11 @@ export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable
   return { ...Object.fromEntries(changed), vendor_user_id: record.vendorUserId };
 }
 
-/** What records are found by. */
+/** Columns that exist only for lookups. */
 const searchColumns = ["emoji", "has_more_numbers", "call_id"] as const;
 type RecordColumn = Exclude<Column, (typeof searchColumns)[number]>;
 
-/** The columns that make a record. */
+/** Columns from which a record is built. */
 export const recordColumns = columns.filter(
   (column): column is RecordColumn => !(searchColumns as readonly Column[]).includes(column),
 );
@@ -83,7 +83,7 @@ export function recordOf(row: RecordRow): FeedbackRecord {
     projectId: row.project_id,
     vendorRef: row.vendor_ref,
     feedbackType: row.feedback_type,
-    // What `storedForm` wrote.
+    // Safe cast: written by `storedForm`.
     payload: exact?.payload ?? (JSON.parse(row.payload) as JsonObject),
     creator: exact === null ? row.creator : exact.creator,
     annotationRef: row.annotation_ref,

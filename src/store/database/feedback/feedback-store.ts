@@ -1,4 +1,4 @@
-// Feedback records and what was replaced of them. Checking the content is not done here.
+// Feedback records and their revision history. Contents are validated elsewhere.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -31,22 +31,22 @@ import { scanPage } from "./scan.ts";
 import { fewRecords } from "./search-sources.ts";
 import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 
-/** Records created one by one that share a transaction, and characters of their payloads. */
+/** Limits of a transaction that groups individual creations: records, and characters of payloads. */
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
 
-/** Records looked for, or removed, by one statement. */
+/** Maximum number of records looked up or removed by one statement. */
 const idsMax = 500;
 
-/** Batches that wait until others are written, and for how long, in milliseconds. */
+/** Maximum number of waiting batches, and how long they wait, in milliseconds. */
 const waitingBatchesMax = 512;
 const batchWaitMs = 60_000;
 
 /**
- * The feedback store on a migrated database.
+ * Creates the feedback store on a migrated database.
  *
- * @param outbox where what is written is told to webhooks
- * @param few how many records a search reads one by one before it looks for a better way
+ * @param outbox receives the events for webhooks
+ * @param few number of records up to which a search reads them one by one
  */
 export function createFeedbackStore(connection: Connection, outbox: Outbox, few = fewRecords): FeedbackStore {
   const { queries } = connection;
@@ -60,7 +60,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       const answers: (FeedbackRecord | null)[] = [];
       for (const record of records)
         answers.push(await answerTo(transaction, record, storedOf(stored.records, record)));
-      // What throws here has nothing stored.
+      // If this throws, nothing is stored.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
       const bytes = payloadBytesOf(stored.inserted);
@@ -81,7 +81,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
   });
-  // One batch at a time, and entities take turns: a single record waits for the batch that is being written, not for all.
+  // Writes one batch at a time, and entities take turns: a single record waits only for the batch in progress.
   const batches = new FairTurns(1, waitingBatchesMax);
   const inTurn = async <Answer>(projectId: string, write: () => Promise<Answer>): Promise<Answer> => {
     const entity = parseProjectId(projectId)?.entity ?? projectId;
@@ -103,7 +103,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     createBatch: async (batch, author) => {
       const write = (): Promise<Fields> =>
         queries.transaction().execute(async (transaction) => {
-          // Others that add records wait from here on.
+          // Other writers of records wait from here on.
           const last = await nextSequences(transaction, "feedback", batch.count);
           const placed = { ...author, first: last - batch.count + 1 };
           await insertBatch(transaction, connection.form, batch, placed);
@@ -235,7 +235,7 @@ function allOrNone(
   throw new ServiceError({ code: "conflict", message, faults });
 }
 
-/** Each is written, or has an error of its own. */
+/** Returns an outcome for each record: written, or a separate error. */
 function outcomes(
   records: readonly FeedbackRecord[],
   answers: readonly (FeedbackRecord | null)[],
@@ -247,7 +247,7 @@ function outcomes(
   });
 }
 
-/** What is stored, or what was stored first, with the content of this record; null where neither has it. */
+/** Returns the stored record, or its first revision, if its content equals this record; null if neither does. */
 async function answerTo(
   transaction: Transaction<Schema>,
   { projectId, id, contentHash }: FeedbackRecord,
@@ -271,12 +271,12 @@ function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackR
 }
 
 interface Insertion {
-  /** What is stored under every id, by key. */
+  /** The stored record of every id, by key. */
   readonly records: ReadonlyMap<string, FeedbackRecord>;
   readonly inserted: readonly NumberedRecord[];
 }
 
-/** Inserts the records whose ids are free, the first of each id, numbered in their order. */
+/** Inserts the records whose ids are free, the first of each id, in order. */
 async function insertNew(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
@@ -286,7 +286,7 @@ async function insertNew(
     const key = keyOf(record);
     if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
-  // Others that add records wait from here on, so that what is found taken is there to be read.
+  // Other writers wait from here on, so records that own the taken ids are committed and visible.
   const last = await nextSequences(transaction, "feedback", firstByKey.size);
   const first = last - firstByKey.size + 1;
   const numbered = [...firstByKey.values()].map((record, index) => ({ record, sequence: first + index }));
@@ -304,7 +304,7 @@ async function insertNew(
   };
 }
 
-/** What is stored under the ids of these records. */
+/** Finds the stored records with the ids of these records. */
 async function findAll(
   database: Kysely<Schema>,
   records: readonly FeedbackRecord[],
@@ -318,7 +318,7 @@ async function findAll(
   return found;
 }
 
-/** The records of these ids, which one statement can look for. */
+/** Finds records by ids, few enough for one statement. */
 async function findByIds(
   database: Kysely<Schema>,
   projectId: string,
@@ -333,7 +333,7 @@ async function findByIds(
   return rows.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
 }
 
-/** The bytes of payloads as they are stored, by project. */
+/** Sums the stored payload sizes by project. */
 function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>();
   for (const { record } of records) {
@@ -343,24 +343,24 @@ function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string,
   return bytes;
 }
 
-/** Counts the payloads of records that were just stored. Others that write the projects wait from here on. */
+/** Counts the payloads of newly stored records. Other writers of the projects' rows wait from here on. */
 async function countAdded(
   transaction: Transaction<Schema>,
   bytes: ReadonlyMap<string, number>,
 ): Promise<void> {
-  // In one order, so that no two wait for each other.
+  // In a fixed order, to avoid deadlocks.
   for (const projectId of [...bytes.keys()].toSorted())
     await addProjectBytes(transaction, "record_bytes", projectId, bytes.get(projectId) ?? 0);
 }
 
-/** What was removed, and the bytes of payloads and of history that went with it. */
+/** Removed records, and the bytes of payloads and history removed with them. */
 interface RemovedRecords {
   readonly records: readonly FeedbackRecord[];
   readonly recordBytes: number;
   readonly revisionBytes: number;
 }
 
-/** A record as it was, with the bytes of its payload and of what its history got. */
+/** A record before its replacement, with the size of its payload and of its new history entry. */
 interface ReplacedRecord extends NumberedRecord {
   readonly payloadBytes: number;
   readonly revisionBytes: number;
@@ -394,8 +394,8 @@ async function removeRecords(
 }
 
 /**
- * Writes the record as it is into its history, and returns it; null when there is none. Others that replace it wait from
- * here until the transaction ends.
+ * Writes the current record into its history and returns it; null if there is none. Other writers that replace it wait
+ * until the transaction ends.
  */
 async function putInHistory(
   transaction: Transaction<Schema>,
@@ -452,14 +452,14 @@ function revisionOf(row: Selectable<FeedbackRevisionTable>): FeedbackRevision {
   };
 }
 
-/** -1, which no revision has, unless the id is written exactly as `revisionOf` writes it. */
+/** Returns -1, which no revision has, unless the id is spelled exactly as `revisionOf` spells it. */
 function sequenceOf(revisionId: string): number {
   const sequence = Number(revisionId);
   return Number.isSafeInteger(sequence) && String(sequence) === revisionId ? sequence : -1;
 }
 
 function revisedRecord(text: string): FeedbackRecord {
-  // The text is what `putInHistory` made of a record; only dates change their form in JSON.
+  // Safe cast: written by `putInHistory`. Only dates change their form in JSON.
   const record = JSON.parse(text) as Omit<FeedbackRecord, "createdAt"> & { readonly createdAt: string };
   return { ...record, createdAt: new Date(record.createdAt) };
 }

@@ -1,5 +1,5 @@
-// Inserts the records of a batch, as they were packed, by a statement for each pack: they go from the reader of a request to
-// the database as bytes.
+// Inserts the records of a batch as packed, with one statement per pack: they pass from the request's parser to the
+// database as bytes.
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type FeedbackBatch, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -8,10 +8,10 @@ import type { SqlForm } from "../sql-form.ts";
 import { packedColumns } from "./feedback-rows.ts";
 
 /**
- * Inserts the records of a batch. Where an id of them is taken, or stands twice, the statement fails, since to look for each
- * before it is inserted costs a PostgreSQL as much as a sixth of the insertion; see `isKeyTaken` of the connection.
+ * Inserts the records of a batch. Fails if an id is taken or occurs twice (see `isKeyTaken` of the connection):
+ * looking up each id first would cost PostgreSQL up to a sixth of the insert.
  *
- * @param first the number of the first one
+ * @param first sequence of the first record
  */
 export async function insertBatch(
   transaction: Transaction<Schema>,

@@ -1,6 +1,6 @@
-// The numbers that stand in payloads, by path and value: what lets a query find records by one of them without reading all.
-// Each (project, path) has a number of its own, its field, so that a row is some twenty bytes. A record with more numbers
-// than an index is worth (`base/domain/feedback-query/payload-numbers`) is marked, and looked at by every query.
+// Index of the numbers in payloads by path and value, so that a query by number reads few records. A field id stands
+// for each (project, path), which keeps a row at about twenty bytes. A record with too many numbers to index
+// (`base/domain/feedback-query/payload-numbers`) is marked, and every query scans it.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -13,13 +13,13 @@ import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../paging.ts";
 
-/** Of one project; keys of objects may be anything, such as ids. */
+/** Maximum number of fields in a project; object keys may be anything, such as ids. */
 const fieldsMax = 2000;
-/** Kept in memory, of all projects. */
+/** Maximum number of fields cached in memory, of all projects. */
 const knownMax = 100_000;
-/** Of one statement, of four parameters each. */
+/** Maximum rows of a statement, at four parameters each. */
 const rowsMax = 1000;
-/** The same where columns are parameters. */
+/** Maximum rows of a statement if columns are parameters. */
 const listedMax = 20_000;
 
 export function fieldPath(path: readonly PathStep[]): string {
@@ -35,10 +35,10 @@ interface Numbered {
 type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
 const columns = ["field_id", "number", "sequence", "created_ms"] as const;
 
-/** Fields by project, and by path. */
+/** Field ids by project and path. */
 export type Fields = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** The index of a database's feedback, with the fields that this process knows. */
+/** The index of a database's feedback, with a cache of its fields. */
 export class FeedbackNumbers {
   readonly #form: SqlForm;
   #known = new Map<string, Map<string, number>>();
@@ -49,9 +49,9 @@ export class FeedbackNumbers {
   }
 
   /**
-   * Adds the numbers of records that were just inserted, within their transaction.
+   * Adds the numbers of records just inserted, inside their transaction.
    *
-   * @returns fields to {@link learn} once the transaction has ended well
+   * @returns fields to {@link learn} after the commit
    */
   async add(transaction: Transaction<Schema>, records: readonly Numbered[]): Promise<Fields> {
     const made = new Map<string, Map<string, number>>();
@@ -68,7 +68,7 @@ export class FeedbackNumbers {
     return made;
   }
 
-  /** As {@link add}, of a batch whose records are numbered from `first` on. */
+  /** As {@link add}, for a batch whose records are numbered from `first`. */
   async addBatch(
     transaction: Transaction<Schema>,
     { fields, triples }: PackedNumbers,
@@ -88,7 +88,10 @@ export class FeedbackNumbers {
     return made;
   }
 
-  /** @param made those that this transaction has made, to which a new one is added @returns null where there is no room for it */
+  /**
+   * @param made fields created in this transaction; a new one is added @returns null if the project has no room for
+   * another field
+   */
   async #fieldOf(
     transaction: Transaction<Schema>,
     { projectId, path }: PackedNumbers["fields"][number],
@@ -101,7 +104,7 @@ export class FeedbackNumbers {
     return fieldId;
   }
 
-  /** Fields stay for ever, so that what is known of them is right. */
+  /** Caches fields. They are never deleted, so the cache stays valid. */
   learn(fields: Fields): void {
     for (const [projectId, paths] of fields) {
       if (this.#knownCount + paths.size > knownMax) [this.#known, this.#knownCount] = [new Map(), 0];
@@ -110,7 +113,7 @@ export class FeedbackNumbers {
     }
   }
 
-  /** Takes those of a record out again, within the transaction that removes or changes it. */
+  /** Removes a record's numbers, inside the transaction that removes or changes it. */
   async remove(transaction: Transaction<Schema>, { record, sequence }: Numbered): Promise<void> {
     for (const { path, number } of numbersIn(record.payload).numbers) {
       const fieldId = await this.find(transaction, record.projectId, path);
@@ -124,14 +127,14 @@ export class FeedbackNumbers {
     }
   }
 
-  /** The field of a path; null where no record of the project has a number there that is in the index. */
+  /** Finds the field of a path; null if the index has no number of the project there. */
   async find(database: Kysely<Schema>, projectId: string, path: string): Promise<number | null> {
     const known = this.#known.get(projectId)?.get(path);
     return known ?? (await storedField(database, projectId, path)) ?? null;
   }
 }
 
-/** Of records that are new, so that none of them is there yet. */
+/** Inserts numbers of new records, none of which is in the index yet. */
 async function insertNumbers(
   transaction: Transaction<Schema>,
   { givenNumbers }: SqlForm,
@@ -156,7 +159,7 @@ async function insertNumbers(
   }
 }
 
-/** Null where the project has no room for another one. */
+/** Returns null if the project has no room for another field. */
 async function makeField(
   transaction: Transaction<Schema>,
   projectId: string,

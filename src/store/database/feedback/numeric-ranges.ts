@@ -1,20 +1,20 @@
-// What a condition says of numbers in payloads: for each path the interval that a record must have its number in.
+// Derives number ranges from a condition: for each path, the interval in which a matching record must have its number.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Comparison, Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { fieldPath } from "./numeric-index.ts";
 
 export interface NumericRange {
-  /** As the index has it. */
+  /** Path as spelled in the index. */
   readonly path: string;
   readonly bounds: readonly { readonly operator: Comparison; readonly value: number }[];
 }
 
-/** The conditions that must all hold. */
+/** Returns the conditions that must all be true. */
 export function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === "and" ? condition.conditions.flatMap(conjuncts) : [condition];
 }
 
-/** One for each path that a number is compared at in every case. */
+/** Returns a range for each path whose number every match must compare to. */
 export function numericRanges(condition: Condition): readonly NumericRange[] {
   const ranges = new Map<string, NumericRange>();
   for (const part of conjuncts(condition)) {
@@ -34,7 +34,9 @@ function rangeOf(condition: Condition): NumericRange | null {
   return { path: fieldPath(left.input.field.path), bounds: [{ operator, value: right.value }] };
 }
 
-/** What a condition says beside a range, which is all that it says of the number at that path. */
+/**
+ * Returns the parts of a condition that do not compare the number at the path; the range covers the others completely.
+ */
 export function besideRange(
   condition: Condition,
   { path }: Pick<NumericRange, "path">,
@@ -42,7 +44,7 @@ export function besideRange(
   return conjuncts(condition).filter((part) => rangeOf(part)?.path !== path);
 }
 
-/** Whether a condition says nothing but that a number is in a range. */
+/** True if a condition only requires a number to be in a range. */
 export function isRangeAlone(condition: Condition): boolean {
   const ranges = numericRanges(condition);
   return ranges.length === 1 && besideRange(condition, ranges[0]).length === 0;
@@ -56,7 +58,7 @@ const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {
   lte: sql`<=`,
 };
 
-/** Of the table `feedback_numbers`. */
+/** A condition on the table `feedback_numbers`. */
 export function inRange(fieldId: number, { bounds }: Pick<NumericRange, "bounds">): RawBuilder<SqlBool> {
   const parts = bounds.map(
     ({ operator, value }) =>

@@ -1,4 +1,5 @@
-// Records by their numbers in a project, up to a bound of bytes: sizes are read first, and then only the records that fit.
+// Reads records by their sequences within a project, up to a byte limit: sizes are read first, then only the records
+// that fit.
 import { type Kysely } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { fittingCount } from "../../../base/domain/page.ts";
@@ -7,20 +8,21 @@ import { portions } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
-/** Looked up by one statement. */
+/** Maximum number of rows read by one statement, of sizes and of records. */
 const sizesMax = 1000;
 const recordsMax = 200;
-/** What one statement gives. */
+/** Maximum size of a statement's result. */
 const statementBytesMax = 1 << 20;
-/** The columns of text without a small limit. */
+/** Text columns without a small limit. */
 const contentBytes = sizeOf(["payload", "exact", "vendor_ref", "creator"]);
-/** Of the columns that are not counted. */
+/** Allowance for the columns that are not measured. */
 const otherBytes = 512;
 
 /**
- * The records of these numbers, in this order, as many as fit in so many bytes; those that went meanwhile are left out.
+ * Reads the records with these sequences, in this order, as many as fit in the byte limit. Skips records that were
+ * deleted meanwhile.
  *
- * @returns `lastIndex` of the number that they end with; -1 where there is none
+ * @returns the records, and as `lastIndex` the index of the last sequence read; -1 if none
  */
 export async function recordsAt(
   database: Kysely<Schema>,
@@ -60,8 +62,8 @@ export async function recordsAt(
 }
 
 /**
- * The records of these numbers by a single statement, where all are there and none has more than its share of the bytes, as is
- * so of nearly all pages; else null.
+ * Reads the records in one statement, as works for nearly all pages. Returns null if one is missing or exceeds its
+ * share of the bytes.
  */
 async function smallRecords(
   database: Kysely<Schema>,

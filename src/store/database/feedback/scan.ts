@@ -1,5 +1,5 @@
-// The records that a condition holds for, in the order in which they were stored or changed: for whoever goes through all of
-// them, or comes back for what is new. A page looks at so many records and no more, whether or not the condition holds for them.
+// Reads the matching records in storage or change order, for clients that read all records or poll for new ones. Each
+// page scans a fixed number of records, matching or not.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   FeedbackScan,
@@ -13,7 +13,7 @@ import { searchTurn } from "./answer-query.ts";
 import { conditionSql } from "./condition-sql.ts";
 import { recordsAt } from "./records-at.ts";
 
-/** Looked at for a page: some fifty milliseconds. */
+/** Maximum number of records scanned for a page; takes about fifty milliseconds. */
 const lookedAtMax = 20_000;
 
 /** @throws ServiceError as `Searches.run` */
@@ -24,7 +24,7 @@ export async function scanPage(
 ): Promise<FeedbackScanPage> {
   const search = searchTurn(turn);
   const start = after ?? 0;
-  // Each source has an index that is in its order, so that they are merged as they are read.
+  // Each source has an index in its order, so the database merges them while reading.
   const placed = (holds: (place: RawBuilder<number>) => RawBuilder<SqlBool>): RawBuilder<unknown> =>
     sql.join(
       placesOf[order].map(
@@ -46,20 +46,20 @@ export async function scanPage(
   const places = await searches.run(found.compile(queries), search);
   const sequences = places.map(({ sequence }) => sequence);
   const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
-  // Behind a full page, or one that is cut at its bytes, there may be more of those that were looked at.
+  // If the page is full or cut at its byte limit, more of the scanned records may follow.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === lookedAtMax };
 }
 
-/** As `isSampled` has it; asked first, since it needs no more of a record than its number. */
+/** Implements `isSampled`. Tested first, since it needs only the record's sequence. */
 function sampleSql(share: number): RawBuilder<unknown> {
   if (share >= 1) return sql``;
   const place = sql`(feedback.sequence % ${sampleCycle} * ${sampleFactor} % ${sampleCycle})`;
   return sql` and ${place} < ${sampleBound(share)}`;
 }
 
-/** Where a record stands in an order: it has one place. */
+/** Positions of records in each order; the conditions give each record exactly one. */
 const placesOf: Readonly<
   Record<
     NonNullable<FeedbackScan["order"]>,

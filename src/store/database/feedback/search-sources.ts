@@ -1,5 +1,5 @@
-// Where the records of a query are looked for: in all of a project's, by whatever index the database finds for the
-// condition, or at the numbers of a path, where these are few. Each gives the same records.
+// Sources of a query's records: all records of the project by any index that the database finds for the condition, or
+// the index of numbers at a path if that yields few. Each source gives the same records.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackQuery } from "../../../base/domain/feedback-query/feedback-query.ts";
@@ -17,16 +17,16 @@ import {
   type NumericRange,
 } from "./numeric-ranges.ts";
 
-/** Records that are few: sorted in some fifty milliseconds, each of them read. */
+/** Number of records that count as few: reading and sorting each takes about fifty milliseconds. */
 export const fewRecords = 10_000;
-/** As many times more are few where else all records would be read to see what the condition says of them. */
+/** Factor by which more records count as few if the alternative is to read all of them. */
 const fewBesideOthers = 8;
 
-/** What searches are made with. */
+/** Dependencies of a search. */
 export interface SearchTools {
   readonly connection: Connection;
   readonly numbers: FeedbackNumbers;
-  /** How many records are few. */
+  /** Number of records that count as few. */
   readonly few: number;
 }
 
@@ -35,19 +35,19 @@ export interface SearchSource {
   readonly where: RawBuilder<SqlBool>;
 }
 
-/** What a search knows of the numbers that its condition names. */
+/** Statistics of the numbers that the condition names. */
 export interface NumericFacts {
-  /** Whether the index has all numbers of the project's records. */
+  /** True if the index has all numbers of the project's records. */
   readonly isComplete: boolean;
-  /** The range that lets the fewest through, where that is known to be few. */
+  /** The range with the fewest records, if known to be few. */
   readonly few: { readonly path: string; readonly where: RawBuilder<SqlBool> } | null;
-  /** The condition, where it says nothing but that a number is in a range, and the index has them all. */
+  /** The whole condition if it is only a number range and the index is complete. */
   readonly all: RawBuilder<SqlBool> | null;
 }
 
 export const noNumbers: NumericFacts = { isComplete: false, few: null, all: null };
 
-/** Looks up how many records the ranges of a condition let through, until they are no longer few. */
+/** Counts the records in each range of a condition, up to the number that counts as few. */
 export async function numericFacts(
   { connection, numbers, few: fewAlone }: SearchTools,
   { projectId, condition }: Pick<FeedbackQuery, "projectId" | "condition">,
@@ -71,7 +71,7 @@ export async function numericFacts(
   return { isComplete, few, all };
 }
 
-/** Of a path that no number is at, none. */
+/** Matches nothing for a path without numbers. */
 async function rangeSql(
   { queries }: Connection,
   numbers: FeedbackNumbers,
@@ -91,7 +91,7 @@ export async function hasAllNumbers(
   return (await searches.run(marked.compile(queries), turn)).length === 0;
 }
 
-/** Whether an index finds what it holds for, which is little. */
+/** True if an index serves the condition and finds few records. */
 function isSelective(condition: Condition): boolean {
   if (condition.kind !== "compare" || condition.operator !== "eq" || condition.right.kind !== "constant")
     return false;
@@ -113,22 +113,22 @@ export function sourceOf(
     const holds = sql<SqlBool>`${conditionSql(condition, form)}${emojiSql(condition)}`;
     return { from: sql`feedback`, where: sql`${ofProject} and ${holds}` };
   }
-  // What the index says of a number is not asked of the payload again.
+  // The index already answers this comparison, so the payload is not checked again.
   const rest: Condition = isComplete ? { kind: "and", conditions: besideRange(condition, few) } : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
-  // Those whose numbers are not all in the index are looked at too.
+  // Records whose numbers are not all in the index are scanned too.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;
   return {
-    // In this order, which SQLite keeps: from the few to their records.
+    // SQLite keeps this join order: from the few numbers to their records.
     from: sql`(select sequence from feedback_numbers where ${few.where}${marked}) as numbered cross join feedback`,
     where: sql`feedback.sequence = numbered.sequence and ${ofProject}${holds}`,
   };
 }
 
-/** What the index of emoji goes by, beside a condition that says the same of the payload. */
+/** Adds a condition for the index of emoji; the condition on the payload stays. */
 function emojiSql(condition: Condition): RawBuilder<unknown> {
   for (const part of conjuncts(condition)) {
     if (part.kind !== "compare" || part.operator !== "eq") continue;

@@ -1,4 +1,4 @@
-// Which job is run next, and by whom.
+// Choice of the next job, and its claim by a server.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Connection } from "../dialect.ts";
@@ -6,7 +6,7 @@ import { jobOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
 
-/** Who claims, and when. */
+/** The claiming server and the time. */
 export interface JobClaim {
   readonly owner: string;
   readonly at: Date;
@@ -15,30 +15,32 @@ export interface JobClaim {
 type Claims = Pick<Connection, "queries" | "form">;
 
 /**
- * See `claim` of the job store. Of several that claim at once each takes another job, and none waits for the others. Null too
- * where all that could be taken is just being taken.
+ * Implements `claim` of the job store. Concurrent claims take different jobs and never wait for each other. Also
+ * returns null if every claimable job is being taken by others.
  */
 export async function claimJob({ queries, form }: Claims, claim: JobClaim): Promise<TrainingJob | null> {
   for (let seen: string | null = null; ;) {
-    // Looked for without a transaction first: most looks find nothing.
+    // First looks without a transaction, because most looks find nothing.
     const candidate = await findClaimable(queries, claim, "");
     if (candidate === null || candidate === seen) return null;
     const lock = form.lockUnlocked("job");
     const job = await queries.transaction().execute((transaction) => takeJob(transaction, claim, lock));
     if (job !== null) return job;
-    // Another took it, or it was cancelled, since it was found: there may be a next one. None is found without a lease.
+    // Another server took the job, or it was cancelled, after it was found; there may be another. A claimer without a
+    // lease finds none.
     seen = candidate;
   }
 }
 
-/** Null when no job waits any more that nobody else is taking, or the owner has no lease. */
+/** Returns null if no job waits that others are not taking, or if the owner has no lease. */
 async function takeJob(
   transaction: Transaction<Schema>,
   claim: JobClaim,
   lock: string,
 ): Promise<TrainingJob | null> {
   const { owner, at } = claim;
-  // Writing the lease's row locks it: a server that ends the lease waits, and then finds this job among those to rescue.
+  // Writing the lease's row locks it. A server that ends the lease waits, and then finds this job among those to
+  // rescue.
   const lease = await transaction
     .updateTable("servers")
     .set((row) => ({ lease_until: row.ref("lease_until") }))
@@ -70,8 +72,8 @@ async function takeJob(
 }
 
 /**
- * Entities take turns, and so do the models of each: whoever's last turn is the longest ago is next, and the older job
- * where nobody has had one. What one of them queues delays the others by a turn, however much it is.
+ * Finds the next claimable job. Entities take turns, and so do the models of each: the least recently served is next,
+ * and ties go to the older job. However many jobs one entity queues, they delay the others by one turn.
  */
 async function findClaimable(
   database: Kysely<Schema>,
@@ -79,7 +81,7 @@ async function findClaimable(
   lock: string,
 ): Promise<string | null> {
   const row = await database
-    // Of each model the first job that is queued: also one that may not be tried again yet holds the later ones back.
+    // The first queued job of each model. If it must not be retried yet, it also holds back the later ones.
     .selectFrom((queued) =>
       queued
         .selectFrom("jobs")

@@ -1,4 +1,4 @@
-// A training job as a row, and back; and its events, which are written once each and read in pages.
+// Conversion of a training job to a row and back, and its events, which are written once each and read in pages.
 import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import type {
   JobCounts,
@@ -28,10 +28,10 @@ import type { Page, PageRequest } from "../../../base/domain/page.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { readPage } from "../paging.ts";
 
-/** A time that has always passed. */
+/** A time in the past. */
 export const beginning = new Date(0).toISOString();
 
-/** The row of a job that nobody runs yet, and whose content is not hashed yet. */
+/** Returns the row of a job that is not running and whose content is not hashed yet. */
 export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTable> {
   return {
     id: job.id,
@@ -67,7 +67,10 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
   };
 }
 
-/** A row with the base model that a queued job waits for: found at each read and never stored, since servers come and go. */
+/**
+ * A row with the missing base model that a queued job waits for. Computed on each read and never stored, since servers
+ * come and go.
+ */
 type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
 
 /** Selects jobs for {@link jobOf}. */
@@ -86,12 +89,12 @@ export function selectJobs(database: Kysely<Schema>) {
     );
 }
 
-/** What a job waits for that is in such a row. */
+/** Returns the reason why the job of such a row waits. */
 export function waitOf({ missing_base: missing, waiting_for }: Pick<JobRow, "missing_base" | "waiting_for">) {
   return typeof missing === "string" ? missingBaseError(missing).message : waiting_for;
 }
 
-/** The job of a row that `jobRowOf` made, and this folder changed since. */
+/** Returns the job of a row that `jobRowOf` created and this folder may have changed. */
 export function jobOf(row: JobRow): TrainingJob {
   return {
     id: row.id,
@@ -122,7 +125,7 @@ export function jobOf(row: JobRow): TrainingJob {
   };
 }
 
-/** A field of the configuration that there was not yet when the job came is at its default. */
+/** A configuration field that did not exist when the job was submitted gets its default. */
 function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">): JobTask {
   const stored: unknown = JSON.parse(config);
   switch (kind) {
@@ -136,17 +139,17 @@ function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">)
 }
 
 function progressOf(text: string): JobProgress {
-  // Safe cast: `updateProgress` wrote it.
+  // Safe cast: written by `updateProgress`.
   const { endsAt, ...reported } = JSON.parse(text) as JsonProgress;
   return { ...reported, endsAt: endsAt === null ? null : new Date(endsAt) };
 }
 
 type JsonProgress = Omit<JobProgress, "endsAt"> & { readonly endsAt: string | null };
 
-/** The sequence of the one terminal event: beyond any gradient step, and unique like every other. */
+/** Sequence of the only terminal event: beyond any gradient step, and unique like every other. */
 export const terminalSequence = 2 ** 31 - 1;
 
-/** Appends an event inside the caller's transaction; nothing happens when the job has one of this sequence. */
+/** Appends an event inside the caller's transaction. Does nothing if the job has an event with this sequence. */
 export async function appendJobEvent(
   transaction: Transaction<Schema>,
   jobId: string,
@@ -160,7 +163,7 @@ export async function appendJobEvent(
     .execute();
 }
 
-/** A page of a job's events. @throws ServiceError `invalid` when `after` is not an event of the job */
+/** Reads a page of a job's events. @throws ServiceError `invalid` if `after` is not an event of the job */
 export async function listJobEvents(
   database: Kysely<Schema>,
   jobId: string,
@@ -180,7 +183,7 @@ export async function listJobEvents(
       },
       itemOf: (row) => ({
         id: eventId(jobId, row.sequence),
-        // The columns hold what `appendJobEvent` wrote.
+        // Safe casts: written by `appendJobEvent`.
         type: row.type as JobEventType,
         data: JSON.parse(row.data) as JsonObject,
       }),
@@ -193,7 +196,7 @@ function eventId(jobId: string, sequence: number): string {
   return `${jobId}:${sequence}`;
 }
 
-/** Undefined unless the id is written exactly as `eventId` writes it for this job. */
+/** Returns undefined unless the id is spelled exactly as `eventId` spells it for this job. */
 function sequenceOf(jobId: string, id: string): number | undefined {
   const sequence = Number(id.slice(jobId.length + 1));
   return Number.isSafeInteger(sequence) && eventId(jobId, sequence) === id ? sequence : undefined;

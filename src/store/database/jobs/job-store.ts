@@ -1,5 +1,5 @@
-// Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
-// transitions inside its transaction, so that a late writer gets `conflict` and writes nothing.
+// Training jobs, their training data and their events. Each state change is checked against the domain's transition
+// table inside its transaction, so a late writer gets `conflict` and writes nothing.
 import type { Kysely, Transaction, Updateable } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import {
@@ -33,7 +33,7 @@ import { addModelBytes } from "../retention/model-bytes.ts";
 import type { JobTable, Schema } from "../schema.ts";
 import type { Outbox } from "../webhooks/outbox.ts";
 
-/** The job store on a migrated database. @param outbox where the ends of jobs are told to webhooks */
+/** Creates the job store on a migrated database. @param outbox receives the events for webhooks when jobs end */
 export function createJobStore(connection: Connection, outbox: Outbox): JobStore {
   const { queries: database, isMissingParent } = connection;
   return {
@@ -75,7 +75,7 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
         "warnings",
         "comparison",
       ];
-      // A job whose state has changed since is still a place to go on from; one that the list never has is none.
+      // A job remains a valid cursor after its state changed; a job that the list never contains is not.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;
@@ -102,7 +102,7 @@ type AttemptQueries = Pick<
   | "appendEvent"
 >;
 
-/** What happens to a job between the queue and its end. */
+/** Queries for a job between the queue and its end. */
 function attemptQueries({ queries: database, form }: Connection): AttemptQueries {
   return {
     claim: (owner, at) => claimJob({ queries: database, form }, { owner, at }),
@@ -207,11 +207,11 @@ async function pinJob(
     .returning("pins")
     .executeTakeFirst();
   if (row === undefined) throw await refusedPin(transaction, id);
-  // The column holds what this function wrote.
+  // Safe cast: written by this function.
   return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
 }
 
-/** The step of the next version of a job's model, which nobody else gets until the transaction ends; 0 without a job. */
+/** Returns the step of the model's next version, reserved until the transaction ends; 0 if there is no such job. */
 async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Promise<number> {
   const job = await transaction.selectFrom("jobs").select("model_id").where("id", "=", id).executeTakeFirst();
   if (job === undefined) return 0;
@@ -315,7 +315,7 @@ async function endWithFailure(
   await outbox.addJob(transaction, "training_failed", id);
 }
 
-/** Adds the events of a job that ends to the bytes of its data. */
+/** Adds the size of an ended job's events to the size of its data. */
 async function countEvents(transaction: Transaction<Schema>, id: string): Promise<void> {
   const { bytes } = await transaction
     .selectFrom("job_events")
@@ -337,22 +337,22 @@ async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJo
   return row === undefined ? null : jobOf(row);
 }
 
-/** The columns that decide whether a change of state is allowed. */
+/** Columns that decide whether a state change is allowed. */
 interface LockedJob {
   readonly state: JobState;
   readonly owner: string | null;
 }
 
-/** Reads a job's state and locks its row until the transaction ends; null when there is no such job. */
+/** Reads a job's state and locks its row until the transaction ends; null if there is no such job. */
 async function lockJobIfAny(transaction: Transaction<Schema>, id: string): Promise<LockedJob | null> {
   const row = await transaction
     .updateTable("jobs")
-    // Writing a row locks it, on every database; that its value stays does not matter.
+    // Writing a row locks it on every database, even with an unchanged value.
     .set((row) => ({ owner: row.ref("owner") }))
     .where("id", "=", id)
     .returning(["state", "owner"])
     .executeTakeFirst();
-  // The column holds what this file wrote.
+  // Safe cast: written by this file.
   return row === undefined ? null : { state: row.state as JobState, owner: row.owner };
 }
 
@@ -375,7 +375,7 @@ function notRunning(id: string, state: JobState): ServiceError {
   });
 }
 
-/** See `rescue` of the job store. */
+/** Implements `rescue` of the job store. */
 async function rescueJobs(
   transaction: Transaction<Schema>,
   { at, notBefore, runs }: Parameters<JobStore["rescue"]>[0],

@@ -1,4 +1,4 @@
-// How a job comes to be stored: with its idempotency key, what it trains on, and its place among the others.
+// Submission of a job: its idempotency key, its training data and its place in the queue.
 import { createHash, type Hash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
@@ -24,10 +24,10 @@ import { nextSequence } from "../paging.ts";
 type Creation = JobCreation & { readonly idempotency: IdempotencyKey | null };
 
 /**
- * Stores a job, unless its idempotency key has one.
+ * Stores a job, unless its idempotency key already has one.
  *
- * @throws ServiceError `conflict` when the key was used with another body, or another job trains on some of its feedback,
- *   `overloaded` when as many jobs are queued as may, of all, of the entity or of the key
+ * @throws ServiceError `conflict` if the key was used with another body, or another job trains on some of the same
+ * feedback; `overloaded` if the queue limit in total, of the entity or of the key is reached
  */
 export async function createJob(
   connection: Pick<Connection, "queries" | "writeEarly">,
@@ -52,7 +52,7 @@ export async function createJob(
   }
 }
 
-/** The training data of a job: hashes and counts it while it is stored. */
+/** Training data of a job, hashed and counted while it is stored. */
 class JobContent {
   readonly #jobId: string;
   readonly #hash: Hash;
@@ -79,7 +79,7 @@ class JobContent {
 /**
  * Checks whether the job exists already and whether the queue has room for it.
  *
- * @returns the job of its idempotency key, or the API key that it counts for
+ * @returns the existing job of its idempotency key, or the API key that the new job counts against
  * @throws ServiceError as {@link createJob}
  */
 async function findPlace(
@@ -111,13 +111,13 @@ async function insertJob(
   const { keyId } = found;
   await transaction.insertInto("jobs").values(jobRowOf(job, keyId)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
-    // Another job took the key since it was looked for.
+    // Another job took the key after the lookup.
     await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
     const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
     return { id, isNew: false };
   }
   await requireData(transaction, job);
-  // A retry has no groups of its own: its data is stored with the job that it retries.
+  // A retry has no groups of its own: its data is stored with the job it retries.
   await groups?.finish(transaction);
   const contentHash = job.retryOf === null ? content.hash() : await hashOf(transaction, job.retryOf);
   const { bytes } = content;
@@ -141,7 +141,7 @@ async function insertJob(
   return { id: job.id, isNew: true };
 }
 
-/** The key that asked for a job; null where none did, or there is no such job. */
+/** Returns the API key that requested a job; null if none did, or if there is no such job. */
 async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promise<string | null> {
   if (id === null) return null;
   const row = await database.selectFrom("jobs").select("key_id").where("id", "=", id).executeTakeFirst();
@@ -149,10 +149,10 @@ async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promis
 }
 
 /**
- * Has what a job trains on that tries or repeats another stay until it has ended: whoever removes such data goes by the row of
- * the model first.
+ * Protects the training data of a retried or repeated job until the new job has ended. Removal locks the model's row
+ * first, and so does this.
  *
- * @throws ServiceError `conflict` where it is removed already
+ * @throws ServiceError `conflict` if the data is removed already
  */
 async function requireData(
   transaction: Transaction<Schema>,
@@ -249,7 +249,7 @@ function fullQueue(reason: string): ServiceError {
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 60 });
 }
 
-/** False when the key is taken. Waits for a transaction that is about to take it. */
+/** Returns false if the key is taken. Waits for a concurrent transaction that is taking it. */
 async function takeIdempotency(
   transaction: Transaction<Schema>,
   { keyId, key, bodyHash }: IdempotencyKey,
@@ -263,7 +263,10 @@ async function takeIdempotency(
   return result.numInsertedOrUpdatedRows === 1n;
 }
 
-/** The job of the key; null when there is none. @throws ServiceError `conflict` when the key was used with another body */
+/**
+ * Finds the job of the key; null if there is none. @throws ServiceError `conflict` if the key was used with another
+ * body
+ */
 export async function findByIdempotency(
   queries: Kysely<Schema>,
   { keyId, key, bodyHash }: IdempotencyKey,

@@ -1,4 +1,4 @@
-// What is kept of keys holds no longer than what is stored: in every order in which one is looked for and changed.
+// Tests that cached keys are never stale, in every order of lookups and changes.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { moment, sampleKey } from "../contract/storage-under-test.ts";
@@ -27,7 +27,7 @@ async function setUp(t: TestContext) {
   return { stores, ...kept, lookupsOf, find: () => kept.keys.findByHash("hash of a") };
 }
 
-test("a key is looked for once, and one that is not there each time", async (t) => {
+test("caches a key that exists, and looks up a missing one each time", async (t) => {
   const { find, keys, lookupsOf } = await setUp(t);
   const first = await find();
   assert.equal(first?.id, "a");
@@ -36,7 +36,7 @@ test("a key is looked for once, and one that is not there each time", async (t) 
   assert.equal(await lookupsOf(async () => [await findNone(), await findNone()]), 2);
 });
 
-test("every change of keys and limits is seen by whoever looks next", async (t) => {
+test("shows every change of keys and limits to the next lookup", async (t) => {
   const { find, keys, limits } = await setUp(t);
   await find();
   await keys.change("a", { name: "other" });
@@ -53,7 +53,7 @@ test("every change of keys and limits is seen by whoever looks next", async (t) 
   assert.equal((await keys.findByHash("hash of b"))?.id, "b");
 });
 
-test("what is looked for while it changes is looked for again", async (t) => {
+test("repeats a lookup during which the key changed", async (t) => {
   const { find, keys } = await setUp(t);
   const before = find();
   const revoked = keys.revoke("a", moment(20));

@@ -1,4 +1,4 @@
-// Access keys with their limits, and a cache of the keys that requests came with. Only the hash of a secret is ever here.
+// Access keys with their limits, and a cache of the keys that requests used. Only hashes of secrets are stored.
 import { sql, type Kysely, type Transaction, type Insertable, type Selectable } from "kysely";
 import {
   keyFields,
@@ -14,10 +14,10 @@ import type { Schema, AccessKeyTable } from "../schema.ts";
 import { columnsOf, type ColumnsOf } from "../columns/resource-columns.ts";
 import { type KeyLimits, limitFields, type LimitStore } from "../../../base/domain/keys/limits.ts";
 
-/** Keys looked for by one query. */
+/** Maximum number of keys that one query looks up. */
 const lookupsMax = 500;
 
-/** The key store on a migrated database. */
+/** Creates the key store on a migrated database. */
 export function createKeyStore(database: Kysely<Schema>): KeyStore {
   const lookups = new GroupCommit<string, OpeningKey | null>({
     carryOut: (hashes) => findByHashes(database, hashes),
@@ -25,12 +25,13 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
     lengthMax: lookupsMax,
     lengthOf: () => 1,
   });
-  /** Of a key that is not revoked. */
+  /** Updates a key unless it is revoked. */
   const update = () => database.updateTable("access_keys").where("revoked_at", "is", null);
   return {
     create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
     find: (id) => findKey(database, id),
-    // Every request looks for its key. A lookup begins after it was asked for, so that none finds what was revoked before.
+    // Every request looks up its key. A lookup starts after it was requested, so that it never misses an earlier
+    // revocation.
     findByHash: (secretHash) => lookups.add(secretHash),
     findEnded: async (ids, at) => {
       if (ids.length === 0) return [];
@@ -66,7 +67,7 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
     },
     change: async (id, choices) => {
       const columns = keyColumns.writeSome(choices);
-      // A change of nothing is no SQL.
+      // An empty update is invalid SQL.
       if (Object.keys(columns).length === 0) return liveOnly(await findKey(database, id));
       const row = await update().set(columns).where("id", "=", id).returningAll().executeTakeFirst();
       return row === undefined ? null : keyOf(row);
@@ -128,7 +129,7 @@ async function findByHashes(
   const keys = rows.map((row) => ({ ...keyOf(row), entityLimits: entityLimitsOf(row) }));
   const found = new Map<string, OpeningKey>();
   for (const key of keys) if (key.previous !== null) found.set(key.previous.secretHash, key);
-  // Whose secret it is now goes before whose it was.
+  // A current secret takes precedence over a previous one.
   for (const key of keys) found.set(key.secretHash, key);
   return hashes.map((hash) => ({ result: found.get(hash) ?? null }));
 }
@@ -168,7 +169,7 @@ function keyOf(row: Selectable<AccessKeyTable>): AccessKey {
   return {
     id: row.id,
     entity: row.entity,
-    // The column holds what `rowOf` wrote.
+    // Safe cast: written by `rowOf`.
     role: row.role as KeyRole,
     owner: row.owner,
     ...keyColumns.read(row),
@@ -187,7 +188,7 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }
 
-// The columns of limits: a key's own, and its entity's next to them under names of their own.
+// Columns of limits: the key's own, and its entity's with a prefix.
 type LimitColumns = ColumnsOf<typeof limitFields>;
 
 export const limitColumns = columnsOf(limitFields);
@@ -215,19 +216,19 @@ interface KeyStores {
   readonly limits: LimitStore;
 }
 
-/** Of more all are let go, and looked for again. */
+/** Size at which the cache is cleared. */
 const keptMax = 10_000;
 
 /**
- * The same stores, of which a key is found at once that was found before, and has not changed since, nor its entity's limits.
- * For a database that one server has to itself, where nothing changes what was read but that server's own writes.
+ * Wraps the stores with a cache of keys, valid until the key or its entity's limits change. Only for a single-server
+ * database, where no other process changes them.
  */
 export function keepFoundKeys({ keys, limits }: KeyStores): KeyStores {
   let found = new Map<string, OpeningKey>();
   const forget = (): void => {
     found = new Map();
   };
-  /** What is looked for while it changes may be what it was: it is let go behind the change too. */
+  /** A lookup during a change may return the old value, so the cache is also cleared after the change. */
   const changing = async <Result>(change: Promise<Result>): Promise<Result> => {
     forget();
     return await change.finally(forget);

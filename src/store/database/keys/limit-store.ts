@@ -1,4 +1,4 @@
-// Limits of entities, and what servers counted of keys and entities: each adds its own, and reads what all have.
+// Limits of entities, and the counts of keys and entities: each server adds its own and reads those of all.
 import { type Kysely, sql } from "kysely";
 import {
   noLimits,
@@ -11,10 +11,10 @@ import {
 import type { Schema } from "../schema.ts";
 import { limitColumns } from "./key-store.ts";
 
-/** Of one statement. */
+/** Maximum rows of a statement. */
 const rowsMax = 300;
 
-/** @param isShared whether other servers may be on the database */
+/** @param isShared true if other servers may use the database */
 export function createLimitStore(database: Kysely<Schema>, isShared: boolean): LimitStore {
   const findEntityLimits = async (entity: string): Promise<KeyLimits> => {
     const row = await database
@@ -28,7 +28,7 @@ export function createLimitStore(database: Kysely<Schema>, isShared: boolean): L
     findEntityLimits,
     changeEntityLimits: async (entity, limits) => {
       const columns = limitColumns.writeSome(limits);
-      // A change of nothing is no SQL.
+      // An empty update is invalid SQL.
       if (Object.keys(columns).length === 0) return findEntityLimits(entity);
       const row = await database
         .insertInto("entity_limits")
@@ -68,7 +68,7 @@ async function readCounts(
     .select(["subject", "slot", "requests", "tokens"])
     .where("subject", "in", subjects)
     .where("slot", ">=", sinceSlot);
-  // What runs is read along, as a slot that there is not.
+  // Also reads the running requests, as an extra pseudo-slot.
   const others = database
     .selectFrom("limit_running")
     .innerJoin("servers", "servers.id", "limit_running.server_id")
@@ -94,7 +94,7 @@ async function readCounts(
   };
 }
 
-/** The rows in one order, so that no two servers wait for each other. */
+/** Writes the rows in a fixed order, to avoid deadlocks between servers. */
 async function addSlots(transaction: Kysely<Schema>, slots: readonly SlotCounts[]): Promise<void> {
   const sorted = slots.toSorted((one, other) => one.slot - other.slot || compare(one.subject, other.subject));
   for (let start = 0; start < sorted.length; start += rowsMax) {

@@ -1,4 +1,4 @@
-// What keys have used, a row for each day, key and model.
+// Usage of keys, one row per day, key and model.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import {
   parseUsageId,
@@ -13,7 +13,7 @@ import type { Schema, UsageTable } from "../schema.ts";
 import { unknownCursor } from "../paging.ts";
 import { type JobCounts, trainedTokens } from "../../../base/domain/job.ts";
 
-/** Of one statement. */
+/** Maximum rows of a statement. */
 const rowsMax = 300;
 
 const counts = columnsOf(usageFields);
@@ -47,7 +47,7 @@ export function createUsageStore(database: Kysely<Schema>): UsageStore {
   };
 }
 
-/** Adds inside the caller's transaction; the rows in one order, so that no two wait for each other. */
+/** Adds usage inside the caller's transaction, in a fixed order to avoid deadlocks. */
 async function addUsage(transaction: Transaction<Schema>, rows: readonly UsageRow[]): Promise<void> {
   const sorted = rows.toSorted((one, other) => compare(orderOf(one), orderOf(other)));
   for (let start = 0; start < sorted.length; start += rowsMax) {
@@ -84,7 +84,7 @@ function usageOf({ day, key_id: keyId, entity, model, ...columns }: Selectable<U
 }
 
 /**
- * Adds what a job that succeeded has used to its key's, in the transaction that ends the job.
+ * Adds the usage of a succeeded job to its key, in the transaction that ends the job.
  *
  * @param at when the job ended
  */

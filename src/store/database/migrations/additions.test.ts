@@ -1,4 +1,4 @@
-// What a step may do that servers of before go on beside.
+// Tests which steps count as additions, with which older servers can keep running.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refusedAddition } from "./additions.ts";
@@ -36,11 +36,11 @@ const refused: readonly (readonly string[])[] = [
   ["create trigger t after insert on jobs begin delete from jobs; end"],
 ];
 
-test("tables, indexes and columns that rows may be without only add", () => {
+test("accepts tables, indexes and optional columns as additions", () => {
   for (const statements of allowed) assert.equal(refusedAddition(statements), null, statements.join("; "));
 });
 
-test("what refuses, changes or keeps a row of an older server is named", () => {
+test("names the statement that could refuse, change or keep a row of an older server", () => {
   for (const statements of refused)
     assert.equal(refusedAddition(["create table first (id text)", ...statements]), statements[0]);
 });

@@ -1,16 +1,17 @@
-// Which statements only add to a database, so that servers of before read and write it as they did.
+// Decides whether statements only add to a database, so that older servers continue to read and write it.
 
 const createTable = /^create table (\w+) \(.*\)( without rowid)?$/;
 const createIndex = /^create (unique )?index \w+ on (\w+) /;
-/** Null, or a default, is what a row has that an older server writes. */
+/** Rows from an older server get null or the default. */
 const addColumn =
   /^alter table \w+ add column \w+ \w+( not null default (-?\d+(\.\d+)?|'[^']*')| default (-?\d+(\.\d+)?|'[^']*'))?$/;
-/** An older server deletes what a row of a newer table may refer to. */
+/** An older server may delete a row that a newer table refers to. */
 const reference = /\breferences \w+( \([^)]*\))?(?<onDelete> on delete (cascade|set null)\b)?/g;
 
 /**
- * The first statement of a step that does more than add a table, an index, or a column that rows may be without; null where
- * there is none. What is unique may be so in the step's own tables alone: elsewhere it may refuse a row of an older server.
+ * Returns the first statement of a step that does more than add a table, an index or an optional column; null if there
+ * is none. Unique indexes are allowed only on the step's own tables, since elsewhere they may refuse a row of an older
+ * server.
  */
 export function refusedAddition(statements: readonly string[]): string | null {
   const added = new Set<string>();

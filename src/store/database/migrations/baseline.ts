@@ -1,11 +1,11 @@
-// Tables of a new database at the baseline version. A new database takes every step of steps.ts on top of them. They never
-// change: `hone import` and `hone restore` load a copy into the tables that the copy's version had.
+// Tables of a new database at the baseline version. A new database takes every step of steps.ts on top of them. They
+// never change: `hone import` and `hone restore` load a copy into the tables that the copy's version had.
 import type { SqlForm } from "../sql-form.ts";
 
 /** Version of the tables below, and the oldest version that this program reads. */
 export const baselineVersion = 35;
 
-/** Statements in the order in which they run, in one transaction. A table stands below those that it refers to. */
+/** Statements in execution order, run in one transaction. A table follows those that it refers to. */
 export const baselineTables = ({ clusteredTable }: SqlForm): readonly string[] => [
   "create table sequences (list text primary key, sequence integer not null)",
   "create table servers (id text primary key, lease_until text not null, artifacts text)",

@@ -1,4 +1,5 @@
-// Programs of which one knows a step more than the other, on one database: the older one works on where that step only adds.
+// Tests two programs on one database, one of which knows one more step: the older one continues to work if that step
+// only adds.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +50,7 @@ const places: readonly (readonly [string, (t: TestContext) => Promise<Open>, str
   ["PostgreSQL", onPostgres, withoutPostgres],
 ];
 
-/** Rows for every table, as a program that knows this version writes them. */
+/** Returns rows for every table, as written by a program of this version. */
 async function rowsOf(version: number): Promise<readonly SampleTable[]> {
   const connection = openSqlite({ file: ":memory:", isShared: true });
   try {
@@ -60,18 +61,18 @@ async function rowsOf(version: number): Promise<readonly SampleTable[]> {
   }
 }
 
-/** Steps that a program of a version knows. */
+/** Returns the steps that a program of a version knows. */
 function knownAt(version: number): readonly Step[] {
   return steps.slice(0, version - baselineVersion);
 }
 
-/** Those that programs may know which work beside this one, the newest last. */
+/** Versions of programs that can work alongside this one, newest last. */
 const servableVersions = Array.from(
   { length: newestDatabaseVersion + 1 - servesFrom(newestDatabaseVersion) },
   (_, index) => servesFrom(newestDatabaseVersion) + index,
 );
 
-/** A step that adds what may be added, to every table. */
+/** A step that makes every allowed kind of addition to each table. */
 const addingTo = (tables: readonly string[]): Step => ({
   adds: [
     ...tables.flatMap((table) => [
@@ -86,7 +87,7 @@ const addingTo = (tables: readonly string[]): Step => ({
 const next = newestDatabaseVersion + 1;
 const breaking: Step = ["alter table models add column later_name text not null default ''"];
 
-test("which programs work on a database follows from its last step that did more than add", () => {
+test("derives the programs that can work on a database from its last breaking step", () => {
   const known: readonly Step[] = [[], () => Promise.resolve(), { adds: [] }, [], { adds: () => [] }];
   assert.deepEqual(
     [0, 1, 2, 3, 4, 5].map((taken) => servesFrom(baselineVersion + taken, known) - baselineVersion),
@@ -116,7 +117,7 @@ for (const [name, place, skip] of places)
               of.table,
             );
         });
-        // What newer programs have of a model goes with it.
+        // Data that newer programs keep for a model is deleted with it.
         await sql`insert into later_marks values ('models 1', 'a')`.execute(newer.queries);
         for (const { of } of samples.toReversed())
           await sql`delete from ${sql.table(of.table)}`.execute(older.queries);
@@ -124,7 +125,7 @@ for (const [name, place, skip] of places)
         assert.deepEqual(left, []);
       });
 
-    test("a database of an older version takes the steps after its own, and keeps its rows", async (t) => {
+    test("migrates an older database by the steps after its version, and keeps its rows", async (t) => {
       const open = await place(t);
       const older = open();
       await migrate(older);
@@ -140,7 +141,7 @@ for (const [name, place, skip] of places)
       assert.deepEqual(await readDatabaseVersion(older.queries), { version: next + 1, servesFrom: next + 1 });
     });
 
-    test("a new database takes every step on top of the baseline", async (t) => {
+    test("applies every step to a new database after the baseline", async (t) => {
       const { queries, ...connection } = (await place(t))();
       await migrate({ queries, ...connection }, [...steps, breaking]);
       const { rows } = await sql`select later_name from models`.execute(queries);
@@ -148,7 +149,7 @@ for (const [name, place, skip] of places)
       assert.deepEqual(await readDatabaseVersion(queries), { version: next, servesFrom: next });
     });
 
-    test("a database from before the baseline is refused with what to do, and stays as it is", async (t) => {
+    test("refuses a database older than the baseline, names the cure, and leaves it unchanged", async (t) => {
       const open = await place(t);
       const { queries } = open();
       await sql`create table database_version (version integer not null)`.execute(queries);
@@ -162,7 +163,7 @@ for (const [name, place, skip] of places)
       assert.deepEqual(rows, [{ version: baselineVersion - 1 }]);
     });
 
-    test("a step that does more is refused to an older program, whatever was added later", async (t) => {
+    test("refuses an older program after a breaking step, even if later steps only add", async (t) => {
       const open = await place(t);
       const newer = open();
       await migrate(newer);
@@ -174,7 +175,7 @@ for (const [name, place, skip] of places)
       await assert.rejects(migrate(open()), refusal);
     });
 
-    test("a step that says that it only adds, and does more, is taken by nobody", async (t) => {
+    test("refuses a step that claims to only add but does more", async (t) => {
       const open = await place(t);
       const lying: Step = { adds: ["create table later (id text)", "drop table rule_notes"] };
       await assert.rejects(migrate(open(), [...steps, lying]), /only adds.*drop table rule_notes/);

@@ -1,6 +1,6 @@
-// Versions of a database, and bringing one to the newest. A new database gets the tables of the baseline and takes every step
-// from there; one of an older version takes the steps after its own. A newer database stays as it is, and this program works on
-// it if the newer steps only add: that lets a deployment upgrade one server at a time, and go back.
+// Versions of a database, and its migration to the newest. A new database gets the baseline tables and takes every
+// step; an older one takes the steps after its version. A newer database stays unchanged, and this program works on it
+// if the newer steps only add, so a deployment can upgrade and roll back one server at a time.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,19 +13,20 @@ import { type Step, steps } from "./steps.ts";
 
 export const newestDatabaseVersion = newestOf(steps);
 
-/** What a database says of itself. */
+/** Version that a database records. */
 export interface DatabaseVersion {
   readonly version: number;
-  /** The oldest version that a program may know which works on it: that of the last step that did more than add. */
+  /** Oldest version that a program must know to work on the database: that of the last breaking step. */
   readonly servesFrom: number;
 }
 
 /**
- * Brings the database to the newest version, in one transaction, whichever processes do so at once. A newer one stays as it is.
+ * Migrates the database to the newest version in one transaction. Concurrent migrations are safe; a newer database
+ * stays unchanged.
  *
  * @param known the steps of this program
- * @throws ServiceError `unsupported` if the database is older than the baseline, or a newer program changed it so that this
- *   one cannot work on it
+ * @throws ServiceError `unsupported` if the database is older than the baseline, or a newer program changed it so that
+ * this one cannot work on it
  */
 export async function migrate(
   { queries, form, lockForMigration }: Pick<Connection, "queries" | "form" | "lockForMigration">,
@@ -47,16 +48,16 @@ function newestOf(known: readonly Step[]): number {
   return baselineVersion + known.length;
 }
 
-/** Of a database at a version: the oldest version that a program may know which works on it. */
+/** Returns the oldest version that a program must know to work on a database at `version`. */
 export function servesFrom(version: number, known: readonly Step[] = steps): number {
   const taken = known.slice(0, version - baselineVersion);
   return baselineVersion + taken.findLastIndex((step) => !("adds" in step)) + 1;
 }
 
 /**
- * Makes the tables of a version in a database that has nothing of this program.
+ * Creates the tables of a version in a database that holds nothing of this program.
  *
- * @param version {@link baselineVersion} at least, and the newest at most
+ * @param version from {@link baselineVersion} to the newest
  */
 export async function makeTables(
   transaction: Transaction<Schema>,
@@ -99,13 +100,13 @@ function statementsOf(step: Exclude<Step, (...of: never) => unknown>, form: SqlF
   return typeof step.adds === "function" ? step.adds(form) : step.adds;
 }
 
-/** The version of a database as it lies there, which stays; null where nothing of this program is in it. */
+/** Reads the version of a database without changing it; null if it holds nothing of this program. */
 export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
   const tables = await queries.introspection.getTables();
   return tables.some(({ name }) => name === "database_version") ? readPresentVersion(queries) : null;
 }
 
-/** The same of a database that has tables of this program. */
+/** Reads the version of a database that has this program's tables. */
 export async function readPresentVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
   // A database older than the baseline may lack the second column.
   const { rows } = await sql<{
@@ -127,7 +128,7 @@ function schemaTooNewError({ version, servesFrom: oldest }: DatabaseVersion, new
   });
 }
 
-/** The error of a database that is older than the baseline: it has no way up. */
+/** Error for a database older than the baseline, which cannot be migrated. */
 export function schemaTooOldError(version: number): ServiceError {
   return new ServiceError({
     code: "unsupported",

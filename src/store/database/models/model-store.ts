@@ -7,7 +7,7 @@ import { readPage, nextSequence } from "../paging.ts";
 import type { ModelTable, Schema } from "../schema.ts";
 import { insertVersion, versionQueries } from "./version-store.ts";
 
-/** The model store on a migrated database. */
+/** Creates the model store on a migrated database. */
 export function createModelStore(connection: Pick<Connection, "queries" | "form">): ModelStore {
   const { queries: database } = connection;
   return {
@@ -22,7 +22,7 @@ export function createModelStore(connection: Pick<Connection, "queries" | "form"
       return row === undefined ? null : modelOf(row);
     },
     findMany: async (ids) => {
-      // An empty list is no SQL.
+      // An empty list is invalid SQL.
       if (ids.length === 0) return [];
       return (await database.selectFrom("models").selectAll().where("id", "in", ids).execute()).map(modelOf);
     },
@@ -97,7 +97,7 @@ function modelOf(row: Selectable<ModelTable>): TrainedModel {
     adapter: {
       rank: row.adapter_rank,
       alpha: row.adapter_alpha,
-      // As `insertModel` wrote it.
+      // Safe cast: written by `insertModel`.
       targets: row.adapter_targets === null ? null : (JSON.parse(row.adapter_targets) as ProjectionName[]),
     },
     createdAt: new Date(row.created_at),

@@ -1,4 +1,4 @@
-// The versions of trained models. A deleted version keeps its row: its step is never used again.
+// Versions of trained models. A deleted version keeps its row, so that its step is never reused.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import type { JobPins } from "../../../base/domain/job.ts";
 import {
@@ -38,7 +38,7 @@ type VersionQueries = Pick<
   | "acceptBase"
 >;
 
-/** What the model store does with versions. */
+/** The model store's queries for versions. */
 export function versionQueries(connection: Pick<Connection, "queries" | "form">): VersionQueries {
   const { queries: database } = connection;
   return {
@@ -57,7 +57,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
           rows: liveVersions(database, modelId),
           orderColumn: "step",
           contentColumns: ["metrics", "trainer_state"],
-          // A deleted version still has its place.
+          // A deleted version keeps its position.
           orderValueOf: async (id) => {
             const version = database.selectFrom("model_versions").select("step").where("id", "=", id);
             return (await version.where("model_id", "=", modelId).executeTakeFirst())?.step;
@@ -67,7 +67,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
         page,
       ),
     listVersionTimes: async (modelIds, after, limit) => {
-      // An empty list is no SQL.
+      // An empty list is invalid SQL.
       if (modelIds.length === 0) return [];
       let rows = database
         .selectFrom("model_versions")
@@ -115,7 +115,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
       database.transaction().execute((transaction) => addVersion(transaction, draft, place)),
     oldTrainerStates: (modelId, keptCount) => oldTrainerStates(database, modelId, keptCount),
     dropTrainerStates: async (modelId, states) => {
-      // An empty list is no SQL.
+      // An empty list is invalid SQL.
       if (states.length === 0) return;
       await database
         .updateTable("model_versions")
@@ -128,7 +128,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
   };
 }
 
-/** What is kept of the base that versions were trained over, and of their adapters. */
+/** Queries for the bases that versions were trained on, and for their adapters. */
 function baseQueries(
   database: Kysely<Schema>,
 ): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase"> {
@@ -235,7 +235,7 @@ async function deleteOlderVersions(
   return deleted;
 }
 
-/** Whoever deletes versions of the model meanwhile waits, or has done so before this looks whether there is one. */
+/** Deletions of the model's versions wait, or were committed before this checks that the version exists. */
 async function useVersion(
   transaction: Transaction<Schema>,
   { modelId, step }: VersionKey,
@@ -274,7 +274,7 @@ async function markDeleted(transaction: Transaction<Schema>, modelId: string, st
     .execute();
 }
 
-/** Writes the model's row as it is, which keeps others that do so waiting; false when there is no such model. */
+/** Rewrites the model's row unchanged, which locks it; false if there is no such model. */
 export async function lockModel(transaction: Transaction<Schema>, modelId: string): Promise<boolean> {
   const result = await transaction
     .updateTable("models")
@@ -284,7 +284,7 @@ export async function lockModel(transaction: Transaction<Schema>, modelId: strin
   return result.numUpdatedRows > 0n;
 }
 
-/** The versions that jobs start from which have begun and not ended. */
+/** Returns the versions from which unfinished jobs started. */
 async function startStepsOfJobs(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -296,7 +296,7 @@ async function startStepsOfJobs(
     .where("state", "in", ["queued", "running"])
     .where("pins", "is not", null)
     .execute();
-  // The column holds what the job store wrote.
+  // Safe cast: written by the job store.
   return new Set(rows.map(({ pins }) => (JSON.parse(String(pins)) as JobPins).startStep));
 }
 
@@ -325,7 +325,7 @@ async function addVersion(
   return version;
 }
 
-/** The refusal of a version that a job has begun to make. */
+/** Error for a version that a job is already creating. */
 function versionIsTaken(): ServiceError {
   return new ServiceError({
     code: "conflict",
@@ -334,7 +334,7 @@ function versionIsTaken(): ServiceError {
   });
 }
 
-/** The greatest step any version ever had, deleted ones included. */
+/** Returns the greatest step of any version, including deleted ones. */
 export async function greatestStep(database: Kysely<Schema>, modelId: string): Promise<number> {
   const row = await database
     .selectFrom("model_versions")
@@ -360,7 +360,7 @@ async function oldTrainerStates(
   return withState.filter((version) => !kept.has(version)).flatMap((version) => version.trainer_state ?? []);
 }
 
-/** Stores a version inside the caller's transaction; throws `conflict` when its step or its job has one already. */
+/** Stores a version inside the caller's transaction. Throws `conflict` if its step or its job already has one. */
 export async function insertVersion(transaction: Transaction<Schema>, version: ModelVersion): Promise<void> {
   const result = await transaction
     .insertInto("model_versions")
@@ -390,13 +390,13 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
   }
 }
 
-/** Extracts the values in the database: all metrics of a version may be many times as long. */
+/** Extracts the values in the database, since a version's full metrics may be many times as long. */
 async function findMetrics(
   { queries, form }: Pick<Connection, "queries" | "form">,
   versions: readonly VersionKey[],
   names: readonly string[],
 ): Promise<readonly VersionMetrics[]> {
-  // An empty list is no SQL.
+  // An empty list is invalid SQL.
   if (versions.length === 0) return [];
   const steps = new Map<string, number[]>();
   for (const { modelId, step } of versions) steps.set(modelId, [...(steps.get(modelId) ?? []), step]);
@@ -421,8 +421,8 @@ async function findMetrics(
 }
 
 /**
- * Merges metrics into those of a live version, but for those it came with, inside the caller's transaction; nothing happens
- * when there is none.
+ * Merges metrics into those of a live version inside the caller's transaction, except those the version was created
+ * with. Does nothing if there is no such version.
  */
 export async function mergeMetrics(
   transaction: Transaction<Schema>,
@@ -432,7 +432,7 @@ export async function mergeMetrics(
 ): Promise<void> {
   const row = await transaction
     .updateTable("model_versions")
-    // Writing the row locks it until the transaction ends: nobody changes what is read here before it is merged.
+    // Writing the row locks it until the transaction ends, so the values read here cannot change before the merge.
     .set((row) => ({ metrics: row.ref("metrics") }))
     .where("model_id", "=", modelId)
     .where("step", "=", step)
@@ -461,7 +461,7 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
     isPinned: row.is_pinned === 1,
     base: row.base,
     adapterHash: row.adapter_hash,
-    // The column holds what this file wrote.
+    // Safe cast: written by this file.
     copiedKind: row.copied_kind as ModelVersion["copiedKind"],
     createdAt: new Date(row.created_at),
   };

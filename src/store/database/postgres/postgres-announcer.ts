@@ -1,22 +1,22 @@
-// Announcements over PostgreSQL's LISTEN and NOTIFY, which reach every server on the database within milliseconds. They are
-// sent after what they tell is committed, several in one statement: a NOTIFY within a transaction would have the commits of
-// all of them wait for each other. What is lost on the way is found by those who look.
+// Announcements over PostgreSQL's LISTEN and NOTIFY, which reach every server within milliseconds. They are sent after
+// the commit, several in one statement: NOTIFY inside transactions would serialize their commits. Polling finds
+// changes whose announcement is lost.
 import { Client, type ClientConfig } from "pg";
 import { type AnnouncedKind, announcedKinds } from "../../../base/domain/servers/pubsub.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { type Announcer, LocalAnnouncer } from "../pubsub/announcer.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Of the database; servers in its other schemas hear of ids that they do not have. */
+/** Channel of the whole database; servers in its other schemas receive ids that they do not have. */
 const channel = "hone";
-/** Waiting to be sent; more is left to those who look. */
+/** Maximum number of announcements waiting to be sent; polling finds the rest. */
 const waitingMax = 1000;
-/** What a stop waits for what is not sent yet, and for a connection that is being made, in milliseconds. */
+/** Maximum time in milliseconds that a stop waits for unsent announcements and for a connection attempt. */
 const stopMsMax = 1000;
-/** Between two looks whether the connection still answers, and how long an answer may take, in milliseconds. */
+/** Interval of connection probes, and time limit of an answer, in milliseconds. */
 const probeMs = 10_000;
 const answerMs = 5000;
-/** After a connection was lost; doubles up to the last, which repeats. */
+/** Pauses after a connection loss; they double up to the longest, which repeats. */
 const firstPauseMs = 50;
 const longestPauseMs = 2000;
 
@@ -27,10 +27,10 @@ export class PostgresAnnouncer implements Announcer {
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<string>();
   #sending: Promise<void> | null = null;
-  /** Null until somebody listens: a command needs no connection for it. */
+  /** Null until there is a listener; a command needs no connection for it. */
   #listening: Promise<void> | null = null;
 
-  /** @param url where it listens, on a connection of its own @param pool where it sends */
+  /** @param url database to listen on, with a separate connection @param pool connections to send with */
   constructor(url: string, pool: PostgresPool) {
     this.#config = {
       connectionString: url,
@@ -54,16 +54,16 @@ export class PostgresAnnouncer implements Announcer {
     return leave;
   }
 
-  /** To be called before the pool is closed. */
+  /** Call it before closing the pool. */
   async close(): Promise<void> {
     await atMost(stopMsMax, this.#sending);
     this.#stopping.abort();
     await atMost(stopMsMax, this.#listening);
   }
 
-  /** Sends until nothing waits any more; never rejects. */
+  /** Sends until the queue is empty. Never rejects. */
   async #send(): Promise<void> {
-    // What else is announced in this turn goes along.
+    // Waits so that announcements of the same turn share a statement.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const payloads = [...this.#waiting];
@@ -77,7 +77,7 @@ export class PostgresAnnouncer implements Announcer {
             () => client.release(true),
           );
       } catch {
-        // The database is away, which others say: who listens looks at everything when it is back.
+        // The database cannot be reached, which others report. Listeners re-check everything on reconnect.
       }
     }
     this.#sending = null;
@@ -88,12 +88,12 @@ export class PostgresAnnouncer implements Announcer {
     while (!signal.aborted) {
       const wasThere = await this.#listenOnce(signal);
       pauseMs = wasThere ? firstPauseMs : Math.min(2 * pauseMs, longestPauseMs);
-      // Cut short by the stop alone.
+      // Only a stop cuts this short.
       await systemClock.sleep(pauseMs, { signal }).catch(() => undefined);
     }
   }
 
-  /** Listens until the connection is lost or it stops; whether there was one. Never rejects. */
+  /** Listens until the connection is lost or the announcer stops. Returns whether it was connected. Never rejects. */
   async #listenOnce(signal: AbortSignal): Promise<boolean> {
     const client = new Client(this.#config);
     const lost = new AbortController();
@@ -106,16 +106,16 @@ export class PostgresAnnouncer implements Announcer {
       await client.connect();
       await client.query(`listen ${channel}`);
       isThere = true;
-      // Before this connection nobody heard anything.
+      // Announcements before this connection were missed.
       this.#here.announceGap();
       while (!either.aborted) {
         await systemClock.sleep(probeMs, { signal: either });
         await client.query("select 1");
       }
     } catch {
-      // Lost, or stopped: the next connection says what became of it.
+      // Connection lost, or stopped; the next connection announces a gap.
     }
-    // Of a connection that is lost without a word nobody says that it has ended.
+    // A connection that was lost silently never reports that it has ended.
     await atMost(
       answerMs,
       client.end().catch(() => undefined),
@@ -126,12 +126,12 @@ export class PostgresAnnouncer implements Announcer {
   #hear(payload: string): void {
     const [kind, ...id] = payload.split(" ");
     const known = announcedKinds.find((each) => each === kind);
-    // Newer servers may announce more.
+    // Newer servers may announce kinds that this one does not know.
     if (known !== undefined) this.#here.announce(known, id.join(" "));
   }
 }
 
-/** Waits for it, and no longer than so many milliseconds. */
+/** Waits for the work, up to a time limit. */
 async function atMost(durationMs: number, work: Promise<void> | null): Promise<void> {
   const over = new AbortController();
   const tooLate = systemClock.sleep(durationMs, { signal: over.signal }).catch(() => undefined);

@@ -1,5 +1,5 @@
-// What PostgreSQL shows beyond the stores' contracts: several processes that open it at once, a database that goes away and
-// comes back, searches that are ended, and databases that are none to work on.
+// Tests PostgreSQL beyond the stores' contracts: concurrent opening, a database that goes away and returns, cancelled
+// searches, and unusable databases.
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { CompiledQuery, sql } from "kysely";
@@ -29,7 +29,7 @@ function connect(t: TestContext, url: string, connections = 4): Connection {
   return connection;
 }
 
-test("a URL is shown without its password and its parameters", () => {
+test("shows a URL without its password and parameters", () => {
   for (const [url, shown] of [
     ["postgres://ada:secret@host:5432/hone?sslmode=require", "postgres://ada@host:5432/hone"],
     ["postgresql://ada@host/hone", "postgresql://ada@host/hone"],
@@ -42,8 +42,8 @@ test("a URL is shown without its password and its parameters", () => {
   assert.equal(isPostgresUrl("file:/postgres://"), false);
 });
 
-describe("a PostgreSQL", { skip: withoutPostgres }, () => {
-  test("is made at the newest version by whoever comes first of many at once", async (t) => {
+describe("PostgreSQL", { skip: withoutPostgres }, () => {
+  test("migrates an empty database once if many processes open it at the same time", async (t) => {
     const url = await emptyDatabase(t);
     const opened = await Promise.all(
       Array.from({ length: 6 }, () => openStores(openPostgres({ url, connections: 2 }))),
@@ -52,7 +52,7 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
     assert.equal((await readDatabaseVersion(connect(t, url).queries))?.version, newestDatabaseVersion);
   });
 
-  test("keeps what was acknowledged, and its settings stand whatever the database's own are", async (t) => {
+  test("keeps acknowledged writes, and overrides the database's own settings", async (t) => {
     const url = await emptyDatabase(t);
     const { queries } = connect(t, url);
     const name = new URL(url).pathname.slice(1);
@@ -67,7 +67,7 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
     assert.deepEqual(rows, [{ commit: "on", isolation: "read committed", statement: "2min" }]);
   });
 
-  test("of another encoding is refused with what to do", async (t) => {
+  test("refuses a database with another encoding and names the cure", async (t) => {
     const url = new URL(await emptyDatabase(t));
     const { queries } = connect(t, url.href);
     const name = `${url.pathname.slice(1)}_latin`;
@@ -83,7 +83,7 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
     }
   });
 
-  test("that is not there says so at the start, without the password", async (t) => {
+  test("reports an unreachable database at the start, without the password", async (t) => {
     const url = new URL(await emptyDatabase(t));
     url.password = "secret";
     url.pathname = "/no_such_database";
@@ -94,7 +94,7 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
     });
   });
 
-  test("ends a search when its time is over, and the next one finds a connection", async (t) => {
+  test("cancels a search when its time runs out, and keeps a connection for the next", async (t) => {
     const connection = connect(t, await emptyDatabase(t));
     const { searches } = connection;
     await migrate(connection);
@@ -109,7 +109,7 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
     assert.deepEqual(found, [{ one: 1 }]);
   });
 
-  test("ends what searches when it is closed", async (t) => {
+  test("cancels running searches on close", async (t) => {
     const url = await emptyDatabase(t);
     const connection = openPostgres({ url, connections: 1 });
     const { queries, searches } = connection;
@@ -132,8 +132,8 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
   });
 });
 
-describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
-  /** Stores by a way that can be cut. */
+describe("PostgreSQL that goes away", { skip: withoutPostgres }, () => {
+  /** Opens stores through a proxy that can be cut. */
   async function reached(
     t: TestContext,
     patienceMs = 60_000,
@@ -162,7 +162,7 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     return { stores, line, faults, changed: () => new Promise((resolve) => (tell = resolve)) };
   }
 
-  test("delays what is asked meanwhile, says why, and loses nothing", async (t) => {
+  test("delays queries during the outage, reports the reason, and loses nothing", async (t) => {
     const { stores, line, faults, changed } = await reached(t);
     await stores.keys.create(sampleKey("before"));
     assert.equal(stores.fault(), null);
@@ -185,7 +185,7 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     );
   });
 
-  test("breaks off a transaction, which then says so, and has left nothing", async (t) => {
+  test("aborts a transaction, reports that, and leaves nothing of it", async (t) => {
     const line = await cutLineTo(await emptyDatabase(t));
     t.after(() => line.close());
     const connection = connect(t, line.url);
@@ -205,7 +205,7 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     assert.equal(await stores.servers.has("s"), false);
   });
 
-  test("refuses who waited too long, and when to come again", async (t) => {
+  test("refuses a query that waited too long, and says when to retry", async (t) => {
     const { stores, line } = await reached(t, 300);
     line.cut();
     await assert.rejects(stores.keys.create(sampleKey("k")), {
@@ -218,7 +218,7 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     assert.deepEqual((await stores.keys.list(firstPage)).items, []);
   });
 
-  test("has those who listen look at everything when it is back, and announces on", async (t) => {
+  test("makes listeners re-check everything after the outage, and continues to announce", async (t) => {
     const { stores, line } = await reached(t);
     const { next } = listenTo(stores);
     const gap = async (): Promise<void> => {
@@ -233,7 +233,7 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     assert.equal(await next(), "key-changed k");
   });
 
-  test("is closed while it is away", async (t) => {
+  test("closes during an outage", async (t) => {
     const { stores, line, changed } = await reached(t);
     line.cut();
     const known = changed();

@@ -1,4 +1,4 @@
-// PostgreSQL as the stores' database, which any number of servers may have at once.
+// PostgreSQL as the stores' database, shared by any number of servers.
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
@@ -11,12 +11,12 @@ import { openPostgresSnapshot } from "./postgres-snapshot.ts";
 import { postgresSearches, searchConnections } from "./postgres-searches.ts";
 import { shownUrl } from "./postgres-url.ts";
 
-/** What processes agree upon that change the tables: any number, which nothing else takes. */
+/** Advisory lock of processes that change the tables: an arbitrary number that nothing else uses. */
 const migrationLock = 4_866_371_026;
-/** How long one waits for another that does. */
+/** Maximum time to wait for another process's migration. */
 const migrationMinutes = 30;
 
-/** A PostgreSQL database; nothing is asked before the first query. */
+/** Opens a PostgreSQL database; nothing is sent before the first query. */
 export function openPostgres(options: PoolOptions): Connection {
   const pool = new PostgresPool(options);
   const searchPool = new PostgresPool({ url: options.url, connections: searchConnections });

@@ -1,5 +1,5 @@
-// How kysely reaches PostgreSQL. Outside of a transaction every statement has a connection of its own from the pool; what
-// only reads, and what begins, is asked once more where its connection turns out to be lost.
+// kysely's driver for PostgreSQL. Outside a transaction, each statement takes a connection from the pool. A read, or
+// the start of a transaction, is retried once if its connection turns out to be lost.
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
@@ -8,20 +8,20 @@ import type { PostgresPool } from "./postgres-pool.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
-/** What `pg` answers with, as far as it is read. */
+/** The used part of `pg`'s result. */
 export interface Answer {
   readonly rows: readonly object[];
   readonly rowCount: number | null;
   readonly command: string;
 }
 
-/** A connection of a pool: one of `pg`'s, unless something else stands for the database. */
+/** A pooled connection: `pg`'s, or a replacement for tests. */
 export interface PooledClient {
   query(sql: string, parameters: unknown[]): Promise<Answer>;
   release(): void;
 }
 
-/** Where the driver has its connections from; see {@link PostgresPool}. */
+/** The driver's source of connections; see {@link PostgresPool}. */
 export interface ClientPool extends Pick<PostgresPool, "deadlineMs" | "close"> {
   take(untilMs: number): Promise<PooledClient>;
   drop(client: PooledClient): void;
@@ -32,7 +32,7 @@ export class PostgresDriver implements Driver {
   readonly #closeOthers: () => Promise<void>;
   readonly #clock: Pick<Clock, "monotonicMs">;
 
-  /** @param closeOthers closes what goes with it @param clock by which the pool's deadlines are */
+  /** @param closeOthers closes resources tied to the database @param clock clock of the pool's deadlines */
   constructor(
     pool: ClientPool,
     closeOthers: () => Promise<void>,
@@ -74,7 +74,7 @@ export class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: ClientPool;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** Null before the first statement, and where it was lost. */
+  /** Null before the first statement, and after a connection loss. */
   #client: PooledClient | null = null;
   #isInTransaction = false;
 
@@ -88,13 +88,13 @@ class PostgresConnection implements DatabaseConnection {
     this.#isInTransaction = true;
   }
 
-  /** @throws ServiceError `unavailable` where it is not known whether it was committed */
+  /** @throws ServiceError `unavailable` if it is unknown whether the commit succeeded */
   async commit(): Promise<void> {
     await this.#ask({ sql: "commit", parameters: [] });
     this.#isInTransaction = false;
   }
 
-  /** Of a connection that was lost the database has rolled back itself. */
+  /** If the connection was lost, the database has already rolled back. */
   async rollback(): Promise<void> {
     this.#isInTransaction = false;
     if (this.#client !== null) await this.#ask({ sql: "rollback", parameters: [] });
@@ -108,7 +108,7 @@ class PostgresConnection implements DatabaseConnection {
   async executeQuery<Row>(statement: CompiledQuery): Promise<QueryResult<Row>> {
     const isRead = !this.#isInTransaction && /^\s*select\b/i.test(statement.sql);
     const { rows, rowCount, command } = await (isRead ? this.#askAgain(statement) : this.#ask(statement));
-    // The schema says what the rows of a query are.
+    // Safe cast: the schema defines the rows of a query.
     const found = rows as Row[];
     if (command === "SELECT") return { rows: found };
     return { rows: found, numAffectedRows: BigInt(rowCount ?? 0) };

@@ -1,20 +1,20 @@
-// What PostgreSQL, and the way to it, say in their errors. Pure. Codes are those of
+// Classifies the errors of PostgreSQL and of the connection to it. Pure. The codes are those of
 // https://www.postgresql.org/docs/current/errcodes-appendix.html and of the operating system.
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** When who was refused should come again: a database that was started anew is there within seconds. */
+/** Suggested retry delay; a restarted database is available within seconds. */
 const retryAfterSeconds = 5;
 
-/** The connection is gone, or none is to be had. */
+/** The connection is lost, or none is available. */
 const awayCodes: ReadonlySet<string> = new Set([
-  "57P01", // it is shut down, or somebody ended the session
-  "57P02", // it crashed
-  "57P03", // it starts
-  "57P05", // the session was idle for too long
-  "25P03", // so was its transaction
-  "53300", // it has as many connections as it may
-  "25006", // it became a standby, which cannot be written
+  "57P01", // shut down, or session terminated
+  "57P02", // crashed
+  "57P03", // starting
+  "57P05", // idle session timeout
+  "25P03", // idle transaction timeout
+  "53300", // too many connections
+  "25006", // became a standby, which is read-only
   "ECONNREFUSED",
   "ECONNRESET",
   "ECONNABORTED",
@@ -25,51 +25,51 @@ const awayCodes: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
-  "ENOENT", // no socket lies there
+  "ENOENT", // no such socket
 ]);
 
-/** As `pg` says the same without a code. */
+/** The same conditions, as `pg` reports them without a code. */
 const awayMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired)/;
 
-/** What waited for another connection for too long, or each for the other. */
+/** Lock timeout, deadlock, or serialization failure. */
 const busyCodes: ReadonlySet<string> = new Set(["55P03", "40P01", "40001"]);
 
-/** The code of an error; an empty text where it has none. */
+/** Returns the code of an error; empty if it has none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Whether the connection is gone or none could be made, which may be otherwise in a moment. */
+/** True if the connection is lost or none could be made, which may be temporary. */
 export function isAway(error: unknown): boolean {
   const code = codeOf(error);
   if (awayCodes.has(code) || /^08...$/.test(code)) return true;
   return error instanceof Error && awayMessages.test(error.message);
 }
 
-/** Whether a statement was ended because its time was over. */
+/** True if a statement was cancelled because its time ran out. */
 export function isOutOfTime(error: unknown): boolean {
   return codeOf(error) === "57014";
 }
 
-/** Whether a statement failed because a row that it refers to is not there. */
+/** True if a statement failed because a row it refers to is missing. */
 export function isMissingParent(error: unknown): boolean {
   return codeOf(error) === "23503";
 }
 
-/** Whether a statement failed because a unique key of a row that it inserts is taken. */
+/** True if a statement failed because a unique key of an inserted row is taken. */
 export function isKeyTaken(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/** The error for callers; what is nobody's to wait for stays as it is. */
+/** Converts an error for callers; errors that waiting cannot cure stay as they are. */
 export function serviceErrorOf(error: unknown): unknown {
   if (isAway(error)) return lostError(error);
   if (busyCodes.has(codeOf(error)) || isOutOfTime(error)) return busyError(error);
   return fullDiskError(error) ?? error;
 }
 
-/** That nothing could be asked. */
+/** Error for a database that cannot be reached. */
 export function awayError(reason: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -80,7 +80,7 @@ export function awayError(reason: string, cause?: unknown): ServiceError {
   });
 }
 
-/** That this process has closed it. */
+/** Error for a database that this process has closed. */
 export function closedError(): ServiceError {
   return new ServiceError({ code: "unavailable", message: "The database was closed." });
 }
@@ -96,7 +96,7 @@ function lostError(cause: unknown): ServiceError {
   });
 }
 
-/** That others had what a statement waited for, or that it took too long itself. */
+/** Error for a statement that waited too long for a lock, or ran too long. */
 export function busyError(cause: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",

@@ -1,4 +1,4 @@
-// PostgreSQL's way with JSON, numbers and texts, from version 15 on.
+// PostgreSQL's SQL for JSON, numbers and texts; requires version 15 or later.
 import { sql, type RawBuilder } from "kysely";
 import { types } from "pg";
 import { assert } from "../../../base/domain/assert.ts";
@@ -6,7 +6,7 @@ import { packedFields } from "../../../base/domain/feedback-query/feedback-batch
 import { numberPattern, numberTextLengthMax } from "../../../base/domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
-/** Of the type `json`, whose texts stay as they were written. */
+/** Uses the type `json`, which keeps texts as written. */
 export const postgresForm: SqlForm = {
   jsonAt: (json, path) =>
     path.reduce<SqlText>(
@@ -40,12 +40,12 @@ export const postgresForm: SqlForm = {
   lockUnlocked: (table) => `for update of ${table} skip locked`,
 };
 
-/** Halfway from the greatest double to what would be the next, 2^1024: from here on a number is none. */
+/** Midpoint between the largest double and 2^1024, which would be the next; numbers from here on are out of range. */
 const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
-/** Half of the least double, 2^-1075, in more digits than a text of so many characters has: below it a number is zero. */
+/** Half of the smallest double, 2^-1075, in more digits than a number's text may have; smaller numbers are zero. */
 const halfOfLeast = `0.${"0".repeat(323)}247032822920623272088284396434110686182529901307`;
 
-/** A cast fails where the number is too large or too small for a double, so that those are told apart before. */
+/** A cast fails if the number is outside the range of a double, so such numbers are recognized first. */
 function numberOfText(text: SqlText): SqlNumber {
   const isNumber = sql`length(${text}) <= cast(${numberTextLengthMax} as integer) and ${text} ~ cast(${`^${numberPattern}$`} as text)`;
   const exact = sql`abs(cast(${text} as numeric))`;
@@ -64,16 +64,17 @@ function matches(text: SqlText, pattern: string): RawBuilder<boolean> {
   return sql`${text} ~ ${sql.lit(pattern)}`;
 }
 
-// Arrays are sent in binary, which spares PostgreSQL the reading of texts: `array_recv` of
-// https://github.com/postgres/postgres/blob/REL_16_STABLE/src/backend/utils/adt/arrayfuncs.c. All integers are big-endian.
+// Arrays are sent in binary, which saves PostgreSQL from parsing text: `array_recv` of
+// https://github.com/postgres/postgres/blob/REL_16_STABLE/src/backend/utils/adt/arrayfuncs.c. All integers are
+// big-endian.
 
-/** Dimensions, whether there are nulls (0: not said), the type of elements; of the one dimension, its length and first index. */
+/** Number of dimensions, null flag (0: unspecified), element type; then length and lower bound of the only dimension. */
 const headerBytes = 5 * 4;
 
-/** A parameter of the type `double precision[]`. */
+/** Encodes a parameter of type `double precision[]`. */
 function doubleArray(values: Float64Array): Uint8Array {
   const elementBytes = 4 + 8;
-  // A view writes numbers in a quarter of the time that a Buffer takes.
+  // A DataView writes numbers four times as fast as a Buffer.
   const bytes = new DataView(new ArrayBuffer(headerBytes + values.length * elementBytes));
   writeHeader(bytes, types.builtins.FLOAT8, values.length);
   let at = headerBytes;
@@ -86,9 +87,9 @@ function doubleArray(values: Float64Array): Uint8Array {
 }
 
 /**
- * A parameter of the type `text[]`.
+ * Encodes a parameter of type `text[]`.
  *
- * @param column of so many texts, which `packed-columns` writes as PostgreSQL wants elements: length, then bytes
+ * @param column `count` texts as `packed-columns` writes them, in PostgreSQL's element format: length, then bytes
  */
 function textArray(column: Uint8Array, count: number): Uint8Array {
   const bytes = new Uint8Array(headerBytes + column.length);

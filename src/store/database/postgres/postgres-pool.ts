@@ -1,5 +1,5 @@
-// Connections to a PostgreSQL database: made when they are needed, kept for a while, and set up alike. Who asks while the
-// database is away waits for it, with a deadline. Knows nothing of statements.
+// Connection pool for a PostgreSQL database: connections are opened on demand, kept for a while, and configured alike.
+// While the database is away, callers wait for it up to a deadline. The pool knows nothing of statements.
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, types } from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,23 +8,23 @@ import { Reach, reasonOf } from "./reach.ts";
 
 /** Time to connect, in milliseconds. */
 const connectMsMax = 5000;
-/** A connection that nobody needed for so long is closed. */
+/** Time after which an idle connection is closed. */
 const idleMs = 30_000;
-/** What a statement may take; those that stores ask take milliseconds, and may wait for others. */
+/** Time limit of a statement. The stores' statements take milliseconds, plus waiting for locks. */
 const statementMsMax = 120_000;
-/** What a statement waits for another connection's transaction. */
+/** Time limit for another transaction's lock. */
 const lockMsMax = 15_000;
-/** A transaction whose process asks nothing any more gives back what it has locked. */
+/** Idle time after which a transaction is ended and its locks are released. */
 const idleTransactionMsMax = 60_000;
-/** Beyond what the database itself ends: where nothing comes any more, not even that. */
+/** Extra time beyond the database's own limits before an unanswered statement fails here. */
 const graceMs = 10_000;
 
-/** Between tries for a connection that is refused. */
+/** Pause between connection attempts after a refusal. */
 const refusedPauseMs = 50;
 
 const oldestVersion = 15;
 
-/** A session's settings. What was acknowledged is on disk, whatever the database does for others. */
+/** Settings of a session. They override the database's defaults, so acknowledged writes are on disk. */
 const setUp = `select
     current_setting('server_version_num')::integer / 10000 as version,
     current_setting('server_encoding') as encoding,
@@ -41,11 +41,11 @@ const setUp = `select
 export interface PoolOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: string;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly connections: number;
-  /** How long a statement waits for a database that is away, in milliseconds: 15,000 unless given. */
+  /** Time that a statement waits for an unreachable database, in milliseconds; 15,000 by default. */
   readonly patienceMs?: number;
-  /** Called when the database is known to be away, with why, and with null when it is back. */
+  /** Receives the reason when the database becomes unreachable, and null when it is back. */
   readonly onChange?: (fault: string | null) => void;
 }
 
@@ -53,7 +53,7 @@ export class PostgresPool {
   readonly #pool: Pool;
   readonly #reach: Reach;
   readonly #patienceMs: number;
-  /** Those that are set up. */
+  /** Connections that are configured. */
   readonly #ready = new WeakSet<PoolClient>();
 
   constructor({ url, connections, patienceMs = 15_000, onChange = () => undefined }: PoolOptions) {
@@ -73,27 +73,27 @@ export class PostgresPool {
       idleTimeoutMillis: idleMs,
     });
     this.#reach = new Reach({ probe: () => probe(config), onChange });
-    // One that is lost while nobody uses it leaves the pool by itself.
+    // An idle connection that is lost removes itself from the pool.
     this.#pool.on("error", () => this.#reach.lose());
-    // One that is in use says so in what it was asked; an event that nobody hears would end the process.
+    // A busy connection reports its loss through its query; an unhandled event would end the process.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  /** Why the database cannot be reached; null where nothing says so. */
+  /** Reason why the database cannot be reached; null if no problem is known. */
   get fault(): string | null {
     return this.#reach.fault;
   }
 
-  /** Until when a statement that begins now waits, by the monotonic clock. */
+  /** Returns the deadline of a statement that begins now, on the monotonic clock. */
   deadlineMs(): number {
     return systemClock.monotonicMs() + this.#patienceMs;
   }
 
   /**
-   * A connection, which has to be given back.
+   * Takes a connection, which must be returned.
    *
-   * @param untilMs by the monotonic clock
-   * @throws ServiceError `unavailable` where there was none in time, `unsupported` of a database that is none to work on
+   * @param untilMs deadline on the monotonic clock
+   * @throws ServiceError `unavailable` if none was available in time, `unsupported` if the database is unusable
    */
   async take(untilMs: number): Promise<PoolClient> {
     for (;;) {
@@ -104,7 +104,7 @@ export class PostgresPool {
         return await this.#connected();
       } catch (error) {
         const isTooLate = systemClock.monotonicMs() >= untilMs;
-        // Nobody gave one back.
+        // No connection was returned in time.
         if (isFull(error)) {
           if (isTooLate) throw busyError(error);
           continue;
@@ -112,7 +112,7 @@ export class PostgresPool {
         if (!isAway(error)) throw error;
         if (isTooLate) throw awayError(reasonOf(error), error);
         this.#reach.lose();
-        // It may answer a single try, and have no connection left.
+        // The database may answer a probe and still have no free connection.
         await systemClock.sleep(refusedPauseMs);
       }
     }
@@ -131,13 +131,13 @@ export class PostgresPool {
     return client;
   }
 
-  /** Takes back one that was lost. */
+  /** Discards a lost connection. */
   drop(client: PoolClient): void {
     client.release(true);
     this.#reach.lose();
   }
 
-  /** Waits for those that are in use. Idempotent. */
+  /** Waits for the connections in use. Idempotent. */
   async close(): Promise<void> {
     this.#reach.stop();
     if (!this.#pool.ending) await this.#pool.end();
@@ -155,10 +155,10 @@ async function setUpSession(client: ClientBase): Promise<void> {
   if (encoding !== "UTF8")
     throw unusable(`Its texts are in ${encoding}; make one with \`create database … encoding 'UTF8'\`.`);
   try {
-    // What runs for a process that is gone is ended.
+    // Cancels statements whose client process is gone.
     await client.query("set client_connection_check_interval = 1000");
   } catch (error) {
-    // Not on every system: there it runs until its time is over.
+    // Not supported on every system; there a statement runs until its time limit.
     if (codeOf(error) !== "22023") throw error;
   }
 }
@@ -178,7 +178,7 @@ async function probe(config: ClientConfig): Promise<void> {
   }
 }
 
-/** Counts are of the type int8, and sums numeric; JSON stays a text. */
+/** Counts have the type int8 and sums numeric; JSON stays text. */
 const ownParsers: ReadonlyMap<number, (value: string) => unknown> = new Map<
   number,
   (value: string) => unknown

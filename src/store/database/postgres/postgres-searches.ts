@@ -1,4 +1,4 @@
-// One search at a time of a PostgreSQL database, which ends it when its time is over.
+// Runs one search at a time on a PostgreSQL connection; the database cancels it when its time runs out.
 import type { CompiledQuery } from "kysely";
 import type pg from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -6,16 +6,16 @@ import { LanedSearches, type SearchLane } from "../searches/laned-searches.ts";
 import { closedError, isAway, isOutOfTime, serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Quick ones at once, and slow ones, each of an entity. Each takes a core of the database's as long as it runs. */
+/** Maximum number of concurrent quick searches and slow ones. Each occupies a core of the database. */
 const quickMax = 3;
 const slowMax = 2;
-/** Connections that searches have at most. */
+/** Maximum number of connections for searches. */
 export const searchConnections = quickMax + slowMax;
 
-/** How much longer than the database itself somebody waits for it to end one. */
+/** Extra time to wait for the database's own cancellation. */
 const graceMs = 2000;
 
-/** @param pool has so many connections for searches alone */
+/** @param pool has this many connections, for searches only */
 export function postgresSearches(pool: PostgresPool): LanedSearches {
   return new LanedSearches({ quick: lanes(pool, quickMax), slow: lanes(pool, slowMax) });
 }
@@ -24,7 +24,7 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
   return Array.from({ length: count }, () => new PostgresLane(pool));
 }
 
-/** The time that each connection's statements have by now, in milliseconds: it is set where that changes. */
+/** Time limit currently set on each connection, in milliseconds; updated only on change. */
 const timesGiven = new WeakMap<pg.PoolClient, number>();
 
 class PostgresLane implements SearchLane {
@@ -54,10 +54,10 @@ class PostgresLane implements SearchLane {
     }
   }
 
-  /** The database ends what runs for a connection that is gone. */
+  /** The database cancels statements whose connection is gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Where something runs, that closes at once.
+    // If a search runs, its connection is closed immediately.
     void this.#running?.end();
   }
 }
@@ -72,8 +72,8 @@ async function search<Row>(
     await client.query("select set_config('statement_timeout', $1, false)", [String(givenMs)]);
     timesGiven.set(client, givenMs);
   }
-  // The types of `pg` do not know how long it waits for this one.
+  // The types of `pg` lack `query_timeout`.
   const asked = { text: sql, values: [...parameters], query_timeout: timeMs + graceMs };
-  // What the query's builder says that its rows are.
+  // Safe cast: the query builder defines the rows.
   return (await client.query(asked)).rows as readonly Row[];
 }

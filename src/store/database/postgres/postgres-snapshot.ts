@@ -1,17 +1,17 @@
-// A PostgreSQL database as it is at one moment: a transaction of the kind "repeatable read", on a connection of its own, whose
-// rows come by cursors. Vacuum keeps what was deleted since for as long as it is open.
+// A consistent snapshot of a PostgreSQL database: a "repeatable read" transaction on a separate connection, read
+// through cursors. While it is open, vacuum keeps rows deleted since.
 import type pg from "pg";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { charactersOf } from "../dump/page-of-rows.ts";
 import { serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Rows that are asked for at once: few until it is known how long they are. */
+/** Rows fetched at a time: few at first, until their size is known. */
 const [rowsAtFirst, rowsMax] = [8, 256];
-/** Of a page; the next one has fewer rows where one has more. */
+/** Target size of a page; if one exceeds it, the next has fewer rows. */
 const charactersMax = 1 << 20;
 
-/** @throws ServiceError `unavailable` where the database cannot be reached */
+/** @throws ServiceError `unavailable` if the database cannot be reached */
 export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSnapshot> {
   const client = await pool.take(pool.deadlineMs());
   const ask = async (text: string): Promise<pg.QueryArrayResult<Cell[]>> => {
@@ -25,15 +25,15 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   const close = async (): Promise<void> => {
     if (!isOpen) return;
     isOpen = false;
-    // It may be lost already, and has settings that nobody else is to have.
+    // The connection may be lost already, and its settings must not reach other users.
     client.release(true);
   };
   try {
-    // Between pages whoever reads may wait for a slow disk.
+    // The reader may wait for a slow disk between pages.
     for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"])
       await ask(`set ${setting} = 0`);
     await ask("begin isolation level repeatable read read only");
-    // The moment is that of the first query.
+    // The first query fixes the snapshot.
     await ask("select version from database_version");
   } catch (error) {
     await close();
@@ -41,7 +41,7 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   }
   return {
     rows: (of) => rowsOf(ask, of),
-    // References are kept by the database, and pages with wrong checksums refuse to be read.
+    // The database enforces references, and refuses to read pages with wrong checksums.
     faults: async () => [],
     close,
   };
@@ -67,7 +67,7 @@ async function* rowsOf(
       );
     }
   } finally {
-    // Where the connection is lost, so is the cursor.
+    // Losing the connection also loses the cursor.
     await ask("close copied").catch(() => undefined);
   }
 }

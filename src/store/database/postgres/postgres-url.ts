@@ -1,16 +1,16 @@
-// URLs of databases, as text: needs nothing, so that a start on SQLite loads nothing of PostgreSQL.
+// Parsing of database URLs. Imports nothing, so that a start on SQLite loads no PostgreSQL code.
 
-/** Whether a URL names a PostgreSQL database. */
+/** True if a URL names a PostgreSQL database. */
 export function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url);
 }
 
-/** The URL for people, without the password, and without parameters, among which it may be. */
+/** Returns the URL for people, without the password and without parameters, which may hold one. */
 export function shownUrl(url: string): string {
   return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
 }
 
-/** The files that a URL names for TLS, which the driver reads at once. */
+/** Returns the TLS files that a URL names; the driver reads them immediately. */
 export function filesInUrl(url: string): readonly string[] {
   if (!URL.canParse(url)) return [];
   const { searchParams } = new URL(url);

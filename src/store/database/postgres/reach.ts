@@ -1,23 +1,23 @@
-// Whether a database is there, as far as was tried: who loses it says so, it is then tried again and again, and who waits
-// for it is told once it is back. Knows nothing of what is asked.
+// Tracks whether a database can be reached. A caller reports a lost connection; the tracker then probes until the
+// database is back and wakes the waiters. It knows nothing of the queries.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 
-/** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
+/** Pauses between probes, in milliseconds; they double up to the longest, which repeats. */
 const firstPauseMs = 20;
 const longestPauseMs = 1000;
 
 export interface ReachOptions {
-  /** Resolves where the database answers. */
+  /** Resolves if the database answers. */
   readonly probe: () => Promise<void>;
-  /** Called when the database is known to be away, with why, and with null when it is back. */
+  /** Receives the reason when the database becomes unreachable, and null when it is back. */
   readonly onChange: (fault: string | null) => void;
 }
 
 export class Reach {
   readonly #options: ReachOptions;
   readonly #stopping = new AbortController();
-  /** Resolves when it is back; null while nothing says that it is away. */
+  /** Resolves when the database is back; null while it is not known to be away. */
   #back: Promise<void> | null = null;
   #fault: string | null = null;
 
@@ -25,17 +25,17 @@ export class Reach {
     this.#options = options;
   }
 
-  /** Why it cannot be reached, for people; null where nothing says so. */
+  /** Reason why the database cannot be reached, for people; null if no problem is known. */
   get fault(): string | null {
     return this.#fault;
   }
 
-  /** That a connection was lost, which one try may show to have been that one alone. */
+  /** Reports a lost connection. The first probe may show that only that connection was affected. */
   lose(): void {
     this.#back ??= this.#tryUntilBack();
   }
 
-  /** Resolves when it is back, or when the time is over: whether it is back. */
+  /** Resolves when the database is back or the time is over. Returns true if it is back. */
   async wait(untilMs: number): Promise<boolean> {
     if (this.#back === null) return true;
     const ended = new AbortController();
@@ -46,7 +46,7 @@ export class Reach {
     return this.#back === null;
   }
 
-  /** Tries no more; who waits is told that it is not back. */
+  /** Stops probing; waiters resolve with false. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -64,7 +64,7 @@ export class Reach {
         if (this.#fault === null) this.#say(fault);
         this.#fault = fault;
       }
-      // Cut short by the stop alone.
+      // Only a stop cuts this short.
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -75,7 +75,7 @@ export class Reach {
   }
 }
 
-/** What an error says, in one line. That of several addresses has no words of its own. */
+/** Returns an error's message on one line. An AggregateError of several addresses has no message itself. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);

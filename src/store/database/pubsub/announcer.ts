@@ -1,6 +1,6 @@
-// Announcements within one process, and the stores that make them of what they changed, once it is committed.
-// A database of one server needs no more: its commands beside are found by those who look. Where there are several servers,
-// the database carries announcements from one to the others.
+// Announcements within one process, and stores that announce their changes after the commit. That suffices for a
+// single-server database: pollers find changes made by separate commands. With several servers, the database carries
+// announcements between them.
 import {
   type AnnouncedKind,
   announcedKinds,
@@ -11,20 +11,20 @@ import type { JobStore } from "../../../base/domain/job.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 
 export interface Announcer extends Announcements {
-  /** Tells all who listen, a moment later, that something happened which is committed. */
+  /** Announces a committed change to all listeners, asynchronously. */
   announce(kind: AnnouncedKind, id: string): void;
 }
 
-/** Announces to those who listen here. */
+/** Announces to listeners in this process. */
 export class LocalAnnouncer implements Announcer {
   readonly #listeners = new Map<AnnouncedKind, Set<{ readonly hear: (id: string | null) => void }>>();
 
   announce(kind: AnnouncedKind, id: string): void {
-    // Who changed something goes on before others look at it.
+    // The caller continues before listeners run.
     queueMicrotask(() => this.#tell(kind, id));
   }
 
-  /** Tells all who listen that they may have missed something. */
+  /** Signals all listeners that they may have missed something. */
   announceGap(): void {
     for (const kind of announcedKinds) this.#tell(kind, null);
   }
@@ -47,7 +47,7 @@ interface AnnouncedStores {
   readonly jobs: JobStore;
 }
 
-/** The same stores, which announce. */
+/** Wraps the stores so that they announce changes. */
 export function announcingStores(
   { keys, models, jobs }: AnnouncedStores,
   announcer: Announcer,

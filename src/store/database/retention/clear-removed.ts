@@ -1,5 +1,5 @@
-// Deletes the rows of what was removed, a few in a transaction: a log or a job may have hundreds of megabytes, and other writers
-// do not wait for them.
+// Deletes the rows of removed logs and jobs, a few per transaction. They may hold hundreds of megabytes, and other
+// writers should not wait for them.
 import type { Kysely, Transaction } from "kysely";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { removeSomeGroups } from "../groups.ts";
@@ -7,10 +7,10 @@ import { terminalSequence } from "../jobs/job-rows.ts";
 import { clampedSum } from "../summaries.ts";
 import type { Schema } from "../schema.ts";
 
-/** Of one transaction; a row has a megabyte at most, and most have far less. */
+/** Maximum rows of a transaction; a row has at most a megabyte, usually far less. */
 const rowsMax = 200;
 
-/** Deletes some; false where there are none left. */
+/** Deletes some rows. Returns false if none are left. */
 export async function clearRemoved(database: Kysely<Schema>): Promise<boolean> {
   return await database
     .transaction()
@@ -59,7 +59,7 @@ async function clearJob(transaction: Transaction<Schema>): Promise<boolean> {
   return true;
 }
 
-/** Deletes some outlines of a log or a job, and takes them off what is counted. */
+/** Deletes some summaries of a log or a job and subtracts them from the counts. */
 async function deleteOutlines(transaction: Transaction<Schema>, sourceId: string): Promise<boolean> {
   const gone = await transaction
     .deleteFrom("trajectory_outlines")
@@ -88,7 +88,7 @@ async function deleteOutlines(transaction: Transaction<Schema>, sourceId: string
     .where("model_id", "=", model_id)
     .where("source", "=", source)
     .where("split", "=", split)
-    // What has no step is counted below all steps.
+    // Trajectories without a step are counted under step -1.
     .where("step", "=", step ?? -1);
   await counts.execute();
   await transaction

@@ -1,4 +1,4 @@
-// What jobs that have ended trained on, and what they told on the way, by when they ended.
+// Retention of the training data and events of ended jobs, by end time.
 import { sql } from "kysely";
 import { entityBeyond, storedOfModels } from "./model-bytes.ts";
 import { keyText, type KeptRows } from "./kept-rows.ts";
@@ -17,7 +17,7 @@ export function keptJobs(): KeptRows {
     },
     entityBeyond: (queries, behind, bytes) => entityBeyond(queries, "job_bytes", behind, bytes),
     needed: async (queries, rows) => {
-      // A replay may have to repeat any job of its model that came before.
+      // A replay may have to repeat any earlier job of its model.
       const { rows: found } = await sql<{ readonly ended_at: string; readonly id: string }>`
         select job.ended_at, job.id from jobs as job where job.id in (${sql.join(rows.map(idOf))}) and (
           exists (select 1 from jobs as other where other.model_id = job.model_id and other.state in ('queued', 'running')

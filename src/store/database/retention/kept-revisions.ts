@@ -1,4 +1,4 @@
-// What feedback was before it was replaced, by when that was.
+// Retention of replaced feedback, by replacement time.
 import { sql } from "kysely";
 import { bytesBy, type KeptRow, type KeptRows } from "./kept-rows.ts";
 import { addProjectBytes, projectsBeyond, storedOfProjects } from "./project-bytes.ts";

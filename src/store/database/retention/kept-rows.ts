@@ -1,14 +1,14 @@
-// What every kind of stored data tells a sweep of it.
+// The interface between a retention sweep and each kind of stored data.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Its place in the order of a kind, the oldest first. */
+/** Position in a kind's order, oldest first. */
 export type Key = readonly (string | number)[];
 
 export interface KeptRow {
   readonly key: Key;
   readonly entity: string;
-  /** Null of what belongs to no model. */
+  /** Null if the row belongs to no model. */
   readonly modelId: string | null;
   readonly at: string;
   readonly byteCount: number;
@@ -19,15 +19,15 @@ export interface Scope {
   readonly modelId: string | null;
 }
 
-/** The limits that a sweep of a kind goes by, as the database knows what is over. */
+/** An owner that exceeds a limit of retention, and by how much. */
 export interface Surplus {
   /** The entity or the model. */
   readonly of: string;
-  /** Bytes or a number, above zero. */
+  /** Excess in bytes, or in rows; above zero. */
   readonly amount: number;
 }
 
-/** A place among names: behind all that is of one, or within that. */
+/** Position in a list of owners by name: after everything of one, or within it. */
 export interface Behind {
   readonly name: string;
   readonly isWithin: boolean;
@@ -35,9 +35,9 @@ export interface Behind {
 
 export interface KeptRows {
   /**
-   * The next rows behind a key; a kind that finds the rows of a scope by an index leaves out all others.
+   * Returns the next rows after a key. A kind with an index for the scope returns only that scope's rows.
    *
-   * @param limit fewer rows are the last ones
+   * @param limit maximum number of rows; fewer mean that no more follow
    */
   window(
     queries: Kysely<Schema>,
@@ -45,15 +45,15 @@ export interface KeptRows {
     scope: Scope,
     limit: number,
   ): Promise<readonly KeptRow[]>;
-  /** The first entity behind a place that has more bytes than stay. */
+  /** Returns the first entity at or after a position whose bytes exceed the limit. */
   entityBeyond(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
-  /** The same of a model and its number; kinds that are not counted have none. */
+  /** As `entityBeyond`, for models and their row counts; absent for kinds without a count limit. */
   readonly modelBeyond?: (queries: Kysely<Schema>, behind: Behind, count: number) => Promise<Surplus | null>;
-  /** Those of the rows that stay, by {@link keyText}. Rows whose models are locked stay as needed, or not, as they are. */
+  /** Returns the rows that must stay, by {@link keyText}. While their models are locked, the result cannot change. */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
-  /** Those that were still there. The rows of their models are this transaction's already. */
+  /** Removes the rows that still exist and returns them. The caller has locked the rows of their models. */
   remove(transaction: Transaction<Schema>, rows: readonly KeptRow[], at: Date): Promise<readonly KeptRow[]>;
-  /** In bytes. @param entity null for all */
+  /** Returns the stored bytes. @param entity null for all */
   stored(queries: Kysely<Schema>, entity: string | null): Promise<number>;
 }
 
@@ -61,7 +61,7 @@ export function keyText(key: Key): string {
   return JSON.stringify(key);
 }
 
-/** The bytes of rows by what they belong to. */
+/** Sums the bytes of rows by owner. */
 export function bytesBy(
   rows: readonly KeptRow[],
   ownerOf: (row: KeptRow) => string | null,

@@ -1,4 +1,4 @@
-// Logs of trajectories, by when they were recorded.
+// Retention of trajectory logs, by the time they were recorded.
 import { sql, type Transaction } from "kysely";
 import { addModelBytes, entityBeyond, type ModelBytes, storedOfModels } from "./model-bytes.ts";
 import type { Schema } from "../schema.ts";
@@ -16,7 +16,7 @@ export function keptTrajectories(): KeptRows {
       return rows.map(rowOf);
     },
     entityBeyond: (queries, behind, bytes) => entityBeyond(queries, "log_bytes", behind, bytes),
-    // The newest of a model: its running sums go on from it.
+    // The newest log of a model must stay: the model's running sums continue from it.
     needed: async (queries, rows) => {
       const newest = await queries
         .selectFrom("trajectory_logs")
@@ -52,7 +52,7 @@ interface LogRow {
   readonly bytes: number;
 }
 
-/** Of a row whose key is a time and an id. */
+/** Converts a row whose key is a time and an id. */
 export function rowOf({ at, id, model_id: modelId, entity, bytes }: LogRow): KeptRow {
   return { key: [at, id], entity, modelId, at, byteCount: bytes };
 }
@@ -61,7 +61,7 @@ export function idOf({ key }: KeptRow): string {
   return String(key[1]);
 }
 
-/** Takes what was marked as removed off the bytes of its models. @returns those rows */
+/** Subtracts the removed rows from the bytes of their models. @returns those rows */
 export async function takenOff(
   transaction: Transaction<Schema>,
   column: ModelBytes,

@@ -1,12 +1,12 @@
-// The bytes of what is stored of models: counted on each model's row, in the transactions that write and remove, so that they
-// are gone with the model.
+// Bytes stored per model: counted on the model's row in the transactions that write and remove, so the count is
+// deleted with the model.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
 export type ModelBytes = "log_bytes" | "job_bytes" | "completion_bytes";
 
-/** Adds bytes, also fewer than none. Others that write the model's row wait from here on. */
+/** Adds bytes, possibly a negative number. Other writers of the model's row wait from here on. */
 export async function addModelBytes(
   transaction: Transaction<Schema>,
   column: ModelBytes,

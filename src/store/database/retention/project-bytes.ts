@@ -1,12 +1,12 @@
-// The bytes of feedback and its history that is stored of projects: a row each, written last in the transactions that store and
-// remove.
+// Bytes stored for each project's feedback and its history: one row per project, written last in the transactions that
+// store and remove.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
 export type ProjectBytes = "record_bytes" | "revision_bytes";
 
-/** Adds bytes, also fewer than none. Others that write the project's row wait from here on. */
+/** Adds bytes, possibly a negative number. Other writers of the project's row wait from here on. */
 export async function addProjectBytes(
   transaction: Transaction<Schema>,
   column: ProjectBytes,

@@ -1,10 +1,10 @@
-// What was removed, by the day, the kind and the entity: a row each, that is added to.
+// Totals of removed data by day, kind and entity, one row each.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../../../base/domain/keys/usage.ts";
 import type { KeptKind, RemovedData, RemovedOfDay } from "../../../base/domain/retention/retention-store.ts";
 import type { Schema } from "../schema.ts";
 
-/** Days that are kept. */
+/** Number of days for which totals are kept. */
 const daysMax = 400;
 
 export async function noteRemoved(
@@ -40,7 +40,7 @@ export async function listRemoved(
     .execute();
   return found.map(({ day, kind, entity: of, item_count, byte_count, last_at }) => ({
     day,
-    // The column holds what `noteRemoved` wrote.
+    // Safe cast: written by `noteRemoved`.
     kind: kind as KeptKind,
     entity: of,
     itemCount: item_count,

@@ -1,4 +1,4 @@
-// What does not stay of what is stored; what that is, each kind says itself.
+// The retention store, which removes expired data. Each kind decides which of its rows expire.
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../../base/domain/retention/retention-store.ts";
 import type { Connection } from "../dialect.ts";
@@ -13,10 +13,10 @@ import { listRemoved, noteRemoved } from "./removed-data.ts";
 import { storedOfProjects } from "./project-bytes.ts";
 import { sweepSome } from "./sweep-some.ts";
 
-/** The one row of who sweeps. */
+/** Key of the only row in the table of sweepers. */
 const place = "retention";
 
-/** The retention store on a migrated database. */
+/** Creates the retention store on a migrated database. */
 export function createRetentionStore({ queries }: Connection): RetentionStore {
   const kinds: Readonly<Record<KeptKind, KeptRows>> = {
     trajectories: keptTrajectories(),
@@ -58,7 +58,7 @@ export function createRetentionStore({ queries }: Connection): RetentionStore {
   };
 }
 
-/** The bytes of files, which their rows have. */
+/** Returns the stored bytes, including those of files, which their rows record. */
 async function storedIn(
   queries: Kysely<Schema>,
   table: "files" | "traced_files",

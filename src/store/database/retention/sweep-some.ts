@@ -1,5 +1,5 @@
-// One step of a sweep, in a transaction of its caller: first what is too old, then what entities have too many bytes of, then
-// what models have too many of.
+// One step of a sweep, inside the caller's transaction. Removes data beyond the age limit first, then beyond the byte
+// limits of entities, then beyond the count limits of models.
 import type { Transaction } from "kysely";
 import type {
   KeepLimits,
@@ -12,10 +12,10 @@ import { lockModels } from "../completions/delete-completions.ts";
 import type { Schema } from "../schema.ts";
 import { keyText, type KeptRow, type KeptRows, type Scope, type Surplus } from "./kept-rows.ts";
 
-/** Rows that are looked at, without their content. */
+/** Maximum number of rows scanned, without their content. */
 const windowRows = 500;
 
-/** Rows that go in one transaction. */
+/** Maximum number of rows removed in one transaction. */
 const goingMax = 100;
 
 type SweepOptions = Parameters<RetentionStore["sweep"]>[2];
@@ -56,7 +56,8 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // Not the place that is found behind this one: a sweep that begins at an entity takes it for done.
+  // Returns this position rather than the one found after it: a sweep that starts at an entity would treat that entity
+  // as done.
   const behind = nextScope({ ...place, gone });
   const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
   return { removed: byEntity(removed), next: isMore ? behind : null };
@@ -66,7 +67,7 @@ function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {
   return modelId === null ? [] : [[modelId, 0]];
 }
 
-/** Where the sweep is, or the first place behind it, at which something may have to go; null at the end. */
+/** Finds the position at or after `from` where something may have to be removed; null at the end. */
 async function surplusAt(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -88,7 +89,7 @@ async function surplusAt(
   }
 }
 
-/** The first entity or model that has more than stays, within a place or behind it. */
+/** Finds the first entity or model above its limit, within a position or after it. */
 async function firstBeyond(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -101,7 +102,7 @@ async function firstBeyond(
   return modelCount === null ? null : ((await kept.modelBeyond?.(transaction, behind, modelCount)) ?? null);
 }
 
-/** Behind all of a place. */
+/** Returns the position after everything of an owner. */
 function nextScope({ scope, of, gone }: SweepPlace): SweepPlace {
   return scope === "age" ? { scope: "entity", of: "", after: null, gone } : { scope, of, after: null, gone };
 }
@@ -114,20 +115,23 @@ function isOf(row: KeptRow, { scope, of }: SweepPlace): boolean {
   return scope === "age" || (scope === "entity" ? row.entity : row.modelId) === of;
 }
 
-/** What a row takes of a surplus. */
+/** Returns how much of the excess removing a row resolves. */
 function amountOf(row: KeptRow, { scope }: SweepPlace): number {
   return scope === "model" ? 1 : row.byteCount;
 }
 
-/** Whether a sweep that removes nothing had the row go before it came here. */
+/** True if a dry run has already counted the row as removed at an earlier position. */
 function isGone({ at, entity, key }: KeptRow, { scope, gone }: SweepPlace, { before }: KeepLimits): boolean {
   if (scope === "age") return false;
   if (before !== null && at < before.toISOString()) return true;
-  // Kinds that are counted by model are in the order of a number.
+  // Kinds with a count limit per model are ordered by a number.
   return scope === "model" && Number(key[0]) <= (gone.get(untilKey(entity)) ?? -1);
 }
 
-/** What is gone, by entity and model; and of an entity how far, in the order of a kind that has models' numbers. */
+/**
+ * Returns the totals removed by entity and model. For kinds with a count limit, also the position reached in each
+ * entity.
+ */
 function withGone({ scope, gone }: SweepPlace, rows: readonly KeptRow[]): ReadonlyMap<string, number> {
   const sums = new Map(gone);
   for (const { entity, modelId, byteCount, key } of rows) {

@@ -1,5 +1,5 @@
-// What standing rules write down: how far they have read, which feedback is on which prompt, which prompts can train, and the
-// jobs they made. Every write goes by the rule's own row first.
+// State of automatic rules: how far each has read, which feedback belongs to which prompt, which prompts can train,
+// and the jobs it created. Every write locks the rule's row first.
 import type { Kysely, Transaction } from "kysely";
 import type {
   StandingAdvance,
@@ -12,7 +12,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { portions } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
-/** Of one statement, of three parameters each. */
+/** Maximum rows of a statement, at three parameters each. */
 const rowsMax = 500;
 
 export async function advanceRule(
@@ -59,7 +59,7 @@ export async function advanceRule(
   return true;
 }
 
-/** Null where there is no such rule. @param since of the jobs that are listed */
+/** Returns a rule's progress; null if there is no such rule. @param since start of the period whose jobs are listed */
 export async function standingProgress(
   queries: Kysely<Schema>,
   id: string,
@@ -99,13 +99,13 @@ export async function standingProgress(
   };
 }
 
-/** A rule makes no more in a day. */
+/** Maximum number of jobs listed; a rule creates no more in a day. */
 const jobsMax = 10_000;
 
 /**
- * Writes that a standing rule made a job, in the job's transaction.
+ * Records that an automatic rule created a job, in the job's transaction.
  *
- * @throws ServiceError `conflict` where the rule is another server's, was changed, or is paused
+ * @throws ServiceError `conflict` if the rule belongs to another server, was changed, or is paused
  */
 export async function holdForJob(
   transaction: Transaction<Schema>,
@@ -139,7 +139,7 @@ export async function holdForJob(
       .execute();
 }
 
-/** Prompts whose job failed or was cancelled can train again, as far as is known. */
+/** Makes prompts whose job failed or was cancelled available for training again. */
 export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Promise<void> {
   await queries
     .updateTable("rule_prompts")
@@ -156,7 +156,7 @@ export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Pr
     .execute();
 }
 
-/** The row of the rule as long as it is as the hold says, to be written. */
+/** Starts an update of the rule's row that applies only while the hold is valid. */
 export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: StandingHold) {
   return queries
     .updateTable("reward_rules")

@@ -1,4 +1,4 @@
-// The tables of reward rules and of what was trained by them; see schema.ts.
+// Tables of reward rules and of feedback that was trained on; see schema.ts.
 
 export interface RewardTables {
   readonly reward_rules: RewardRuleTable;
@@ -16,14 +16,17 @@ export interface RewardRuleTable {
   readonly name: string;
   /** The rule as JSON. */
   readonly content: string;
-  /** As JSON; null of one that does not train by itself. */
+  /** JSON; null if the rule does not train automatically. */
   readonly standing: string | null;
-  /** Of a standing one; null also when the model is gone, and then it is standing no more. */
+  /**
+   * Model that an automatic rule trains. Null also after the model was deleted, and then the rule is no longer
+   * automatic.
+   */
   readonly model_id: string | null;
   readonly is_paused: number;
   readonly created_at: string;
   readonly updated_at: string;
-  /** The server that looks after a standing one. */
+  /** Server that runs the automatic rule. */
   readonly owner: string | null;
   readonly read_to: number | null;
   readonly fault: string | null;
@@ -38,9 +41,9 @@ export interface RuleNoteTable {
 export interface RulePromptTable {
   readonly rule_id: string;
   readonly prompt_hash: string;
-  /** How far the rule had read when its answers could train; null while they cannot. */
+  /** Position the rule had read to when the prompt's answers became trainable; null while they are not. */
   readonly ready_since: number | null;
-  /** That took them last. */
+  /** The last job that took the prompt. */
   readonly job_id: string | null;
 }
 
@@ -56,9 +59,9 @@ export interface JobSourceTable {
   /** In the order of the job's groups. */
   readonly sequence: number;
   readonly model_id: string;
-  /** As `answerId` has it. */
+  /** As `answerId` returns it. */
   readonly answer: string;
-  /** 0 of one that was only compared with. */
+  /** 0 if the answer was only used for comparison. */
   readonly is_trained: number;
   readonly content: string;
 }

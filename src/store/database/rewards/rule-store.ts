@@ -1,4 +1,4 @@
-// Reward rules on a database.
+// The store of reward rules.
 import type { Insertable, Kysely, Selectable } from "kysely";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
 import type { RuleStore, StandingOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
@@ -9,7 +9,7 @@ import type { Schema } from "../schema.ts";
 import type { RewardRuleTable } from "./reward-tables.ts";
 import { advanceRule, heldRule, releaseFailed, standingProgress } from "./automatic-rows.ts";
 
-/** Of one server: the others have theirs. */
+/** Maximum number of rules that one server runs. */
 const claimedMax = 1000;
 
 export function createRuleStore({ queries: database, isMissingParent }: Connection): RuleStore {
@@ -55,7 +55,7 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
         .execute(async (transaction) => {
           const { name, content, standing, model_id } = columnsOf(changes);
           const updated_at = changes.updatedAt.toISOString();
-          // One that names taken is looked for behind the lock, which whoever creates a rule takes first too.
+          // The name is checked after taking the lock, which every creation of a rule takes first.
           await nextSequence(transaction, "rules");
           const before = await findRule(transaction, id);
           if (before === null) return null;
@@ -109,7 +109,7 @@ type StandingQueries = Pick<
   | "setFault"
 >;
 
-/** What servers do with standing rules. */
+/** Queries by which servers run automatic rules. */
 function standingQueries(database: Kysely<Schema>): StandingQueries {
   return {
     claim: async (owner) => {
@@ -221,7 +221,7 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
     entity: row.entity,
     project: row.project,
     name: row.name,
-    // What `columnsOf` wrote.
+    // Safe cast: written by `columnsOf`.
     rule: JSON.parse(row.content) as RewardRule,
     standing: row.standing === null || row.model_id === null ? null : standingOf(row.standing),
     isPaused: row.is_paused === 1,

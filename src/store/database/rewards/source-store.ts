@@ -1,4 +1,4 @@
-// The feedback that jobs came from: written with the job, and looked at before the next one trains on it again.
+// Feedback that jobs were created from: written with the job, and checked before another job trains on it again.
 import type { Kysely, Transaction } from "kysely";
 import {
   type AnswerKey,
@@ -16,7 +16,7 @@ import { portions } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { holdForJob } from "./automatic-rows.ts";
 
-/** Answers of one statement, which are a parameter each, or six. */
+/** Maximum number of answers in a statement, at one parameter each or six. */
 const answersMax = 500;
 
 export function createSourceStore(database: Kysely<Schema>): TrainingSourceStore {
@@ -78,10 +78,11 @@ async function marksOf(
 }
 
 /**
- * Stores what a job that was just stored comes from, in its transaction, and what it means to the standing rule that made it.
- * Others that train the same model on feedback wait from here until the transaction ends.
+ * Stores the origin of a job just stored, in its transaction, and updates the automatic rule that created it. Other
+ * jobs that train the same model on feedback wait until the transaction ends.
  *
- * @throws ServiceError `conflict` where another job trains on some of it, or the rule is not the owner's any more
+ * @throws ServiceError `conflict` if another job trains on some of the feedback, or the rule no longer belongs to this
+ * server
  */
 export async function storeOrigin(
   transaction: Transaction<Schema>,
@@ -109,7 +110,7 @@ export async function storeOrigin(
     await transaction.insertInto("job_sources").values(portion).execute();
 }
 
-/** Has a job that tries another again take what that one came from. @throws ServiceError as {@link storeOrigin} */
+/** Gives a retry the origin of the job it retries. @throws ServiceError as {@link storeOrigin} */
 export async function retakeOrigin(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },
@@ -132,6 +133,6 @@ function takenMeanwhile(): ServiceError {
 }
 
 function sourceOf(content: string): TrainingSource {
-  // What `storeOrigin` wrote.
+  // Safe cast: written by `storeOrigin`.
   return JSON.parse(content) as TrainingSource;
 }

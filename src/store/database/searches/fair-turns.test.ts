@@ -1,4 +1,4 @@
-// Whose turn it is, and who waits in vain.
+// Tests the order of turns and the refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -6,7 +6,7 @@ import { FairTurns } from "./fair-turns.ts";
 
 const forever = systemClock.monotonicMs() + 1_000_000;
 
-/** Takes turns by name, and notes the order in which they come. */
+/** Takes turns by client name and records their order. */
 function taking(turns: FairTurns) {
   const order: string[] = [];
   const ends = new Map<string, () => void>();
@@ -24,7 +24,7 @@ function taking(turns: FairTurns) {
   return { order, take, end, settled };
 }
 
-test("one turn of a client at a time, and clients that wait by turns", async () => {
+test("gives each client one turn at a time, in rotation among those who wait", async () => {
   const { order, take, end, settled } = taking(new FairTurns(1, 10));
   for (const name of ["a1", "a2", "a3"]) void take("a", name);
   for (const name of ["b1", "b2"]) void take("b", name);
@@ -34,7 +34,7 @@ test("one turn of a client at a time, and clients that wait by turns", async () 
   assert.deepEqual(order, ["a1", "a2", "b1", "a3", "b2"]);
 });
 
-test("a second turn at the same time is another client's", async () => {
+test("gives a second simultaneous turn to another client", async () => {
   const { order, take, end, settled } = taking(new FairTurns(2, 10));
   for (const name of ["a1", "a2"]) void take("a", name);
   void take("b", "b1");
@@ -46,7 +46,7 @@ test("a second turn at the same time is another client's", async () => {
   assert.deepEqual(order, ["a1", "b1", "a2"]);
 });
 
-test("who waits too long, or behind too many, is refused, and who comes after is not", async () => {
+test("refuses a client that waits too long or behind too many, but not the next one", async () => {
   const turns = new FairTurns(1, 1);
   const end = await turns.take("a", forever);
   assert.ok(typeof end !== "string");
@@ -61,7 +61,7 @@ test("who waits too long, or behind too many, is refused, and who comes after is
   assert.equal(await last, "too late");
 });
 
-test("a client has half of the places that others leave", async () => {
+test("gives a client half of the places that the others leave", async () => {
   const turns = new FairTurns(1, 4);
   const end = await turns.take("a", forever);
   assert.ok(typeof end !== "string");

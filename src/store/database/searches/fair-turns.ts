@@ -1,9 +1,9 @@
-// Turns for clients that share something: a number of them at once, one of each client, and whose turn it is goes round
-// among those who wait. Knows nothing of what is done in a turn.
+// Fair turns for clients that share something: a fixed number run at the same time, at most one per client, in
+// rotation among those who wait. This module knows nothing of the work done in a turn.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 
-/** Why a turn did not come. */
+/** Reason why a turn was refused. */
 export type TurnRefusal = "too late" | "too many";
 
 interface Waiter {
@@ -16,10 +16,13 @@ export class FairTurns {
   readonly #countMax: number;
   readonly #places: TenantShares;
   readonly #running = new Set<string>();
-  /** Who has waited longest for a turn comes first. */
+  /** In waiting order, longest first. */
   readonly #waiting = new Map<string, readonly Waiter[]>();
 
-  /** @param countMax of all clients together @param waitingMax of all clients together, of which each has its share */
+  /**
+   * @param countMax number of simultaneous turns of all clients @param waitingMax number of waiting clients in total,
+   * of which each client has a share
+   */
   constructor(countMax: number, waitingMax: number) {
     this.#countMax = countMax;
     this.#places = new TenantShares(waitingMax);
@@ -28,8 +31,8 @@ export class FairTurns {
   /**
    * Waits for a turn.
    *
-   * @param untilMs by the monotonic clock
-   * @returns what ends it, or why it does not come
+   * @param untilMs deadline on the monotonic clock
+   * @returns a function that ends the turn, or the reason for the refusal
    */
   async take(client: string, untilMs: number): Promise<(() => void) | TurnRefusal> {
     if (this.#running.size < this.#countMax && !this.#running.has(client) && this.#places.used === 0)
@@ -47,7 +50,7 @@ export class FairTurns {
     });
   }
 
-  /** Refuses everybody who waits. */
+  /** Refuses all who wait. */
   refuseAll(): void {
     for (const waiters of this.#waiting.values()) for (const { refuse } of waiters) refuse();
   }
@@ -65,7 +68,7 @@ export class FairTurns {
       if (this.#running.size >= this.#countMax) return;
       if (this.#running.has(client)) continue;
       this.#remove(client, waiter);
-      // Behind all others that wait.
+      // Moves the client behind all others that wait.
       const rest = this.#waiting.get(client);
       if (rest !== undefined) {
         this.#waiting.delete(client);

@@ -1,27 +1,27 @@
-// Searches in two kinds of lanes: quick ones by themselves, so that none waits for a slow one. What is not done in a moment
-// is begun again among the slow ones, of which one entity has one at a time.
+// Searches in two sets of lanes, so that no quick search waits for a slow one. A search that does not finish quickly
+// restarts in a slow lane, where each entity has one search at a time.
 import type { CompiledQuery } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { tooManySearches, tooSlow, type Searches, type SearchTurn } from "./searches.ts";
 
-/** A search that takes longer is a slow one. */
+/** Time after which a search counts as slow. */
 const quickMs = 60;
-/** Searches that wait, of each kind. */
+/** Maximum number of waiting searches, for each set of lanes. */
 const waitingMax = 512;
 
-/** Where one search runs at a time. */
+/** A lane, which runs one search at a time. */
 export interface SearchLane {
-  /** The rows of a query, or null when they were not there in time. */
+  /** Returns the rows of a query; null if it timed out. */
   run<Row>(query: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null>;
-  /** Ends what runs. Idempotent. */
+  /** Ends the running search. Idempotent. */
   close(): Promise<void>;
 }
 
 interface Lanes {
   readonly turns: FairTurns;
-  /** Those that nobody uses. */
+  /** Unused lanes. */
   readonly idle: SearchLane[];
 }
 
@@ -50,13 +50,13 @@ export class LanedSearches implements Searches {
     return rows;
   }
 
-  /** Ends all. Idempotent. */
+  /** Ends all searches. Idempotent. */
   async close(): Promise<void> {
     for (const { turns } of [this.#quick, this.#slow]) turns.refuseAll();
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
-  /** Null where it was not done in time. */
+  /** Returns null on timeout. */
   async #runIn<Row>(
     { turns, idle }: Lanes,
     query: CompiledQuery<Row>,
@@ -70,7 +70,7 @@ export class LanedSearches implements Searches {
     try {
       const leftMs = Math.min(timeMs, turn.endMs - systemClock.monotonicMs());
       if (leftMs <= 0) throw tooSlow(turn);
-      // As many lanes as turns.
+      // There are as many lanes as turns.
       return (await lane?.run(query, leftMs)) ?? null;
     } catch (error) {
       throw fullDiskError(error) ?? error;

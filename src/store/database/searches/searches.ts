@@ -1,28 +1,28 @@
-// Reads that may take long, as queries for feedback do: apart from all other reads, each within a time, and so that what
-// one entity asks holds up no other. A part of a connection (`dialect`).
+// Reads that may take long, such as feedback queries. They run apart from other reads, each has a time limit, and no
+// entity's searches block those of another. Part of a connection (`dialect`).
 import type { CompiledQuery, Kysely } from "kysely";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Schema } from "../schema.ts";
 
-/** Who asks, and until when the answer must be there. */
+/** The entity that searches, and its deadline. */
 export interface SearchTurn {
   readonly entity: string;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   readonly endMs: number;
-  /** How long it had from the beginning. */
+  /** Total time limit, for the error message. */
   readonly timeMs: number;
 }
 
 export interface Searches {
   /**
-   * The rows of a query. One that is not done in time is ended in the database.
+   * Returns the rows of a query. A query that exceeds its time is cancelled in the database.
    *
-   * @throws ServiceError `too_slow` when the turn ends before, `overloaded` when too many wait
+   * @throws ServiceError `too_slow` if the time runs out first, `overloaded` if too many wait
    */
   run<Row>(query: CompiledQuery<Row>, turn: SearchTurn): Promise<readonly Row[]>;
 }
 
-/** Where nothing can be interrupted: one after another, as all statements are. */
+/** Searches on a database that cannot interrupt queries: one after another, as all statements. */
 export function directSearches(queries: Kysely<Schema>): Searches {
   return { run: async (query) => (await queries.executeQuery(query)).rows };
 }

@@ -1,18 +1,18 @@
-// Answers that come all at once against the turns of the event loop they are taken in.
+// Tests how many answers that arrive together are taken in one turn of the event loop.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AnswerPort } from "./session-link.ts";
 
-/** Time that passes only as work is done. */
+/** A clock that advances only with work. */
 let workedMs = 0;
 const clock = { monotonicMs: () => workedMs };
 
-/** Longer than answers may take in one turn. */
+/** Works longer than answers may take in one turn. */
 function workLong(): void {
   workedMs += 6;
 }
 
-test("answers that take long have a turn each, and others have theirs between them", async () => {
+test("gives each slow answer a separate turn, and other work a turn in between", async () => {
   const turns: number[] = [];
   let turn = 0;
   const port = new AnswerPort<number>((answer) => {
@@ -29,7 +29,7 @@ test("answers that take long have a turn each, and others have theirs between th
   port.end();
 });
 
-test("what waits for an answer counts with it", async () => {
+test("counts the work of an answer's waiters towards its turn", async () => {
   const turns: number[] = [];
   let turn = 0;
   let answerArrives: () => void = () => undefined;
@@ -52,7 +52,7 @@ test("what waits for an answer counts with it", async () => {
   port.end();
 });
 
-test("small answers that are there already are taken together, and all of them when the thread ends", async () => {
+test("takes small available answers together, and all answers when the thread ends", async () => {
   const seen: number[] = [];
   const port = new AnswerPort<number>((answer) => seen.push(answer), clock);
   const post = (answer: number): void => {

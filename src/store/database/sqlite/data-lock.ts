@@ -1,9 +1,9 @@
-// One server per data folder. The lock is SQLite's own, on a small file beside the database: the kernel lets go of it
-// when its process ends however it ends, so a lock is never stale and needs no clean-up.
+// Lock that admits one server per data folder. It is SQLite's own lock, on a small file next to the database. The
+// kernel releases it when the process ends in any way, so it is never stale.
 import Database from "libsql";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Holds the lock until released or until the process ends. */
+/** Holds the lock until it is released or the process ends. */
 export interface DataLock {
   release(): void;
 }
@@ -11,8 +11,8 @@ export interface DataLock {
 /**
  * Takes the lock of a data folder.
  *
- * @param file the lock's file; made when missing
- * @throws ServiceError `conflict` naming the process that has it
+ * @param file the lock file; created if missing
+ * @throws ServiceError `conflict` naming the process that holds it
  */
 export function takeDataLock(file: string): DataLock {
   const database = new Database(file);
@@ -20,7 +20,7 @@ export function takeDataLock(file: string): DataLock {
     database.exec("PRAGMA busy_timeout = 0");
     database.exec("CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY, process INTEGER NOT NULL)");
     database.exec(`INSERT OR REPLACE INTO holder VALUES (1, ${process.pid})`);
-    // Others can still read who holds it: only writing is locked out.
+    // Locks only writing, so that others can read who holds the lock.
     database.exec("BEGIN IMMEDIATE");
   } catch (error) {
     const refusal = isBusy(error) ? inUse(file, holderOf(database), error) : error;
@@ -49,7 +49,7 @@ function holderOf(database: Database.Database): number | null {
       | undefined;
     return row?.process ?? null;
   } catch {
-    // The holder is only named to help; the refusal stands without it.
+    // The holder's name is only a hint; without it, the refusal is still correct.
     return null;
   }
 }

@@ -1,4 +1,5 @@
-// Large jobs and logs on SQLite, which has one writer at a time: others write in between, and nothing is left of what fails.
+// Tests large jobs and logs on SQLite, which has one writer at a time: other writes run in between, and failures leave
+// nothing behind.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -74,7 +75,7 @@ for (const [what, store] of [
     const stores = await storesOn(t, temporaryFile(t));
     const ended: string[] = [];
     const large = store(stores).then(() => ended.push("large"));
-    // It has begun to write by the time that these are asked for.
+    // Writing has begun by the time these are requested.
     await stores.keys.create(sampleKey("first"));
     const small = stores.keys.create(sampleKey("second")).then(() => ended.push("small"));
     await Promise.all([large, small]);
@@ -86,7 +87,7 @@ for (const [what, store] of [
   });
 }
 
-test("nothing is left of a large job or log whose model is gone, nor of a job that is there already", async (t) => {
+test("leaves nothing of a large job or log whose model is gone, or of a job that exists already", async (t) => {
   const file = temporaryFile(t);
   const stores = await storesOn(t, file);
   const gone = stores.jobs.create(sampleJob("j", "none"), largeLines, null);
@@ -103,7 +104,7 @@ test("nothing is left of a large job or log whose model is gone, nor of a job th
   assert.equal(await countGroups(file), largeLines.length);
 });
 
-test("a large job that finds no place is refused before anything of it is stored", async (t) => {
+test("refuses a large job for lack of room before storing anything of it", async (t) => {
   const file = temporaryFile(t);
   const stores = await storesOn(t, file);
   await stores.jobs.create(sampleJob("first", "m"), [], null);
@@ -120,7 +121,7 @@ test("a large job that finds no place is refused before anything of it is stored
   assert.equal(await countGroups(file), 0);
 });
 
-test("groups that a killed process left without their owner are in no copy, no fault, and go at the next start", async (t) => {
+test("hides ownerless groups of a killed process from copies and checks, and deletes them at the next start", async (t) => {
   const file = temporaryFile(t);
   const stores = await storesOn(t, file);
   const owned = groupLines([sampleGroup(1)]);

@@ -1,4 +1,4 @@
-// The thread of a session: what holds of any link, and that nothing of it holds up or outlives its process.
+// Tests the thread of a session: the contract of every link, and that it neither blocks nor outlives its process.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ for (const [name, makeFile] of [
   ["memory", inMemory],
 ] as const) {
   describe(`a session of ${name}`, () => {
-    test("answers in order, and says how many rows a write changed", async (t) => {
+    test("answers in order, and reports the number of rows a write changed", async (t) => {
       const link = await openWriter(t, makeFile(t));
       await link.ask(write("create table t (a integer primary key, b text)"));
       const answers = await Promise.all([
@@ -48,7 +48,7 @@ for (const [name, makeFile] of [
       );
     });
 
-    test("refuses by SQLite's code, keeps nothing of a write that failed, and goes on", async (t) => {
+    test("reports SQLite's error code, keeps nothing of a failed write, and continues", async (t) => {
       const link = await openWriter(t, makeFile(t));
       await link.ask(write("create table t (a integer primary key check (a > 0))"));
       const refused = { code: "SQLITE_CONSTRAINT_CHECK" };
@@ -57,7 +57,7 @@ for (const [name, makeFile] of [
       await link.ask(read("insert into t values (2)"));
       await assert.rejects(link.ask(read("insert into t values (-1)")), refused);
       await link.ask({ kind: "rollback" });
-      // Nothing is under way any more, and that is no error.
+      // A rollback without a transaction is not an error.
       await link.ask({ kind: "rollback" });
       await assert.rejects(
         link.ask(write("insert into t values (?)", true)),
@@ -66,7 +66,7 @@ for (const [name, makeFile] of [
       assert.deepEqual((await link.ask(read("select * from t"))).rows, []);
     });
 
-    test("closes after all that was asked before, and answers nothing after", async (t) => {
+    test("closes after all earlier requests, and answers none after", async (t) => {
       const link = await openWriter(t, makeFile(t));
       const asked = link.ask(write("create table t (a)"));
       await Promise.all([link.close(), link.close(), asked]);
@@ -75,7 +75,7 @@ for (const [name, makeFile] of [
   });
 }
 
-test("the event loop goes on while a session of a file works", async (t) => {
+test("keeps the event loop running while a session works on a file", async (t) => {
   const link = await openWriter(t, inFile(t));
   const counting = "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000000)";
   let isAnswered = false;
@@ -87,7 +87,7 @@ test("the event loop goes on while a session of a file works", async (t) => {
   assert.deepEqual((await asked).rows, [{ count: 1_000_000 }]);
 });
 
-test("a session that only reads refuses writes", async (t) => {
+test("refuses writes on a read-only session", async (t) => {
   const file = inFile(t);
   await (await openWriter(t, file)).ask(write("create table t (a)"));
   const reader = await openSession({ file, isReadOnly: true });
@@ -95,13 +95,13 @@ test("a session that only reads refuses writes", async (t) => {
   await assert.rejects(reader.ask(write("insert into t values (1)")), { code: "SQLITE_READONLY" });
 });
 
-test("a file that is no database is refused, and its thread ends", async (t) => {
+test("refuses a file that is not a database, and ends its thread", async (t) => {
   const file = inFile(t);
   writeFileSync(file, "no database ".repeat(1000));
   await assert.rejects(openSession({ file, isReadOnly: false }), { code: "SQLITE_NOTADB" });
 });
 
-test("an open session that nobody asks anything lets its process end", async (t) => {
+test("lets the process end while an idle session is open", async (t) => {
   const script = `
     const { openSession } = await import(${JSON.stringify(new URL("./session-link.js", import.meta.url).href)});
     const link = await openSession({ file: ${JSON.stringify(inFile(t))}, isReadOnly: false });

@@ -1,6 +1,6 @@
-// The way to a session from the event loop, which is never held up by it: requests go to the session's thread and are
-// answered in order. Not a pool of workers (processes/): a connection has a state, is never started again by itself, and
-// may not be ended while libsql runs in it, which would abort the process.
+// Connects the event loop to a session without blocking it: requests go to the session's thread and are answered in
+// order. This is not a pool of workers (processes/). A connection has state, is never restarted automatically, and
+// must not be ended while libsql runs in it, which would abort the process.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker, MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
@@ -9,13 +9,13 @@ import type { ThreadAnswer, ThreadRequest } from "./session-thread.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
 
 export interface SessionLink {
-  /** @throws SqliteError what the database says; any other error when there is no session any more */
+  /** @throws SqliteError on a database error; any other error if the session has ended */
   ask(request: SessionRequest): Promise<QueryResult<unknown>>;
-  /** Resolves when all that was asked before is done and the database is closed. Idempotent. */
+  /** Resolves when all earlier requests are done and the database is closed. Idempotent. */
   close(): Promise<void>;
 }
 
-/** What SQLite refused, and by which code. */
+/** An error of SQLite with its code. */
 class SqliteError extends Error {
   readonly code: string | null;
 
@@ -27,10 +27,10 @@ class SqliteError extends Error {
 }
 
 /**
- * Opens a session. That of a database in memory, which is small and never waits for a disk, stays in this thread.
+ * Opens a session. A database in memory stays in this thread: it is small and never waits for a disk.
  *
- * @param after opens it when that is over, and not where that fails; its thread is started meanwhile
- * @throws SqliteError when the file cannot be opened or is not a database
+ * @param after if given, the session opens when it resolves, and not if it rejects; the thread starts immediately
+ * @throws SqliteError if the file cannot be opened or is not a database
  */
 export async function openSession(options: SessionOptions, after?: Promise<unknown>): Promise<SessionLink> {
   if (options.file === ":memory:") return localLink(new SqliteSession(options));
@@ -64,7 +64,7 @@ interface Asked {
 class ThreadLink implements SessionLink {
   readonly #answers = new AnswerPort<ThreadAnswer>((answer) => this.#settle(answer));
   readonly #worker = new Worker(new URL("./session-thread.js", import.meta.url), {
-    // What this process was started with, such as a program on its command line, is not for its threads.
+    // Does not pass this process's command-line options, such as a program given there, to the thread.
     execArgv: [],
     workerData: this.#answers.threadEnd,
     transferList: [this.#answers.threadEnd],
@@ -85,7 +85,7 @@ class ThreadLink implements SessionLink {
         resolve();
       }),
     );
-    // A database that nobody asks anything is no reason for the process to go on.
+    // An idle database does not keep the process running.
     this.#worker.unref();
   }
 
@@ -102,7 +102,7 @@ class ThreadLink implements SessionLink {
     try {
       await this.#post({ kind: "close" });
     } catch {
-      // It was never open, or its thread has ended: nothing is left to close.
+      // The session never opened, or its thread has ended: nothing is left to close.
     }
     this.#worker.ref();
     await this.#ended;
@@ -124,34 +124,33 @@ class ThreadLink implements SessionLink {
     else asked?.reject(new SqliteError(answer.error.message, answer.error.code));
   }
 
-  /** Once: what ended the thread. */
+  /** Keeps the first failure: the one that ended the thread. */
   #fail(cause: Error | null): void {
     this.#failure ??= new Error("The thread of the database has ended.", { cause });
     for (const { reject } of this.#asked.splice(0)) reject(this.#failure);
   }
 }
 
-/** Once answers, and what was waiting for them, have taken so long in a turn of the event loop, others have theirs. */
+/** Time that answers and their waiters may take in one turn of the event loop before other work gets a turn. */
 const turnMs = 5;
 
 /**
- * The answers of a session's thread on their way into the event loop, a few at a time. A port that is listened to gives
- * all its messages at once, up to a thousand, before anything else has its turn: of two dozen readers of large rows each
- * would be answered, ask for its next row and be answered again, and nobody else be heard for seconds. So answers come on
- * a port that nobody listens to, and are taken from it here.
+ * Passes the answers of a session's thread to the event loop, a few at a time. A port with a listener delivers up to a
+ * thousand messages before other work gets a turn, so two dozen readers of large rows could block the loop for
+ * seconds. Answers therefore arrive on a port without a listener and are taken from it here.
  */
 export class AnswerPort<Answer> {
   readonly #port: MessagePort;
   readonly #settle: (answer: Answer) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** For the thread, which posts each answer there, and then says on a port of its own that one is there. */
+  /** The thread's end: the thread posts each answer there, and then announces it on its other port. */
   readonly threadEnd: MessagePort;
   #readyCount = 0;
   #isTaking = false;
-  /** When the first answer of this turn was taken; null in a turn that has had none. */
+  /** Time of the first answer of this turn; null if the turn has had none. */
   #turnStartMs: number | null = null;
 
-  /** @param settle called with every answer, in order */
+  /** @param settle receives every answer, in order */
   constructor(settle: (answer: Answer) => void, clock: Pick<Clock, "monotonicMs"> = systemClock) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -160,13 +159,13 @@ export class AnswerPort<Answer> {
     this.#clock = clock;
   }
 
-  /** One more answer is there. */
+  /** Announces one more available answer. */
   announce(): void {
     this.#readyCount += 1;
     if (!this.#isTaking) void this.#take();
   }
 
-  /** Takes all that were announced at once: the thread has ended. */
+  /** Takes all announced answers; for a thread that has ended. */
   end(): void {
     while (this.#readyCount > 0) this.#takeNext();
     this.#port.close();
@@ -177,7 +176,7 @@ export class AnswerPort<Answer> {
     while (this.#readyCount > 0) {
       while (this.#isTurnOver()) await nextTurn();
       if (this.#readyCount > 0) this.#takeNext();
-      // Whoever waited for it goes on first, in this turn's time.
+      // The answer's waiters run first, and their time counts towards this turn.
       await Promise.resolve();
     }
     this.#isTaking = false;
@@ -195,7 +194,7 @@ export class AnswerPort<Answer> {
   #takeNext(): void {
     this.#readyCount -= 1;
     const received = receiveMessageOnPort(this.#port);
-    // The thread posted one for each that it announced.
+    // The thread posts an answer before each announcement.
     if (received !== undefined) this.#settle(received.message as Answer);
   }
 }

@@ -1,5 +1,5 @@
-// The thread of one session: opens it, then answers requests one at a time, in the order they came. An answer goes to a
-// port of its own, which the other side takes it from when it has time, and is announced on the parent's.
+// Thread of one session: opens it, then answers requests one at a time, in order. Each answer goes to a separate port,
+// from which the other side takes it when it has time, and is announced on the parent's port.
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
@@ -7,13 +7,13 @@ import { SqliteSession, type SessionOptions, type SessionRequest } from "./sessi
 
 export type ThreadRequest = { readonly kind: "open"; readonly options: SessionOptions } | SessionRequest;
 
-/** A result, or an error as plain data: neither classes nor codes of errors pass between threads. */
+/** A result, or an error as plain data: neither error classes nor their codes survive the transfer between threads. */
 export type ThreadAnswer =
   | { readonly result: QueryResult<unknown> }
   | { readonly error: { readonly message: string; readonly code: string | null } };
 
 const port = present(parentPort, "the port of a worker's parent");
-// Only a session link starts this thread.
+// Safe cast: only a session link starts this thread.
 const answers = workerData as MessagePort;
 let session: SqliteSession | null = null;
 

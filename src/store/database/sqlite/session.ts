@@ -1,23 +1,24 @@
-// One connection to a SQLite database, and all that may be asked of it. libsql is synchronous: its caller stands still
-// until the answer is there, so the session of a file lives in a thread of its own (session-thread.ts). Waits for nobody.
+// One connection to a SQLite database, and the requests it answers. libsql is synchronous and blocks its caller, so
+// the session of a file runs in a separate thread (session-thread.ts). Never waits for another process's transaction,
+// except briefly.
 import Database from "libsql";
 import type { QueryResult } from "kysely";
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 
 interface PreparedStatement {
   readonly statement: Database.Statement;
-  /** Whether it answers with rows. */
+  /** True if the statement returns rows. */
   readonly isReader: boolean;
 }
 
 const statementsMax = 200;
-/** What else there is, such as a change of a table, may be what a prepared one was made by. */
+/** Other statements, such as schema changes, may invalidate a prepared one. */
 const isKept = /^\s*(?:select|insert|update|delete|with)\b/i;
 
-/** The statements made last, kept prepared: to prepare one that writes many rows takes as long as to carry it out. */
+/** Cache of prepared statements: preparing one that writes many rows takes as long as executing it. */
 class PreparedStatements {
   readonly #database: Database.Database;
-  /** By their texts, the one used longest ago first. */
+  /** By text, least recently used first. */
   readonly #statements = new Map<string, PreparedStatement>();
 
   constructor(database: Database.Database) {
@@ -53,46 +54,49 @@ export interface SessionOptions {
 }
 
 export type SessionRequest =
-  /** In the transaction that was begun, or by itself where none was. */
+  /** In the open transaction, or without one. */
   | { readonly kind: "statement"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** In a transaction of its own. */
+  /** In a separate transaction. */
   | { readonly kind: "single write"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** In a transaction of its own, and without a look for the rows that it refers to. */
+  /** In a separate transaction, without checking references. */
   | { readonly kind: "early write"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** Takes the right to write. */
+  /** Takes the write lock. */
   | { readonly kind: "begin" }
   | { readonly kind: "commit" }
-  /** Harmless where an error has ended the transaction by itself, as a full disk does. */
+  /** Harmless if an error, such as a full disk, has already ended the transaction. */
   | { readonly kind: "rollback" }
   /**
-   * Gives some unused pages back to the file system; the one row says whether there are more. Without more, what is in the
-   * log alone goes into the file: what was written last then outlives a log that is lost or damaged.
+   * Returns some unused pages to the file system; its only row says whether more remain. When none remain, checkpoints
+   * the log, so that the last writes survive its loss or damage.
    */
   | { readonly kind: "shrink" }
-  /** Rolls back what was not committed. */
+  /** Rolls back uncommitted changes. */
   | { readonly kind: "close" };
 
-/** How long opening, and a reader, wait for another process, in milliseconds. */
+/** Time that opening, and a reader, wait for another process, in milliseconds. */
 const shortWaitMs = 5000;
 
-/** Pages given back at once, in some ten milliseconds, and those that are kept for what is written next. */
+/**
+ * Maximum number of pages returned in one step, which takes about ten milliseconds, and of free pages kept for coming
+ * writes.
+ */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;
-/** The log is cut to this after a long transaction. */
+/** Size to which the log is truncated after a long transaction. */
 const logBytesKept = 1 << 24;
-/** So many pages of 4 KiB of the log go into the file at once: one that was written several times goes once. */
+/** Number of 4 KiB log pages after which a checkpoint runs: a page written several times is then copied once. */
 const pagesPerCheckpoint = 2048;
-/** Of pages that the writer keeps: an index is written at many places at once. */
+/** Page cache of the writer; an index is written at many positions. */
 const writerCacheKibibytes = 32_768;
 
 const nothing: QueryResult<never> = { rows: [] };
 
-/** Every method throws the driver's errors, which have SQLite's code. */
+/** Every method throws the driver's errors, which carry SQLite's code. */
 export class SqliteSession {
   readonly #database: Database.Database;
   readonly #prepared: PreparedStatements;
 
-  /** Write-ahead log, every commit on disk before it returns, foreign keys checked. */
+  /** Uses a write-ahead log, syncs every commit to disk before it returns, and checks foreign keys. */
   constructor({ file, isReadOnly }: SessionOptions) {
     this.#database = new Database(file);
     this.#prepared = new PreparedStatements(this.#database);
@@ -107,7 +111,7 @@ export class SqliteSession {
   }
 
   #setUpWriter(): void {
-    // The first one counts only before anything is in the database, so it comes before the second.
+    // The first pragma takes effect only in an empty database, so it precedes the second.
     for (const pragma of [
       "auto_vacuum = INCREMENTAL",
       "journal_mode = WAL",
@@ -119,7 +123,7 @@ export class SqliteSession {
     ])
       this.#run(`PRAGMA ${pragma}`);
     this.#run("PRAGMA busy_timeout = 0");
-    // What a process that died left there.
+    // Checkpoints the log of a process that died.
     this.#foldLog();
   }
 
@@ -154,8 +158,8 @@ export class SqliteSession {
   }
 
   /**
-   * Every write is inside a transaction, so that `BEGIN` is the only place where another writer is met: libsql does not
-   * reset a statement that met one, and the connection would go on reading what was there at that time.
+   * Every write runs inside a transaction, so only `BEGIN` can meet another writer. libsql does not reset a statement
+   * that met one, and the connection would continue to read from that old snapshot.
    */
   #inTransaction<Result>(work: () => Result): Result {
     this.#database.exec("BEGIN IMMEDIATE");
@@ -188,7 +192,7 @@ export class SqliteSession {
 
   #shrink(): boolean {
     const unusedCount = this.#number("freelist_count") - freePagesKept;
-    // A file that another tool made may lack this setting, and keeps its pages.
+    // A file from another tool may lack this setting, and keeps its pages.
     if (unusedCount > 0 && this.#number("auto_vacuum") !== 0) {
       const pageCount = Math.min(unusedCount, pagesPerShrink);
       this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));
@@ -199,14 +203,14 @@ export class SqliteSession {
   }
 
   #number(pragma: string): number {
-    // The pragmas that this is called with answer with one row of one number.
+    // Safe cast: the pragmas used here return one row with one number.
     const row = this.#database.prepare(`PRAGMA ${pragma}`).all()[0] as Readonly<Record<string, number>>;
     return row[pragma];
   }
 
   #close(): QueryResult<never> {
     if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
-    // libsql keeps statements open until they are collected, and then does not do it itself.
+    // libsql finalizes statements only on garbage collection, which prevents SQLite's own checkpoint on close.
     this.#foldLog();
     this.#database.close();
     return nothing;
@@ -216,12 +220,12 @@ export class SqliteSession {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // No room for it, or another process reads: the log stays, and is read when the database is opened next.
+      // No disk space, or another process reads: the log stays and is read when the database is opened next.
     }
   }
 }
 
-/** libsql aborts the whole process on a parameter it does not know, such as a boolean: refuse those here. */
+/** Refuses parameters such as booleans, on which libsql aborts the whole process. */
 function checked(parameters: readonly unknown[]): unknown[] {
   for (const value of parameters) {
     const isKnown =

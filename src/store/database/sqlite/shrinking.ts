@@ -1,7 +1,7 @@
-// Gives the pages that nothing uses any more back to the file system: a few at a time, when nothing was written for a
-// moment. Errors end one try, not the next: that a file stays large is no fault of anybody's request.
+// Returns unused pages to the file system, a few at a time, while nothing is being written. An error ends one attempt
+// but not the next: a file that stays large is not any request's fault.
 
-/** Nothing is done before so long has passed without a write, nor so soon after the step before, in milliseconds. */
+/** Time without a write before the first step, and pause between steps, in milliseconds. */
 const idleMs = 200;
 const pauseMs = 20;
 
@@ -10,12 +10,12 @@ export class Shrinking {
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
-  /** @param step does one; true when there is more to do */
+  /** @param step performs one step; true if more remain */
   constructor(step: () => Promise<boolean>) {
     this.#step = step;
   }
 
-  /** To be called after every write. */
+  /** Call it after every write. */
   postpone(): void {
     this.#after(idleMs);
   }
@@ -29,7 +29,7 @@ export class Shrinking {
     if (this.#isStopped) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#run(), durationMs);
-    // No reason for the process to go on.
+    // The timer does not keep the process running.
     this.#timer.unref();
   }
 

@@ -1,4 +1,4 @@
-// What is SQLite's own: the lock, the versions, and what a killed process leaves.
+// Tests properties specific to SQLite: the lock, the versions, and recovery after a kill.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -46,7 +46,7 @@ function temporaryFile(t: TestContext): string {
 
 const open = (options: SqliteOptions): Promise<Stores> => openStores(openSqlite(options));
 
-test("a second server on the same data is refused by name, until the first lets go", async (t) => {
+test("refuses a second server on the same data, naming the first, until the first releases it", async (t) => {
   const file = temporaryFile(t);
   const first = await open({ file });
   await assert.rejects(open({ file }), {
@@ -58,7 +58,7 @@ test("a second server on the same data is refused by name, until the first lets 
   await (await open({ file })).close();
 });
 
-test("servers with different databases are refused on one data folder", async (t) => {
+test("refuses servers with different databases on one data folder", async (t) => {
   const file = temporaryFile(t);
   const dataFolder = dirname(file);
   const first = await open({ file });
@@ -70,7 +70,7 @@ test("servers with different databases are refused on one data folder", async (t
   await second.close();
 });
 
-test("what a server that died left is the next one's at once, and a command beside a server ends no lease", async (t) => {
+test("frees a dead server's leases for the next one immediately, but not from a command that runs alongside", async (t) => {
   const file = temporaryFile(t);
   const first = await open({ file });
   await storeModel(first.models, "m");
@@ -79,14 +79,14 @@ test("what a server that died left is the next one's at once, and a command besi
   await first.jobs.claim("server", moment(1));
   await (await open({ file, isShared: true })).close();
   assert.deepEqual(await rescueNow(first.jobs), []);
-  // It gives no lease back, as one that is killed.
+  // Returns no lease, like a killed server.
   await first.close();
   const second = await open({ file });
   t.after(() => second.close());
   assert.deepEqual(await rescueNow(second.jobs), ["j"]);
 });
 
-test("a full disk is named as such, in one statement and in a transaction, and nothing is half stored", async (t) => {
+test("reports a full disk from a statement and from a transaction, and stores nothing partially", async (t) => {
   const file = temporaryFile(t);
   mkdirSync(dirname(file));
   const connection = openSqlite({ file, isShared: true });
@@ -111,7 +111,7 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   assert.equal((await jobs.create(sampleJob("j", "m"), lines, null)).isNew, true);
 });
 
-test("entities take turns with batches of feedback", async (t) => {
+test("lets entities take turns with batches of feedback", async (t) => {
   const database = await open({ file: temporaryFile(t) });
   t.after(() => database.close());
   const ended: string[] = [];
@@ -125,12 +125,12 @@ test("entities take turns with batches of feedback", async (t) => {
   assert.deepEqual(ended, ["a1", "a2", "b1", "a3"]);
 });
 
-/** Looks again until it holds, as long as the test may run. */
+/** Polls until the condition holds, up to the test's time limit. */
 async function eventually(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test("what a deleted model took is given back to the file system", { timeout: 300_000 }, async (t) => {
+test("returns the space of a deleted model to the file system", { timeout: 300_000 }, async (t) => {
   const file = temporaryFile(t);
   const database = await open({ file });
   t.after(() => database.close());
@@ -146,7 +146,7 @@ test("what a deleted model took is given back to the file system", { timeout: 30
   assert.equal((await database.keys.list(firstPage)).items.length, 1);
 });
 
-/** The keys in a copy of the database file alone, without its log. */
+/** Returns the keys in a copy of the database file without its log. */
 function keysWithoutLog(t: TestContext, file: string): readonly string[] {
   const copy = temporaryFile(t);
   mkdirSync(dirname(copy));
@@ -158,14 +158,14 @@ function keysWithoutLog(t: TestContext, file: string): readonly string[] {
       .all()
       .map((row) => (row as { readonly id: string }).id);
   } catch {
-    // There is not even the table.
+    // Not even the table exists.
     return [];
   } finally {
     raw.close();
   }
 }
 
-test("what was written does not stay in the log alone once nothing is written any more", async (t) => {
+test("checkpoints the log once nothing is being written", async (t) => {
   const file = temporaryFile(t);
   const database = await open({ file });
   t.after(() => database.close());
@@ -173,7 +173,7 @@ test("what was written does not stay in the log alone once nothing is written an
   await eventually(() => keysWithoutLog(t, file).includes("k"));
 });
 
-test("the log of a process that died goes into the file at the next start", async (t) => {
+test("checkpoints the log of a dead process at the next start", async (t) => {
   const [file, left] = [temporaryFile(t), temporaryFile(t)];
   const database = await open({ file });
   t.after(() => database.close());
@@ -185,7 +185,7 @@ test("the log of a process that died goes into the file at the next start", asyn
   assert.deepEqual(keysWithoutLog(t, left), ["k"]);
 });
 
-test("while another process holds the database, reads answer and writes wait, and all works after", async (t) => {
+test("answers reads and delays writes while another process locks the database, then continues", async (t) => {
   const file = temporaryFile(t);
   const database = await open({ file });
   t.after(() => database.close());
@@ -209,7 +209,7 @@ test("while another process holds the database, reads answer and writes wait, an
   assert.equal((await database.keys.list(firstPage)).items.length, 9);
 });
 
-test("a command may work beside the server that holds the lock", async (t) => {
+test("lets a command work while a server holds the lock", async (t) => {
   const file = temporaryFile(t);
   const server = await open({ file });
   const command = await open({ file, isShared: true });
@@ -220,7 +220,7 @@ test("a command may work beside the server that holds the lock", async (t) => {
   await server.close();
 });
 
-test("a database of a newer program is refused, and stays as it is", async (t) => {
+test("refuses a database of a newer program, and leaves it unchanged", async (t) => {
   const file = temporaryFile(t);
   await (await open({ file })).close();
   const raw = new Sqlite(file);
@@ -232,7 +232,7 @@ test("a database of a newer program is refused, and stays as it is", async (t) =
   await assert.rejects(open({ file }), { code: "unsupported" }, "the lock was let go");
 });
 
-test("a file that is no database is refused with its path", async (t) => {
+test("refuses a file that is not a database, naming its path", async (t) => {
   const file = temporaryFile(t);
   mkdirSync(dirname(file));
   writeFileSync(file, "not a database, but long enough to have been one: ".repeat(100));
@@ -242,7 +242,7 @@ test("a file that is no database is refused with its path", async (t) => {
   });
 });
 
-test("a page that is damaged is told as such, and neither passed over nor taken for no rows", async (t) => {
+test("reports a damaged page, and neither skips it nor returns no rows", async (t) => {
   const file = temporaryFile(t);
   const first = await open({ file });
   const noteOf = (index: number) => `note of record ${index}. `.repeat(150);
@@ -274,7 +274,7 @@ test("a page that is damaged is told as such, and neither passed over nor taken 
   await assert.rejects(feedback.find("team/games", "f30"), isDamaged);
   await assert.rejects(feedback.delete("team/games", ["f30"]), isDamaged);
   assert.match(damaged.damage()?.message ?? "", /is damaged/);
-  // All else goes on, and is kept.
+  // Everything else continues to work and to be stored.
   assert.deepEqual(await feedback.find("team/games", "f1"), records[1]);
   assert.deepEqual(await models.find("m"), sampleModel("m"));
   await storeModel(models, "n");
@@ -294,7 +294,7 @@ test("a page that is damaged is told as such, and neither passed over nor taken 
   await tables.close();
 });
 
-test("a file whose first page is damaged is refused with what to do", async (t) => {
+test("refuses a file whose first page is damaged, and says what to do", async (t) => {
   const file = temporaryFile(t);
   await (await open({ file })).close();
   damagePagesOf(file, "SQLite format 3");
@@ -304,7 +304,7 @@ test("a file whose first page is damaged is refused with what to do", async (t) 
   });
 });
 
-test("all that was acknowledged before a kill is there, and the lock is free", async (t) => {
+test("keeps everything acknowledged before a kill, and frees the lock", async (t) => {
   const file = temporaryFile(t);
   for (let round = 0; round < 3; round++) {
     const acknowledged = await writeUntilKilled(file, round);
@@ -320,7 +320,7 @@ test("all that was acknowledged before a kill is there, and the lock is free", a
   }
 });
 
-/** A process that writes keys and tells each one it got acknowledged; killed after a few. */
+/** Runs a process that writes keys and prints each acknowledged one, and kills it after a few. */
 async function writeUntilKilled(file: string, round: number): Promise<readonly string[]> {
   const script = `
     const { openStores } = await import(${JSON.stringify(new URL("../stores.js", import.meta.url).href)});

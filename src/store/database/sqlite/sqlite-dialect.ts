@@ -1,4 +1,4 @@
-// SQLite as the stores' database: one file, and the lock that keeps it for one server.
+// SQLite as the stores' database: one file, and the lock that reserves it for one server.
 import { dirname, join } from "node:path";
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import { LocalAnnouncer } from "../pubsub/announcer.ts";
@@ -11,21 +11,21 @@ import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 
 export interface SqliteOptions {
-  /** A path, or ":memory:"; it and its folder are made when missing. */
+  /** A path, or ":memory:"; the file and its folder are created if missing. */
   readonly file: string;
-  /** True for what works beside a running server, or needs none: takes no lock. */
+  /** True for programs that work alongside a running server or need none: takes no lock. */
   readonly isShared?: boolean;
-  /** What else the server alone uses, locked as the database itself is; the file's folder unless given. */
+  /** Folder of the server's other data, locked like the database; defaults to the file's folder. */
   readonly dataFolder?: string;
 }
 
-/** A SQLite database, of one server at a time; the first query throws `conflict` where another has it. */
+/** Opens a SQLite database for one server at a time; the first query throws `conflict` if another server has it. */
 export function openSqlite({
   file,
   isShared = false,
   dataFolder = dirname(file),
 }: SqliteOptions): Connection {
-  // Servers whose databases differ still meet at their data folder.
+  // Servers with different databases still conflict on their data folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const driver = new SqliteDriver(file, lockFiles, fileSearches);
@@ -52,14 +52,14 @@ export function openSqlite({
     damage: () => driver.damage,
     readTime: null,
     openSnapshot: async () => openSqliteSnapshot(file),
-    // A transaction has the whole file from its beginning.
+    // A transaction locks the whole file from its start.
     lockForMigration: async () => undefined,
-    // Which opens the database where nothing has yet.
+    // Opens the database if nothing has yet.
     writeEarly: (query) => queries.connection().execute(() => driver.writeEarly(query)),
   };
 }
 
-/** Searches have sessions of their own, whose errors mean the same. */
+/** Converts errors of searches, which run in separate sessions, like those of other statements. */
 function withErrorsOf({ errorOf }: SqliteDriver, searches: Searches): Searches {
   return {
     run: async (query, turn) => {
@@ -84,7 +84,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** What SQLite may make at such a path, whether or not it is there. */
+/** Returns the files that SQLite may create for this path, existing or not. */
 export function sqliteFiles(file: string): readonly string[] {
   return ["", "-wal", "-shm", ".lock"].map((end) => `${file}${end}`);
 }

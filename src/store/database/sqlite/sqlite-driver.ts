@@ -1,5 +1,5 @@
-// How kysely reaches SQLite: one session writes, a second one reads. Who finds another connection writing waits here,
-// with a deadline, and tries again; the event loop goes on, and so do reads.
+// kysely's driver for SQLite: one session writes, a second one reads. If another connection is writing, a write waits
+// here with a deadline and retries. The event loop and reads continue meanwhile.
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,11 +14,11 @@ import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
 
-/** Lets one in at a time, in the order they came. Has no deadline: a turn lasts until its task ends. */
+/** Queue that admits one at a time, in order. It has no deadline: a turn lasts until its task ends. */
 class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when all earlier turns have ended; what it resolves with ends this one. */
+  /** Resolves when all earlier turns have ended. Returns a function that ends this turn. */
   async take(): Promise<() => void> {
     const earlier = this.#last;
     let end: () => void = () => undefined;
@@ -28,15 +28,15 @@ class Turns {
   }
 }
 
-/** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
+/** Pauses between attempts, in milliseconds; they double up to the longest, which repeats. */
 const firstPauseMs = 1;
 const longestPauseMs = 25;
-/** All pauses together. A submission of hundreds of megabytes is written in a few seconds. */
+/** Sum of all pauses. A submission of hundreds of megabytes is written in a few seconds. */
 const pausesMsMax = 15_000;
 
 /**
- * Reads on a session of its own, so that none waits for a transaction of this process or for the lock of another. A
- * database in memory has one session for all, and its reads wait for writers.
+ * Reads on a separate session, so that no read waits for a transaction of this process or for another's lock. A
+ * database in memory has one session for everything, and its reads wait for writers.
  */
 export class SqliteDriver implements Driver {
   readonly #file: string;
@@ -49,7 +49,7 @@ export class SqliteDriver implements Driver {
   #reader: SessionLink | null = null;
   #damage: ServiceError | null = null;
 
-  /** @param lockFiles locked as long as it is open @param searches closed with it */
+  /** @param lockFiles locked while the driver is open @param searches closed with it */
   constructor(file: string, lockFiles: Iterable<string>, searches: LanedSearches | null) {
     this.#file = file;
     this.#lockFiles = lockFiles;
@@ -62,9 +62,9 @@ export class SqliteDriver implements Driver {
       for (const path of [file, ...this.#lockFiles]) mkdirSync(dirname(path), { recursive: true });
       for (const lockFile of this.#lockFiles) this.#locks.push(takeDataLock(lockFile));
       const writer = openSession({ file, isReadOnly: false });
-      // Its thread starts at once; the file is as it must be when the writer has opened it.
+      // The reader's thread starts immediately; the writer prepares the file before the reader opens it.
       const reader = file === ":memory:" ? null : openSession({ file, isReadOnly: true }, writer);
-      // Where the writer cannot open it, that is said, and not once more for the reader.
+      // If the writer cannot open the file, its error is reported, and the reader's is not.
       void reader?.catch(() => undefined);
       this.#writer = await writer;
       this.#reader = await reader;
@@ -75,12 +75,12 @@ export class SqliteDriver implements Driver {
     this.#shrinking.postpone();
   }
 
-  /** The error of the first statement that met damage; null as far as is known. */
+  /** Error of the first statement that met corrupt files; null if none is known. */
   get damage(): ServiceError | null {
     return this.#damage;
   }
 
-  /** Returns the error for callers of what a statement threw, and remembers damage. */
+  /** Converts a statement's error for callers, and remembers corruption. */
   readonly errorOf = (error: unknown): unknown => {
     const damaged = damagedDatabaseError(error, this.#file);
     if (damaged !== null) this.#damage ??= damaged;
@@ -113,7 +113,7 @@ export class SqliteDriver implements Driver {
     if (connection.release()) this.#shrinking.postpone();
   }
 
-  /** See `Connection.writeEarly`. */
+  /** Implements `Connection.writeEarly`. */
   async writeEarly(query: CompiledQuery): Promise<void> {
     const connection = await this.acquireConnection();
     try {
@@ -138,7 +138,7 @@ export class SqliteDriver implements Driver {
     const endTurn = await this.#writing.take();
     try {
       const { rows } = await present(this.#writer, "the open session").ask({ kind: "shrink" });
-      // A session answers so.
+      // Safe cast: the session's answer to `shrink`.
       return (rows[0] as { readonly hasMore: boolean }).hasMore;
     } finally {
       endTurn();
@@ -150,7 +150,7 @@ interface ConnectionParts {
   readonly writer: SessionLink;
   readonly reader: SessionLink | null;
   readonly writing: Turns;
-  /** The error for callers of one of SQLite's. */
+  /** Converts SQLite's error for callers. */
   readonly errorOf: (error: unknown) => unknown;
 }
 
@@ -170,7 +170,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#errorOf = errorOf;
   }
 
-  /** @throws ServiceError `unavailable` when others wrote all the time */
+  /** @throws ServiceError `unavailable` if others were writing all the time */
   async begin(): Promise<void> {
     await this.#askPatiently({ kind: "begin" });
     this.#isInTransaction = true;
@@ -186,7 +186,7 @@ class SqliteConnection implements DatabaseConnection {
     await this.#ask(this.#writer, { kind: "rollback" });
   }
 
-  /** @returns whether it may have written */
+  /** @returns true if the connection may have written */
   release(): boolean {
     const hadTurn = this.#endTurn !== null;
     this.#endTurn?.();
@@ -195,7 +195,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    // The schema says what the rows of a query are.
+    // Safe cast: the schema defines the rows of a query.
     return (await this.#execute(sql, parameters)) as QueryResult<Row>;
   }
 
@@ -215,7 +215,7 @@ class SqliteConnection implements DatabaseConnection {
     throw new Error("Streams of rows are not made use of: lists are read in pages.");
   }
 
-  /** Asks the session that writes, in this connection's turn, until no other process is writing. */
+  /** Sends a request to the writing session in this connection's turn, and retries while another process is writing. */
   async #askPatiently(request: SessionRequest): Promise<QueryResult<unknown>> {
     this.#endTurn ??= await this.#writing.take();
     let pausesMs = 0;

@@ -1,5 +1,5 @@
-// SQLite's way with JSON, numbers and texts. Its functions of JSON also read what only JSON5 allows, and its casts any
-// beginning of a number, so that a text is looked at before it counts as a number.
+// SQLite's SQL for JSON, numbers and texts. Its JSON functions also accept JSON5, and its casts accept any numeric
+// prefix, so texts are checked before they count as numbers.
 import { type RawBuilder, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type FeedbackPack, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -15,7 +15,7 @@ export const sqliteForm: SqlForm = {
   numberOfJson: (json) =>
     sql`case when ${json} glob '[-0-9]*' then cast(${json} as real) when ${json} glob '"*' then ${numberOfText(sql`${json} ->> '$'`)} end`,
   itemCount: (json) => sql`case json_type(${json}) when 'array' then json_array_length(${json}) end`,
-  // Beyond 2^53 there are no fractions.
+  // Numbers beyond 2^53 have no fraction.
   whole: (number) =>
     sql`case when abs(${number}) < 9e15 then cast(cast(${number} as integer) as real) else ${number} end`,
   position: (text, part) => sql`instr(${text}, ${part})`,
@@ -31,11 +31,11 @@ export const sqliteForm: SqlForm = {
 function givenRecords(pack: FeedbackPack): RawBuilder<unknown> {
   assert(pack.form === "rows", "batches are packed as SQLite takes them");
   const columns = packedFields.map((field, index) => {
-    // `->>` would give the text of a payload that is one.
+    // `->>` would return the content of a payload that is a string, not its JSON.
     const value = field === "payload" ? sql`value -> ${sql.lit(index)}` : sql`value ->> ${sql.lit(index)}`;
     return sql`${value} as ${sql.ref(field)}`;
   });
-  // Unless it is materialized, SQLite writes and parses each record again for every column.
+  // Unless it is materialized, SQLite serializes and parses each record again for every column.
   return sql`(
     with each as materialized (select key, value from json_each(cast(${pack.json} as text)))
     select key as place, ${sql.join(columns)} from each) as given`;
@@ -47,7 +47,10 @@ function numberOfText(text: SqlText): SqlNumber {
   return sql`case when ${isNumber} and abs(${number}) <= ${Number.MAX_VALUE} then ${number} end`;
 }
 
-/** A path as SQLite reads one. In a name in quotation marks, escapes are those of JSON, and no other such mark may stand. */
+/**
+ * Returns a path in SQLite's syntax. In a quoted name, escapes are those of JSON, and a raw quotation mark is not
+ * allowed.
+ */
 function pathText(path: readonly PathStep[]): string {
   const steps = path.map((step) => {
     if (typeof step === "number") return `[${step}]`;

@@ -1,4 +1,5 @@
-// Searches of a file: ended in the database when their time is over, and none held up by another entity's.
+// Tests searches of a file: the database cancels them when their time runs out, and no entity's searches block
+// another's.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,13 +37,13 @@ const within = (entity: string, timeMs: number): SearchTurn => ({
 });
 const longMs = 600_000;
 const quick = CompiledQuery.raw("select a from t where a >= ? order by a", [1]);
-/** Days of counting. */
+/** Counts for days. */
 const endless = CompiledQuery.raw(
   "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1e15) select count(*) as c from n",
   [],
 );
 
-test("answers with rows, and goes on after an error", async (t) => {
+test("returns rows, and continues after an error", async (t) => {
   const searches = await openSearches(t);
   assert.deepEqual(await searches.run(quick, within("a", longMs)), [{ a: 1 }, { a: 2 }]);
   const wrong = CompiledQuery.raw("select 1 from t where no_such_column = 1", []);
@@ -50,7 +51,7 @@ test("answers with rows, and goes on after an error", async (t) => {
   assert.equal((await searches.run(quick, within("a", longMs))).length, 2);
 });
 
-test("a search is ended when its time is over, says what to do, and leaves the session to the next", async (t) => {
+test("cancels a search when its time runs out, names the cure, and frees the session", async (t) => {
   const searches = await openSearches(t);
   for (let count = 0; count < 3; count++)
     await assert.rejects(searches.run(endless, within("a", 150)), {
@@ -60,38 +61,34 @@ test("a search is ended when its time is over, says what to do, and leaves the s
   assert.equal((await searches.run(quick, within("a", longMs))).length, 2);
 });
 
-test(
-  "a search whose time is over before it begins is ended once it begins",
-  { timeout: 60_000 },
-  async (t) => {
-    const file = await tableFile(t);
-    sqliteSearches(file);
-    // As many as libsql has threads, so that the last one has to wait for one of these.
-    const threadCount = Number(process.env["TOKIO_WORKER_THREADS"]);
-    const sessions = Array.from({ length: threadCount + 1 }, () => new SearchSession(file));
-    for (const session of sessions) assert.equal((await session.run(quick, longMs))?.length, 2);
-    const late = sessions.pop();
-    const others = sessions.map((session) => session.run(endless, 500));
-    assert.equal(await late?.run(endless, 20), null);
-    assert.deepEqual(
-      await Promise.all(others),
-      others.map(() => null),
-    );
-    for (const session of [...sessions, late]) await session?.close();
-  },
-);
+test("cancels a search whose time ran out before it began", { timeout: 60_000 }, async (t) => {
+  const file = await tableFile(t);
+  sqliteSearches(file);
+  // As many as libsql has threads, so that the last one has to wait for one of these.
+  const threadCount = Number(process.env["TOKIO_WORKER_THREADS"]);
+  const sessions = Array.from({ length: threadCount + 1 }, () => new SearchSession(file));
+  for (const session of sessions) assert.equal((await session.run(quick, longMs))?.length, 2);
+  const late = sessions.pop();
+  const others = sessions.map((session) => session.run(endless, 500));
+  assert.equal(await late?.run(endless, 20), null);
+  assert.deepEqual(
+    await Promise.all(others),
+    others.map(() => null),
+  );
+  for (const session of [...sessions, late]) await session?.close();
+});
 
-test("one entity's slow searches hold up neither its quick ones nor another's slow ones", async (t) => {
+test("lets an entity's slow searches block neither its quick ones nor another entity's slow ones", async (t) => {
   const searches = await openSearches(t);
   const ended: Promise<unknown>[] = [];
-  // Their time is over when the searches are closed.
+  // They time out only after the searches are closed.
   for (let count = 0; count < 4; count++)
     ended.push(searches.run(endless, within("a", longMs)).catch((error: unknown) => error));
   for (let count = 0; count < 5; count++) {
     assert.equal((await searches.run(quick, within("a", longMs))).length, 2);
     assert.equal((await searches.run(quick, within("b", longMs))).length, 2);
   }
-  // It gets to work, or it would not be ended there but while it waits.
+  // The timeout proves that it runs: a waiting search would not be cancelled there.
   await assert.rejects(searches.run(endless, within("b", 300)), { code: "too_slow" });
   await searches.close();
   for (const error of await Promise.all(ended)) assert.ok(error instanceof Error);

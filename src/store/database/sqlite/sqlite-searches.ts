@@ -1,10 +1,10 @@
-// Searches of a SQLite file, each lane with a session of its own.
+// Searches of a SQLite file, with a session for each lane.
 import { isMainThread } from "node:worker_threads";
 import Database from "libsql/promise";
 import type { CompiledQuery } from "kysely";
 import { LanedSearches } from "../searches/laned-searches.ts";
 
-/** Slow ones at once: those of two entities. Each takes a core as long as it runs. */
+/** Maximum number of concurrent slow searches, each of another entity. Each occupies a core. */
 const slowMax = 2;
 
 export function sqliteSearches(file: string): LanedSearches {
@@ -13,32 +13,35 @@ export function sqliteSearches(file: string): LanedSearches {
   return new LanedSearches({ quick: [new SearchSession(file)], slow });
 }
 
-/** Sets how many threads libsql runs promises in. */
+/** Variable that sets the number of threads in which libsql runs promises. */
 const threadCount = "TOKIO_WORKER_THREADS";
 
 /**
- * Has libsql make at least so many: left to itself it makes one for each core, and where that is one, a slow query would
- * hold up all others. It reads the variable once, from the process's own environment, when the first database is opened.
+ * Makes libsql start at least this many threads. By default it starts one per core, and on a single core a slow query
+ * would block all others. It reads the variable from the process's environment once, when the first database is
+ * opened.
  */
 function haveThreads(count: number): void {
   if (isMainThread) process.env[threadCount] ??= String(count + 1);
 }
 
-/** Bytes of pages that one session keeps. */
+/** Page cache of one session. */
 const cacheKibibytes = 16_384;
 
-/** Interval between interrupts. SQLite ignores an interrupt before the statement has begun, which happens on a busy machine. */
+/**
+ * Interval between interrupts. SQLite ignores an interrupt before the statement has begun, which happens on a busy
+ * machine.
+ */
 const interruptEveryMs = 20;
 
-/** What libsql's promises give, which its types do not say. */
+/** The API of libsql's promises, which its types lack. */
 interface Statement {
   all(parameters: readonly unknown[]): Promise<readonly unknown[]>;
 }
 
 /**
- * A connection that reads and can be interrupted: libsql's promises run a statement in a thread of their own up to the first
- * row. So that all of the work is done there, a statement is asked for its rows only when it has found them all. Closing a
- * session waits for the statement that runs.
+ * A connection that reads and can be interrupted. libsql's promises run a statement in another thread only up to its
+ * first row, so the statement first collects all rows. Closing a session waits for the running statement.
  */
 export class SearchSession {
   readonly #file: string;
@@ -50,10 +53,10 @@ export class SearchSession {
     this.#file = file;
   }
 
-  /** The rows of a query, or null when they were not there in time. One query at a time. */
+  /** Returns the rows of a query; null if it timed out. One query at a time. */
   async run<Row>({ sql, parameters }: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null> {
     const database = await (this.#opening ??= this.#open());
-    // Rows of a table in memory or in a temporary file: the first one comes when the last one is there.
+    // Materializes the rows in memory or a temporary file, so that the first one arrives only after all were found.
     const prepared: Promise<Statement> = database.prepare(
       `with found as materialized (${sql}) select * from found`,
     );
@@ -62,7 +65,7 @@ export class SearchSession {
     const rows = statement.all([...parameters]);
     this.#running = rows.catch(() => undefined);
     try {
-      // What the query's builder says that its rows are.
+      // Safe cast: the query builder defines the rows.
       return (await rows) as readonly Row[];
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "SQLITE_INTERRUPT") return null;
@@ -72,7 +75,7 @@ export class SearchSession {
     }
   }
 
-  /** Ends what runs. Idempotent. */
+  /** Ends the running search. Idempotent. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -90,7 +93,7 @@ export class SearchSession {
       "query_only = ON",
       "busy_timeout = 5000",
       `cache_size = -${cacheKibibytes}`,
-      // What is sorted may be larger than memory.
+      // Sorted data may be larger than memory.
       "temp_store = FILE",
     ])
       await database.exec(`PRAGMA ${pragma}`);
@@ -98,7 +101,7 @@ export class SearchSession {
   }
 }
 
-/** Interrupts now and then repeatedly, until the returned timer is cleared. */
+/** Interrupts immediately and then repeatedly, until the returned timer is cleared. */
 function interruptRepeatedly(database: Database): NodeJS.Timeout {
   database.interrupt();
   return setInterval(() => database.interrupt(), interruptEveryMs);

@@ -1,24 +1,24 @@
-// A SQLite file as it is at one moment: a transaction that only reads goes by the write-ahead log as it was when it began,
-// and nobody waits for it. In the thread that asks, which waits for the disk: for commands, not for a server.
+// A consistent snapshot of a SQLite file: a read transaction sees the write-ahead log as of its start, and blocks
+// nobody. It runs in the calling thread and blocks on the disk, so it is for commands, not for a server.
 import Database from "libsql";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { damagedDatabaseError } from "../../../base/domain/transient-errors/damaged-database.ts";
 import { PageOfRows } from "../dump/page-of-rows.ts";
 import { groupOwners } from "../groups.ts";
 
-/** How long opening waits for another process that has the file, in milliseconds. */
+/** Time that opening waits for another process's lock on the file, in milliseconds. */
 const waitMs = 5000;
-/** Faults that are named of the many that a damaged file has. */
+/** Maximum number of faults listed for a damaged file. */
 const faultsMax = 20;
 
-/** @throws the driver's errors where there is no such file, or it is none of SQLite's */
+/** @throws the driver's errors if the file is missing or not a SQLite database */
 export function openSqliteSnapshot(file: string): TableSnapshot {
   const database = new Database(file);
   try {
     database.exec(`PRAGMA busy_timeout = ${waitMs}`);
     database.exec("PRAGMA query_only = ON");
     database.exec("BEGIN");
-    // The moment is that of the first read.
+    // The first read fixes the snapshot.
     database.prepare("SELECT version FROM database_version").all();
   } catch (error) {
     database.close();
@@ -37,7 +37,7 @@ export function openSqliteSnapshot(file: string): TableSnapshot {
   };
 }
 
-/** Rows of damaged pages cannot be read, and are not passed over. */
+/** Fails on rows of damaged pages, rather than skipping them. */
 async function* readable<Page>(file: string, pages: AsyncIterable<Page>): AsyncGenerator<Page, void> {
   try {
     yield* pages;
@@ -54,7 +54,7 @@ async function* rowsOf(
   const statement = database.prepare(`SELECT ${names} FROM "${table}"${onlyOwned(table)}`).raw(true);
   let page = new PageOfRows();
   for (const row of statement.iterate()) {
-    // Tables have texts and numbers alone.
+    // Safe cast: tables hold only texts and numbers.
     page.add(row as readonly Cell[]);
     if (!page.isFull) continue;
     yield page.rows;
@@ -63,7 +63,7 @@ async function* rowsOf(
   if (page.rows.length > 0) yield page.rows;
 }
 
-/** Groups that are stored before their owner are in no copy without it. */
+/** Excludes groups whose owner is not stored yet. */
 function onlyOwned(table: string): string {
   if (!isOfGroups(table)) return "";
   const { column, table: owner } = groupOwners[table];
@@ -74,12 +74,12 @@ function isOfGroups(table: string): table is keyof typeof groupOwners {
   return table in groupOwners;
 }
 
-/** What SQLite finds wrong with its file, and rows that refer to none. */
+/** Returns the faults that SQLite finds in its file, and rows whose references dangle. */
 function faultsOf(database: Database.Database, file: string): readonly string[] {
   try {
     return foundIn(database);
   } catch (error) {
-    // So damaged that it cannot be looked through.
+    // The file is too damaged to be checked.
     if (damagedDatabaseError(error, file) === null) throw error;
     return [error instanceof Error ? error.message : String(error)];
   }
@@ -90,7 +90,7 @@ function foundIn(database: Database.Database): readonly string[] {
   const faults = found.map(([text]) => text).filter((text) => text !== "ok");
   // References in a damaged file cannot be trusted.
   if (faults.length > 0) return faults;
-  // Table, row, the table it refers to, and by which of its references.
+  // Table, row, referenced table, and index of the reference.
   const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
   const counts = new Map<string, number>();
   for (const [table, , parent] of orphans) {

@@ -1,17 +1,17 @@
-// For tests: a way to a PostgreSQL that can be cut, as if the database went away, and mended.
+// For tests: a proxy to PostgreSQL that can be cut, as if the database went away, and restored.
 import { createServer, connect, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 
 export interface CutLine {
-  /** The database's URL by this way. */
+  /** URL of the database through the proxy. */
   readonly url: string;
-  /** Breaks off what is connected, and refuses what comes. */
+  /** Drops all connections and refuses new ones. */
   cut(): void;
   mend(): void;
   close(): Promise<void>;
 }
 
-/** A way to the database of this URL, which is open. */
+/** Opens a proxy to the database at this URL. */
 export async function cutLineTo(databaseUrl: string): Promise<CutLine> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
@@ -37,7 +37,7 @@ export async function cutLineTo(databaseUrl: string): Promise<CutLine> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = new URL(databaseUrl);
-  // Of a server that listens on a port.
+  // Safe cast: the server listens on a port.
   url.port = String((server.address() as AddressInfo).port);
   const breakOff = (): void => sockets.forEach((socket) => socket.destroy());
   return {

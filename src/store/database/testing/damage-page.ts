@@ -1,11 +1,11 @@
-// For tests: a SQLite file with pages that a disk gave back as something else.
+// For tests: corrupts pages of a SQLite file, as a failing disk would.
 import { readFileSync, writeFileSync } from "node:fs";
 import { assert } from "../../../base/domain/assert.ts";
 
-/** As SQLite writes it on a new file. */
+/** Page size of a new SQLite file. */
 const pageBytes = 4096;
 
-/** Overwrites the pages that hold a text. The file is nobody's, and its log is in it. */
+/** Overwrites the pages that hold a text. The file must not be open, and its log must be checkpointed. */
 export function damagePagesOf(file: string, text: string): void {
   const bytes = readFileSync(file);
   let count = 0;

@@ -1,4 +1,4 @@
-// For tests and measurements: databases of their own on a PostgreSQL; for tests, on the one that `npm test` starts
+// For tests and benchmarks: separate databases on a PostgreSQL server; for tests, on the one that `npm test` starts
 // (scripts/postgres.js).
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
@@ -7,23 +7,24 @@ export interface PostgresDatabase {
   readonly url: string;
   /** Deletes every row but the database's version. */
   readonly empty: () => Promise<void>;
-  /** Ends who still uses it. */
+  /** Disconnects remaining users. */
   readonly drop: () => Promise<void>;
 }
 
 const testServer = process.env["TEST_POSTGRES"] ?? "off";
 
-/** Why there is none; false where there is one. For `skip` of a test. */
+/** Reason why there is no PostgreSQL; false if there is one. For `skip` of a test. */
 export const withoutPostgres: string | false =
   testServer === "off" ? "there is no PostgreSQL: see CONTRIBUTING.md" : false;
 
-/** Makes an empty database. @param server the address of any database on the same PostgreSQL */
+/** Creates an empty database. @param server URL of any database on the same PostgreSQL server */
 export async function createPostgres(server = testServer): Promise<PostgresDatabase> {
   const name = `hone_${randomUUID().replaceAll("-", "")}`;
   await ask(server, `create database ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  // A new connection reads about every table first, which takes longer than to empty those that have something.
+  // Reuses a connection: a new one first reads the catalog of every table, which takes longer than emptying the
+  // tables.
   let emptying: Promise<Client> | null = null;
   return {
     url: url.href,
@@ -36,8 +37,8 @@ export async function createPostgres(server = testServer): Promise<PostgresDatab
 }
 
 /**
- * Truncating writes new files for every table, which takes ten times as long as to delete what a test has left. Where a table
- * has no file there was never anything in it.
+ * Deletes rows rather than truncating, which creates new files for every table and takes ten times as long. A table
+ * without a file never held a row.
  */
 const emptyTables = `do $$ declare name text; begin
   for name in select quote_ident(relname) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace

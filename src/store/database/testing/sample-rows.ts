@@ -1,4 +1,4 @@
-// For tests: rows for every table that copies have, with what texts, numbers and references could lose on the way.
+// For tests: rows for every table in copies, with texts, numbers and references that a faulty copy could lose.
 import { sql } from "kysely";
 import type { Cell, TableColumns } from "../../../base/domain/backup/tables.ts";
 import { keptTablesOf } from "../dump/tables-of-version.ts";
@@ -17,7 +17,7 @@ interface Column {
 }
 
 /**
- * So many rows for each table, which refer to each other; every other one has null wherever it may.
+ * Returns `count` rows for each table, which refer to each other; every second row has null in each nullable column.
  *
  * @param connection to a SQLite database
  */

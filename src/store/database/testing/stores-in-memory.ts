@@ -1,6 +1,6 @@
-// For tests: the stores on a SQLite database in memory. It answers in this thread, within the microtasks of its caller, so
-// that a test with a fake clock sees every answer before it moves time on. To make the tables takes longer than most tests:
-// a database that a test is done with is emptied for the next one.
+// For tests: the stores on a SQLite database in memory. It answers in this thread within its caller's microtasks, so a
+// test with a fake clock sees every answer before it advances the time. Databases are emptied and reused, since
+// creating the tables takes longer than most tests.
 import { after } from "node:test";
 import { sql } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -12,14 +12,14 @@ import { openStores, type Stores } from "../stores.ts";
 /** Databases that no test uses. */
 const idle: Connection[] = [];
 
-/** Opens the stores on an empty database, which is the test's until it ends. */
+/** Opens the stores on an empty database, reserved for the test until it ends. */
 export async function storesInMemory(clock?: Clock): Promise<Stores> {
   const stores = await storesUntilClosed(clock);
   after(() => stores.close());
   return stores;
 }
 
-/** Opens the stores on an empty database, which other tests get once the stores are closed. */
+/** Opens the stores on an empty database, which other tests may reuse once the stores are closed. */
 export async function storesUntilClosed(clock?: Clock): Promise<Stores> {
   const connection = idle.pop() ?? openSqlite({ file: ":memory:", isShared: true });
   const stores = await openStores({ ...connection, announcer: new LocalAnnouncer() }, clock);

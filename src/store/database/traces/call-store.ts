@@ -1,4 +1,4 @@
-// Traced calls: a row each, which its beginning and its end write in any order.
+// Traced calls, one row each. Start and end are written in any order.
 import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import type {
@@ -14,11 +14,11 @@ import { anyOf, portions } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import type { TracedCallTable } from "./trace-tables.ts";
 
-/** Of one statement. */
+/** Maximum number of rows in a statement. */
 const rowsMax = 200;
 const contentColumns = ["about", "attributes", "inputs", "ending", "output", "summary"];
 
-/** The call store on a migrated database. */
+/** Creates the call store on a migrated database. */
 export function createCallStore(database: Kysely<Schema>): CallStore {
   return {
     write: (parts) =>
@@ -61,7 +61,7 @@ export function createCallStore(database: Kysely<Schema>): CallStore {
   };
 }
 
-/** The last of each call: one statement may write a row once. */
+/** Returns the last part of each call, because one statement may write a row only once. */
 function newestOf<P extends CallStart | CallEnd>(parts: readonly (P | null)[]): readonly P[] {
   const newest = new Map<string, P>();
   for (const part of parts) {
@@ -148,7 +148,7 @@ function isBehind({ startedAt, id }: NonNullable<CallSlice["after"]>, isDescendi
   return isDescending ? sql<boolean>`(started_at, id) < ${place}` : sql<boolean>`(started_at, id) > ${place}`;
 }
 
-/** Nothing is in an empty list, which is no SQL everywhere. */
+/** True if a filter is an empty list, which matches nothing and is not valid SQL in every database. */
 function asksNothing({ opNames, ids, traceIds, parentIds }: CallFilter): boolean {
   return [opNames, ids, traceIds, parentIds].some((values) => values?.length === 0);
 }

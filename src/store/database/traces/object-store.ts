@@ -14,7 +14,7 @@ import { sizeOf } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 import type { PublishedObjectTable } from "./trace-tables.ts";
 
-/** The object store on a migrated database. */
+/** Creates the object store on a migrated database. */
 export function createObjectStore(database: Kysely<Schema>): ObjectStore {
   return {
     create: (draft) => database.transaction().execute((transaction) => createVersion(transaction, draft)),
@@ -61,7 +61,7 @@ const byName: ObjectOrder = { by: "name", isDescending: false };
 async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraft): Promise<PublishedObject> {
   const { projectId, kind, name, digest } = draft;
   const place = { project_id: projectId, kind, name };
-  // Written before anything is read: whoever else publishes under the name waits here.
+  // Written before any read, as a lock: other publishers of the name wait here.
   const { version_count: version } = await transaction
     .insertInto("published_names")
     .values({ ...place, version_count: 0 })
@@ -103,7 +103,7 @@ async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraf
   return objectOf(present(await stored(), "the version that was just stored"));
 }
 
-/** The versions of a project, each with the number of the newest of its name. */
+/** Selects the versions of a project, each with the number of the newest under its name. */
 function versionsOf(database: Kysely<Schema>, projectId: string) {
   return database
     .selectFrom("published_objects")
@@ -140,7 +140,7 @@ function filtered(
     ["leaf_class", leafClasses],
   ] as const) {
     if (values === null) continue;
-    // Nothing is in an empty list, which is no SQL everywhere.
+    // An empty list matches nothing; it is not valid SQL in every database.
     found = values.length === 0 ? found.where(sql<boolean>`1 = 0`) : found.where(column, "in", values);
   }
   return latestOnly ? found.where("version", "=", newestVersion) : found;

@@ -1,4 +1,4 @@
-// Tables of rows: each row of a project is stored once, and a table is a list of rows by their digests, of any length.
+// Published tables. A project stores each distinct row once; a table is a list of row digests, of any length.
 import type { Kysely, Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
@@ -7,10 +7,10 @@ import { sizeOf, nextSequence } from "../paging.ts";
 import { portions } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
-/** Of one statement. */
+/** Maximum number of rows in a statement. */
 const rowsMax = 500;
 
-/** The table store on a migrated database. */
+/** Creates the table store on a migrated database. */
 export function createTableStore(database: Kysely<Schema>): TableStore {
   return {
     create: (table, rows) =>
@@ -75,7 +75,7 @@ export function createTableStore(database: Kysely<Schema>): TableStore {
   };
 }
 
-/** @param fill inserts the rows, and says how many there are */
+/** @param fill inserts the rows and returns their number */
 function created(
   database: Kysely<Schema>,
   { projectId, digest, createdAt }: TableName,
@@ -98,7 +98,7 @@ function created(
   });
 }
 
-/** Whoever else creates tables, or removes rows that no table has, waits from here until the transaction ends. */
+/** Locks the project tables: other transactions that create tables, or remove unused rows, wait until this one ends. */
 export async function holdTables(transaction: Transaction<Schema>): Promise<void> {
   await nextSequence(transaction, "traced tables");
 }
@@ -115,7 +115,7 @@ async function insertContents(
     .execute();
 }
 
-/** Places that a deletion has left of the same table have the same rows. */
+/** Positions left over from an incomplete deletion of the same table hold the same rows. */
 async function insertDigests(
   transaction: Transaction<Schema>,
   { projectId, digest }: TableName,

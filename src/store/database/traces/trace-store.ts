@@ -1,4 +1,4 @@
-// All that is stored of traces, and how a project's is removed.
+// The stores of traces, and deletion of a project's traces.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { TraceStore } from "../../../base/domain/traces/trace-store.ts";
 import type { Schema } from "../schema.ts";
@@ -6,10 +6,10 @@ import { createCallStore } from "./call-store.ts";
 import { createTableStore, holdTables } from "./table-store.ts";
 import { createTracedFileStore } from "./traced-file-store.ts";
 
-/** Removed by one statement. */
+/** Maximum number of rows that one statement removes. */
 const rowsMax = 1000;
 
-/** The trace stores on a migrated database. */
+/** Creates the trace stores on a migrated database. */
 export function createTraceStore(database: Kysely<Schema>): TraceStore {
   return {
     tables: createTableStore(database),
@@ -45,7 +45,7 @@ async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise
   }
 }
 
-/** The counts of versions go too: a name that comes again begins at version 0. */
+/** Version counts are deleted too: a name that is published again begins at version 0. */
 async function deleteObjects(database: Kysely<Schema>, projectId: string): Promise<void> {
   for (;;) {
     const found = await database
@@ -56,7 +56,7 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
       .executeTakeFirst();
     if (found === undefined) return;
     await database.transaction().execute(async (transaction) => {
-      // The name's row first, as by who publishes.
+      // Locks the name's row first, as publishing does.
       for (const table of ["published_names", "published_objects"] as const) {
         await transaction
           .deleteFrom(table)
@@ -69,7 +69,7 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
   }
 }
 
-/** Tables first, then what they leave: whoever publishes one of them again meanwhile has all of it. */
+/** Deletes tables first, then their unused rows, so that a concurrent publisher of the same table keeps every row. */
 async function deleteTables(database: Kysely<Schema>, projectId: string): Promise<void> {
   await database.deleteFrom("traced_tables").where("project_id", "=", projectId).execute();
   await inPortions(
@@ -98,7 +98,7 @@ async function deleteTables(database: Kysely<Schema>, projectId: string): Promis
   );
 }
 
-/** A transaction each, in which nobody creates a table. */
+/** Deletes in chunks, one transaction each, during which nobody creates a table. */
 async function inPortions(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
   for (;;) {
     const count = await database.transaction().execute(async (transaction) => {

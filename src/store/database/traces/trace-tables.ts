@@ -1,4 +1,4 @@
-// The tables of what clients of traces publish and record.
+// Tables of published objects, traced calls and their files.
 
 export interface TraceTables {
   readonly published_names: PublishedNameTable;
@@ -10,7 +10,7 @@ export interface TraceTables {
   readonly traced_calls: TracedCallTable;
 }
 
-/** How many versions the names of published objects have had. */
+/** Number of versions that each published name has had. */
 export interface PublishedNameTable {
   readonly project_id: string;
   readonly kind: string;
@@ -38,7 +38,7 @@ export interface TracedTableTable {
   readonly created_at: string;
 }
 
-/** The rows of all tables of a project, each once. */
+/** Distinct rows of all tables of a project. */
 export interface TracedRowTable {
   readonly project_id: string;
   readonly digest: string;
@@ -61,7 +61,7 @@ export interface TracedFileTable {
   readonly created_at: string;
 }
 
-/** Columns of a beginning are null until it has come, and those of an end likewise. */
+/** Columns of the start are null until it arrives; likewise those of the end. */
 export interface TracedCallTable {
   readonly project_id: string;
   readonly id: string;

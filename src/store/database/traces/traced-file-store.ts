@@ -1,4 +1,4 @@
-// What is known of the files of traces. Their bytes are not here.
+// Metadata of the files of traces. Their bytes are stored as artifacts.
 import type { Kysely, Selectable } from "kysely";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import {
@@ -10,12 +10,12 @@ import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
 import type { TracedFileTable } from "./trace-tables.ts";
 
-/** The store of traced files on a migrated database. */
+/** Creates the store of traced files on a migrated database. */
 export function createTracedFileStore(database: Kysely<Schema>): TracedFileStore {
   return {
     create: (file, entityBytesMax) =>
       database.transaction().execute(async (transaction) => {
-        // Taken first: who else adds a file waits here, so that no two take the same room.
+        // Taken first as a lock: concurrent uploads wait here, so that two cannot both use the last free space.
         await nextSequence(transaction, "traced files");
         const known = await findFile(transaction, file.projectId, file.digest);
         if (known !== null) return known;

@@ -1,5 +1,5 @@
-// Deliveries of webhooks: which are due, who has them, what became of each attempt. A delivery that is claimed is due again
-// at the end of its claim: where its owner died, another takes it then.
+// Deliveries of webhooks: due times, claims, and the outcome of each attempt. A claimed delivery is due again when its
+// claim expires, so that another server takes it over if its owner died.
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import type { DeliveryAttempt } from "../../../base/domain/webhooks/webhook.ts";
 import {
@@ -17,7 +17,7 @@ type DeliveryQueries = Pick<
   "listDeliveries" | "findDelivery" | "replay" | "withDue" | "claim" | "settle" | "deleteEnded"
 >;
 
-/** Rows removed by one statement. */
+/** Number of rows removed by one statement. */
 const removedMax = 1000;
 
 export function deliveryQueries({
@@ -34,7 +34,7 @@ export function deliveryQueries({
           rows: state === null ? places : places.where("state", "=", state),
           orderColumn: "sequence",
           contentColumns: ["subject", "attempts"],
-          // One that is over since is still a place to go on from.
+          // A finished delivery remains a valid cursor.
           orderValueOf: async (id) =>
             (await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence,
           itemOf: deliveryOf,
@@ -65,7 +65,7 @@ export function deliveryQueries({
         .execute(),
     claim: async (webhookId, { owner, at, until, limit }) => {
       const rows = await database
-        // By itself, so that it is carried out once: what it locks is what it finds.
+        // A separate common table expression, evaluated once: it locks exactly the rows it finds.
         .with("due", (queries) =>
           queries
             .selectFrom("webhook_deliveries")
@@ -80,7 +80,7 @@ export function deliveryQueries({
         .updateTable("webhook_deliveries")
         .set({ owner, due_at: until.toISOString() })
         .where("id", "in", (queries) => queries.selectFrom("due").select("due.id"))
-        // Asked again of a row that another one wrote meanwhile: it is that one's then.
+        // Checked again in case another server wrote the row meanwhile and owns it now.
         .where("due_at", "<=", at.toISOString())
         .returningAll()
         .execute();
@@ -88,7 +88,7 @@ export function deliveryQueries({
     },
     settle: (delivery, owner, attempt, outcome) =>
       database.transaction().execute(async (transaction) => {
-        // Locked in the order in which it is where events are added.
+        // Locks in the same order as adding events does, to avoid deadlocks.
         if (!(await lockWebhook(transaction, delivery.webhookId))) return;
         await settle(transaction, { ...delivery, owner }, attempt, outcome);
       }),
@@ -109,7 +109,7 @@ export function deliveryQueries({
   };
 }
 
-/** What servers had that are no more is due at once. */
+/** Makes the claims of servers that no longer exist due immediately. */
 export async function freeClaims(database: Kysely<Schema>): Promise<void> {
   await database
     .updateTable("webhook_deliveries")
@@ -186,7 +186,7 @@ async function settle(
       attempt_count: columns("attempt_count", "+", 1),
     }))
     .where("id", "=", id)
-    // Its claim may have ended, and another taken it, since it was read.
+    // After it was read, its claim may have expired and another server taken it.
     .where("owner", "=", owner)
     .executeTakeFirst();
   if (updated.numUpdatedRows === 0n) return;

@@ -1,20 +1,20 @@
-// Which records of a write go to a webhook, and how they are cut into events: pure, for every kind of store.
+// Selects which records of a write go to a webhook, and groups them into events. Pure, for every kind of store.
 import { parseProjectId } from "../../../base/domain/project.ts";
 import type { Webhook, WebhookSubject } from "../../../base/domain/webhooks/webhook.ts";
 import { eventBytesMax } from "../../../base/domain/webhooks/webhook-store.ts";
 
-/** What an event has to know of a record. */
+/** The part of a record that an event needs. */
 export interface EventRecord {
   readonly projectId: string;
   readonly id: string;
   readonly feedbackType: string;
-  /** As stored, about. */
+  /** Approximate stored size. */
   readonly byteCount: number;
 }
 
 export type SubscribedWebhook = Pick<Webhook, "id" | "entity" | "projectId" | "feedbackType" | "recordsMax">;
 
-/** Events of one project each, with as many records as the webhook takes and an event holds. */
+/** Returns events of one project each, with as many records as the webhook accepts and an event holds. */
 export function eventsOf(
   { entity, projectId, feedbackType, recordsMax }: SubscribedWebhook,
   records: readonly EventRecord[],

@@ -1,5 +1,5 @@
-// Events for webhooks, written in the transaction in which what they tell happens. Where there is no webhook that costs
-// nothing on a database of one server, and one short query on others.
+// Events for webhooks, written in the transaction that makes the change they report. Without webhooks this costs
+// nothing on a single-server database, and one short query on others.
 import type { Transaction } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -18,27 +18,27 @@ import type { Schema } from "../schema.ts";
 import { disableWebhook } from "./webhook-rows.ts";
 import { eventsOf, type EventRecord, type SubscribedWebhook } from "./events-of.ts";
 
-/** Rows written by one statement. */
+/** Number of rows written by one statement. */
 const rowsMax = 100;
 
 export interface FeedbackChange {
   readonly type: FeedbackEventType;
-  /** Those that the records are of. */
+  /** Projects of the records. */
   readonly projectIds: readonly string[];
-  /** What was written or removed; asked for where a webhook may want it. */
+  /** Returns the written or removed records; called only if a webhook may want them. */
   readonly records: () => readonly EventRecord[];
 }
 
 export interface Outbox {
-  /** Records that were written or removed. Take it late in the transaction: others that add wait from here. */
+  /** Adds events for written or removed records. Call it late in the transaction: other writers wait from here. */
   addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
   addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
-  /** Called before a webhook is made. */
+  /** Call it before creating a webhook. */
   expectWebhooks(): void;
 }
 
 export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, clock: Clock): Outbox {
-  // Nobody else makes webhooks in a database of one server, so that what was seen there once stays true.
+  // On a single-server database nobody else creates webhooks, so one answer stays valid.
   let mayHave: boolean | null = null;
   const hasNone = async (transaction: Transaction<Schema>): Promise<boolean> => {
     if (!isExclusive || mayHave === true) return false;
@@ -79,18 +79,18 @@ export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, c
   };
 }
 
-/** What an event that has the record has to know of it. */
+/** Returns the part of a record that an event with its content needs. */
 export function eventRecord(record: FeedbackRecord): EventRecord {
   const { projectId, id, feedbackType } = record;
   return { projectId, id, feedbackType, byteCount: JSON.stringify(record).length };
 }
 
-/** The same of an event that has the record's id alone. */
+/** Returns the part of a record that an event with only its id needs. */
 export function purgedRecord({ projectId, id, feedbackType }: FeedbackRecord): EventRecord {
   return { projectId, id, feedbackType, byteCount: 0 };
 }
 
-/** The enabled webhooks of the entities that want such events, in one order for all who lock them. */
+/** Returns the entities' enabled webhooks for such events, in a fixed order to avoid deadlocks. */
 async function subscribed(
   transaction: Transaction<Schema>,
   type: WebhookEventType,

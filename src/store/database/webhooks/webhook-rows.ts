@@ -1,4 +1,4 @@
-// Rows of webhooks and of deliveries as the domain has them, and what several files do to them.
+// Conversion of webhooks and deliveries to rows and back, and operations that several files share.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import {
   type Delivery,
@@ -32,7 +32,7 @@ export function deliveryOf(row: Selectable<WebhookDeliveryTable>): Delivery {
   return {
     id: row.id,
     webhookId: row.webhook_id,
-    // The columns hold what the store and the outbox wrote.
+    // Safe casts: written by the store and the outbox.
     type: row.type as WebhookEventType,
     subject: JSON.parse(row.subject) as WebhookSubject,
     createdAt: new Date(row.created_at),
@@ -46,12 +46,12 @@ export function deliveryOf(row: Selectable<WebhookDeliveryTable>): Delivery {
 }
 
 export function attemptsOf(text: string): readonly DeliveryAttempt[] {
-  // Attempts as the store wrote them; only dates change their form in JSON.
+  // Safe cast: written by the store. Only dates change their form in JSON.
   const attempts = JSON.parse(text) as readonly (Omit<DeliveryAttempt, "at"> & { readonly at: string })[];
   return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
 }
 
-/** Has nothing sent any more; what is on its way fails. Nothing happens to a webhook that is disabled. */
+/** Stops a webhook: nothing more is sent, and pending deliveries fail. Does nothing if it is disabled. */
 export async function disableWebhook(
   transaction: Transaction<Schema>,
   id: string,
@@ -73,7 +73,7 @@ export async function disableWebhook(
     .execute();
 }
 
-/** Others that change the webhook, or add to it, wait from here until the transaction ends. */
+/** Locks a webhook: others that change it or add to it wait until the transaction ends. */
 export async function lockWebhook(transaction: Transaction<Schema>, id: string): Promise<boolean> {
   const row = await transaction
     .updateTable("webhooks")

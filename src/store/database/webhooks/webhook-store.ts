@@ -1,4 +1,4 @@
-// Webhooks and their deliveries. What is added to them comes by the outbox.
+// Webhooks and their deliveries. The outbox adds events to them.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { WebhookStore } from "../../../base/domain/webhooks/webhook-store.ts";
 import type { Connection } from "../dialect.ts";
@@ -7,7 +7,7 @@ import { deliveryQueries } from "./deliveries.ts";
 import type { Outbox } from "./outbox.ts";
 import { disableWebhook, findWebhook, webhookColumns, webhookOf } from "./webhook-rows.ts";
 
-/** The webhook store on a migrated database. */
+/** Creates the webhook store on a migrated database. */
 export function createWebhookStore(
   connection: Pick<Connection, "queries" | "form">,
   outbox: Outbox,
@@ -17,7 +17,7 @@ export function createWebhookStore(
     create: async (webhook, { countMax }) => {
       outbox.expectWebhooks();
       await database.transaction().execute(async (transaction) => {
-        // Taken first: who else adds one waits here, so that no two take the last place.
+        // Taken first as a lock: concurrent creations wait here, so that two cannot both take the last place.
         const sequence = await nextSequence(transaction, "webhooks");
         const { count } = await transaction
           .selectFrom("webhooks")

@@ -5,12 +5,12 @@ import type { AccessKey } from "../../../../base/domain/access.ts";
 import { noLimits } from "../../../../base/domain/keys/limits.ts";
 import { firstPage, type MakeStorage, moment, sampleKey } from "../storage-under-test.ts";
 
-/** As it opens, of an entity without limits. */
+/** The key as a lookup returns it, for an entity without limits. */
 const opening = (key: AccessKey) => ({ ...key, entityLimits: noLimits });
 
 /** Registers the tests that a key store must pass. */
 export function checkKeyStore(makeStorage: MakeStorage): void {
-  test("a key is found by its hash, also after reopening", async (t) => {
+  test("finds a key by its hash, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     await first.keys.create(sampleKey("a", { role: "admin" }));
@@ -20,7 +20,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal(await keys.findByHash("hash of b"), null);
   });
 
-  test("a revoked key is listed but no longer found, and is revoked once", async (t) => {
+  test("lists a revoked key but no longer finds it, and revokes it once", async (t) => {
     const { keys } = await (await makeStorage(t))();
     await keys.create(sampleKey("a"));
     await keys.create(sampleKey("b"));
@@ -44,7 +44,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     await assert.rejects(keys.list({ ...firstPage, after: "x" }), { code: "invalid" });
   });
 
-  test("of many that are looked for at once each is found by itself, and a key that was just revoked is not", async (t) => {
+  test("finds each of many keys looked up concurrently, but not one just revoked", async (t) => {
     const { keys } = await (await makeStorage(t))();
     const ids = Array.from({ length: 20 }, (_, index) => `k${index}`);
     for (const id of ids) await keys.create(sampleKey(id));
@@ -60,14 +60,14 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     );
   });
 
-  test("a second key with the same secret is a conflict", async (t) => {
+  test("refuses a second key with the same secret", async (t) => {
     const { keys } = await (await makeStorage(t))();
     await keys.create(sampleKey("a"));
     await assert.rejects(keys.create(sampleKey("b", { secretHash: "hash of a" })), { code: "conflict" });
     assert.equal((await keys.list(firstPage)).items.length, 1);
   });
 
-  test("everything of a key comes back as it was, whatever its name", async (t) => {
+  test("returns every field of a key unchanged, including an unusual name", async (t) => {
     const { keys } = await (await makeStorage(t))();
     const full = sampleKey("a", {
       name: "a \u0000 \ud83d\ude00 name",
@@ -82,7 +82,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await keys.findByHash("hash of a"), opening(full));
   });
 
-  test("what is named of a live key changes, and nothing else of it or of another", async (t) => {
+  test("changes only the named fields of a live key, and no other key", async (t) => {
     const { keys } = await (await makeStorage(t))();
     for (const id of ["a", "b"]) await keys.create(sampleKey(id, { name: "old", project: "p" }));
     const changed = sampleKey("a", { name: "new", project: "p", scopes: ["feedback"], expiresAt: moment(9) });
@@ -100,7 +100,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal((await keys.find("b"))?.name, "old");
   });
 
-  test("a key that expires is found, and has ended from then on", async (t) => {
+  test("finds an expired key, which counts as ended from then on", async (t) => {
     const { keys } = await (await makeStorage(t))();
     await keys.create(sampleKey("a", { expiresAt: moment(5) }));
     assert.deepEqual(await keys.findEnded(["a"], moment(4)), []);
@@ -108,7 +108,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal((await keys.findByHash("hash of a"))?.id, "a");
   });
 
-  test("a rotated key is found by its secret and by the one before, and by none from before that", async (t) => {
+  test("finds a rotated key by its secret and the previous one, and by no earlier secret", async (t) => {
     const { keys } = await (await makeStorage(t))();
     await keys.create(sampleKey("a", { name: "kept" }));
     const rotated = sampleKey("a", {
@@ -131,7 +131,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal(await keys.rotate("nobody", "fourth", moment(60)), null);
   });
 
-  test("when keys were used is kept, the latest of all times", async (t) => {
+  test("keeps the latest time at which a key was used", async (t) => {
     const { keys } = await (await makeStorage(t))();
     for (const id of ["a", "b", "c"]) await keys.create(sampleKey(id));
     await keys.markUsed(["a", "b", "nobody"], moment(5));
@@ -144,7 +144,7 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     );
   });
 
-  test("the keys of one entity are listed by themselves, from any key on", async (t) => {
+  test("lists the keys of one entity, after any key", async (t) => {
     const { keys } = await (await makeStorage(t))();
     for (const [id, entity] of [
       ["a", "x"],

@@ -1,4 +1,4 @@
-// The contract of every LimitStore, and of key and job stores where they have limits.
+// The contract of every LimitStore, and of key and job stores as far as limits concern them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noLimits, type LimitSubject, type SlotCounts } from "../../../../base/domain/keys/limits.ts";
@@ -23,7 +23,7 @@ const nothing = { serverId: "s", slots: [], running: [], subjects: [], sinceSlot
 
 /** Registers the tests that a limit store must pass. */
 export function checkLimitStore(makeStorage: MakeStorage): void {
-  test("what servers counted of a subject adds up, also what is given back and what 32 bits do not hold", async (t) => {
+  test("adds up the counts of all servers for a subject, including negative ones and those beyond 32 bits", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const tokens = 3_000_000_000;
@@ -48,7 +48,7 @@ export function checkLimitStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await read(["key:a"], 0), whole);
   });
 
-  test("what runs on other servers counts, of each what it said last, as long as its lease lasts", async (t) => {
+  test("includes the latest running requests of other servers while their leases last", async (t) => {
     const { limits, servers } = await (await makeStorage(t))();
     for (const id of ["one", "two", "three"])
       await servers.create(id, {
@@ -71,11 +71,11 @@ export function checkLimitStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await others(21), [["key:a", 2]]);
     await servers.delete("two");
     assert.deepEqual(await others(21), []);
-    // A server without a lease cannot say what nobody would take back.
+    // A server without a lease cannot report requests, since nothing would expire them.
     await assert.rejects(say("two", 1));
   });
 
-  test("of two servers that count at once each sees what the other added before it", async (t) => {
+  test("shows each of two servers that count concurrently the other's earlier counts", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const subjects = ["key:a", "key:b", "key:c"] as const;
     const slots = subjects.map((subject) => counts(subject, 7, 1, 10));
@@ -96,7 +96,7 @@ export function checkLimitStore(makeStorage: MakeStorage): void {
     }
   });
 
-  test("an entity's limits change as they are named, and its keys are found with them", async (t) => {
+  test("changes the named limits of an entity, and returns them with its keys", async (t) => {
     const { limits, keys } = await (await makeStorage(t))();
     const own = { requestsPerMinute: 3, queuedJobs: 1 };
     await keys.create(sampleKey("a", { entity: "acme", ...own }));
@@ -121,7 +121,7 @@ export function checkLimitStore(makeStorage: MakeStorage): void {
     });
   });
 
-  test("no more jobs wait than their key and their entity may have", async (t) => {
+  test("limits waiting jobs by key and by entity", async (t) => {
     const { jobs, models, keys, limits } = await (await makeStorage(t))();
     await storeModel(models, "m");
     await keys.create(sampleKey("a", { queuedJobs: 2 }));

@@ -1,4 +1,4 @@
-// The contract of every UsageStore, and of the job store where jobs use something.
+// The contract of every UsageStore, and of the job store as far as usage concerns it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noUsage, usageId, type UsageFilter, type UsageRow } from "../../../../base/domain/keys/usage.ts";
@@ -23,7 +23,7 @@ function sampleUsage(changes: Partial<UsageRow> = {}): UsageRow {
 
 /** Registers the tests that a usage store must pass. */
 export function checkUsageStore(makeStorage: MakeStorage): void {
-  test("what is added to a row is added up, beyond what 32 bits hold, also after reopening", async (t) => {
+  test("sums what is added to a row, beyond 32 bits, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
     const counts = { promptTokens: 3_000_000_000, cachedTokens: 1, completionTokens: 2, trainingTokens: 3 };
@@ -48,7 +48,7 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
     assert.equal(hasMore, false);
   });
 
-  test("rows are filtered and paged in the order of day, key and model", async (t) => {
+  test("filters rows, and pages them in the order of day, key and model", async (t) => {
     const { usage } = await (await makeStorage(t))();
     const days = ["2026-11-20", "2026-11-21", "2026-11-22"];
     const all = days.flatMap((day) =>
@@ -80,7 +80,7 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
     await assert.rejects(usage.list(everything, { ...firstPage, after: "x" }), { code: "invalid" });
   });
 
-  test("two servers that add at once lose nothing", async (t) => {
+  test("loses nothing when two servers add concurrently", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const rows = ["a", "b", "c"].map((keyId) => sampleUsage({ keyId, requests: 1 }));
     await Promise.all(
@@ -94,7 +94,7 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
     );
   });
 
-  test("a job that succeeds adds what it learned from to its key's, and so does one that repeats it", async (t) => {
+  test("adds the training usage of a succeeded job to its key, and that of a repeated job too", async (t) => {
     const { jobs, models, servers, usage } = await (await makeStorage(t))();
     await storeModel(models, "m");
     await storeServer(servers);
@@ -116,7 +116,7 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
     });
     const rows = async (): Promise<readonly UsageRow[]> => (await usage.list(everything, firstPage)).rows;
     assert.deepEqual(await rows(), [row]);
-    // One that fails has learned nothing that is kept.
+    // A failed job has no lasting training usage.
     await jobs.create(sampleJob("b", "m"), [], null, { keyId: "k" });
     assert.equal((await jobs.claim("server", moment(10)))?.id, "b");
     await jobs.end("b", "failed", "", moment(20));

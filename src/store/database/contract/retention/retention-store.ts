@@ -1,5 +1,5 @@
-// The contract of every RetentionStore: what goes and what stays, that bytes are counted as they are stored, and that nothing
-// goes that is still needed.
+// The contract of every RetentionStore: limits are enforced, bytes are counted as stored, and nothing that is still
+// needed is removed.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import {
@@ -39,7 +39,7 @@ const all = { rewardMin: null, rewardMax: null, recordedFrom: null, recordedBefo
 const outlines: OutlineFilter = { source: null, split: null, step: null, ...all };
 const everyOutline = { after: null, limit: 100, order: "asc" } as const;
 
-/** Sweeps to the end and clears. @returns how many items went, by entity */
+/** Sweeps to the end and clears. @returns number of removed items, by entity */
 async function swept(
   store: RetentionStore,
   kind: KeptKind,
@@ -58,7 +58,7 @@ async function swept(
   return counts;
 }
 
-/** Models `m` and `n` of the entity `team`, and `o` of another. */
+/** Opens models `m` and `n` of the entity `team`, and `o` of another. */
 async function withModels(makeStorage: MakeStorage, t: TestContext): Promise<Stores> {
   const stores = await (await makeStorage(t))();
   for (const id of ["m", "n"]) await storeModel(stores.models, id);
@@ -83,7 +83,7 @@ async function logsIn({ trajectories }: Stores, modelId: string): Promise<readon
   return items.map(({ id }) => id);
 }
 
-/** A job that has ended, with an event beside its last. */
+/** Creates an ended job with one event besides its last. */
 async function endedJob(
   { jobs }: Stores,
   id: string,
@@ -109,7 +109,7 @@ async function recordingsIn({ completions }: Stores): Promise<readonly string[]>
 
 /** Registers the tests that a retention store must pass. */
 export function checkRetentionStore(makeStorage: MakeStorage): void {
-  test("logs that are too old go with their trajectories, and the newest of each model stays", async (t) => {
+  test("removes expired logs with their trajectories, and keeps the newest log of each model", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, trajectories } = stores;
     for (const [index, id] of ["a", "b", "c"].entries())
@@ -141,7 +141,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.equal((await trajectories.findOutline("m", 4))?.sourceId, "d", "numbers are not used again");
   });
 
-  test("of an entity that has too much the oldest goes, whichever model's; a dry sweep only says so", async (t) => {
+  test("removes the oldest data of an entity over its limit, across models; a dry sweep only reports it", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention } = stores;
     for (const [index, id] of ["a", "b", "c", "d", "e", "f"].entries()) {
@@ -168,7 +168,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.deepEqual([await stored("team"), await stored(null)], [1, 2]);
   });
 
-  test("what a job trained on goes after its end, with its events but the last; the job stays", async (t) => {
+  test("removes an ended job's training data and all events but the last, and keeps the job", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, jobs } = stores;
     await endedJob(stores, "a", 1);
@@ -190,7 +190,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await swept(retention, "jobs", { before: moment(99), entityBytes: 1 }), {});
   });
 
-  test("data of jobs stays that another job tries again or repeats, or that made a pinned version", async (t) => {
+  test("keeps the data of jobs that another job retries or repeats, or that created a pinned version", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, jobs, models } = stores;
     await endedJob(stores, "tried", 1);
@@ -221,7 +221,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.equal((await retention.stored(null)).jobs, 0);
   });
 
-  test("recordings go by age, by a model's number and by an entity's bytes, the oldest first", async (t) => {
+  test("removes recordings by age, by a model's count and by an entity's bytes, oldest first", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, completions } = stores;
     const ids = Array.from({ length: 30 }, (_, index) => String(index));
@@ -246,7 +246,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.equal((await retention.stored(null)).recordings, 0, "what they shared is counted too");
   });
 
-  test("recordings stay that a queue has to do, or that a standing rule is about to train on", async (t) => {
+  test("keeps recordings that are queued for annotation, or that an automatic rule is about to train on", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, completions, annotation, feedback, rules } = stores;
     await completions.add(["a", "to/do", "c", "noted", "ready"].map((id) => sampleCompletion(id)));
@@ -281,7 +281,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await swept(retention, "recordings", everything), { team: 1 });
   });
 
-  test("what feedback was goes by when it was replaced; the record itself stays", async (t) => {
+  test("removes replaced feedback by its replacement time, and keeps the current record", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, feedback } = stores;
     const replace = async (projectId: string, id: string, seconds: number): Promise<void> => {
@@ -318,7 +318,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.notEqual(await feedback.find("other/games", "a"), null);
   });
 
-  test("payloads of feedback and files count too, for as long as they are there", async (t) => {
+  test("counts the payloads of feedback and files for as long as they exist", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention, feedback, files, traces } = stores;
     const other = sampleFeedback("c", { projectId: "other/games", payload: { é: "👍" } });
@@ -361,7 +361,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.equal((await retention.stored(null)).files, 3);
   });
 
-  test("what was removed is listed by day, kind and entity", async (t) => {
+  test("lists removed data by day, kind and entity", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention } = stores;
     for (const id of ["a", "b", "c"]) await appendLog(stores, id);
@@ -384,7 +384,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await retention.removed("other", 10), []);
   });
 
-  test("one server sweeps at a time, until it lets go, has no lease or is late", async (t) => {
+  test("lets one server sweep at a time, until it finishes, loses its lease or is late", async (t) => {
     const [{ retention, servers }, other] = await openTwice(makeStorage, t);
     for (const id of ["one", "two"]) await storeServer(servers, id);
     assert.equal(await retention.claim("one", moment(0), moment(60)), true);
@@ -400,7 +400,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.equal(await other.retention.claim("two", moment(65), moment(125)), true, "its lease is gone");
   });
 
-  test("two that sweep at once remove each thing once", async (t) => {
+  test("removes each item once when two servers sweep concurrently", async (t) => {
     const [stores, other] = await openTwice(makeStorage, t);
     await storeModel(stores.models, "m");
     await storeServer(stores.servers);

@@ -1,4 +1,4 @@
-// What every database says to those who listen: each change that is committed, once, and nothing that did not happen.
+// The contract of announcements on every database: each committed change once, and nothing that was not committed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { announcedKinds } from "../../../../base/domain/servers/pubsub.ts";
@@ -15,7 +15,7 @@ import {
   storeServer,
 } from "../storage-under-test.ts";
 
-/** What is heard of everything, in its order. */
+/** Listens to announcements of every kind, in order. */
 export function listenTo({ announcements }: Stores): {
   readonly next: () => Promise<string>;
   readonly end: () => void;
@@ -40,11 +40,11 @@ export function listenTo({ announcements }: Stores): {
 /**
  * Registers the tests of the contract.
  *
- * @param reach whom an announcement reaches: who listens by the same connection, or everybody on the database, who first
- *   hears that something may have been missed until then
+ * @param reach range of an announcement: listeners on the same connection, or everyone on the database, who is first
+ * told that earlier announcements may have been missed
  */
 export function checkAnnouncements(makeStorage: MakeStorage, reach: "connection" | "database"): void {
-  test("what is committed is announced to all who listen, and nothing else is", async (t) => {
+  test("announces committed changes to all listeners, and nothing else", async (t) => {
     const [stores, other] = await openTwice(makeStorage, t);
     const listeners = (reach === "connection" ? [stores, stores] : [stores, other]).map(listenTo);
     if (reach === "database")

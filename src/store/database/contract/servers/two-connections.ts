@@ -1,5 +1,5 @@
-// What every store promises when two connections, as of two processes, work on it at once: whoever reads and then writes
-// goes by what is there when it writes. Each test holds for every order in which the two may come.
+// The contract of every store under concurrency: two connections, as of two processes, work on it at the same time. A
+// read followed by a write acts on the state at the write. Each test passes in every order of the two.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobEvent } from "../../../../base/domain/job.ts";
@@ -30,7 +30,7 @@ const numbers = (count: number): readonly number[] => Array.from({ length: count
 
 const everyJob = { entity: null, modelId: null, kind: null, state: null };
 
-/** Does the work from both sides at once, `count` times from each. */
+/** Runs the work from both connections concurrently, `count` times from each. */
 function fromBoth<Side, Result>(
   sides: readonly [Side, Side],
   count: number,
@@ -39,7 +39,7 @@ function fromBoth<Side, Result>(
   return Promise.all(numbers(2 * count).map((index) => work(sides[index % 2], index)));
 }
 
-/** The code of a ServiceError, or "done"; any other error is one that nobody may see. */
+/** Returns the code of a ServiceError, or "done"; no other error may reach a caller. */
 async function outcomeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -60,12 +60,12 @@ export function checkTwoConnections(makeStorage: MakeStorage): void {
 }
 
 function checkNames(makeStorage: MakeStorage): void {
-  test("both say which version the database has", async (t) => {
+  test("reports the database's version on both connections", async (t) => {
     for (const stores of await openTwice(makeStorage, t))
       assert.equal((await stores.version())?.version, newestDatabaseVersion);
   });
 
-  test("of two that take the same name at once, one has it and the other a conflict", async (t) => {
+  test("gives a name to one of two concurrent writers, and a conflict to the other", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const models = await fromBoth(sides, 3, ({ models: store }, index) =>
       outcomeOf(store.create(sampleModel(`m${index}`, { name: "one" }), sampleVersion(`m${index}`, 0))),
@@ -80,14 +80,14 @@ function checkNames(makeStorage: MakeStorage): void {
     assert.equal((await sides[1].keys.list(firstPage)).items.length, 1);
   });
 
-  test("a key is revoked once", async (t) => {
+  test("revokes a key once", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await sides[0].keys.create(sampleKey("k"));
     const revoked = await fromBoth(sides, 3, ({ keys }) => keys.revoke("k", moment(1)));
     assert.equal(revoked.filter((isFirst) => isFirst).length, 1);
   });
 
-  test("the same feedback from both sides is stored once, and both get what is stored", async (t) => {
+  test("stores the same feedback from both connections once, and returns it to both", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const batch = (author: string) =>
       numbers(600).map((index) => sampleFeedback(`r${index}`, { vendorUserId: author }));
@@ -100,7 +100,7 @@ function checkNames(makeStorage: MakeStorage): void {
     assert.equal(new Set(answers.flat().map((record) => record.vendorUserId)).size, 1);
   });
 
-  test("other feedback under the same id from the other side is a conflict, and stored in no part", async (t) => {
+  test("refuses other feedback under the same id from the other connection, and stores no part of it", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const outcomes = await fromBoth(sides, 2, ({ feedback }, index) =>
       outcomeOf(
@@ -119,7 +119,7 @@ function checkNames(makeStorage: MakeStorage): void {
 }
 
 function checkJobs(makeStorage: MakeStorage): void {
-  test("one idempotency key is one job, whichever side comes first", async (t) => {
+  test("creates one job per idempotency key, in either order", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     const key = { keyId: "k", key: "once", bodyHash: "h" };
@@ -138,7 +138,7 @@ function checkJobs(makeStorage: MakeStorage): void {
     assert.deepEqual(others.toSorted(), ["conflict", "conflict", "conflict", "done"]);
   });
 
-  test("a job is claimed once, and one of a model at a time", async (t) => {
+  test("claims a job once, and one of each model at a time", async (t) => {
     const sides = await openTwice(makeStorage, t);
     for (const side of numbers(2)) await storeServer(sides[side].servers, `owner ${side}`);
     for (const model of ["a", "b", "c"]) {
@@ -156,7 +156,7 @@ function checkJobs(makeStorage: MakeStorage): void {
     }
   });
 
-  test("a lost job is rescued by one side", async (t) => {
+  test("rescues a lost job on one connection", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeServer(sides[0].servers);
     for (const model of ["a", "b", "c"]) {
@@ -171,7 +171,7 @@ function checkJobs(makeStorage: MakeStorage): void {
     assert.deepEqual(rescued.flat().toSorted(), ["a", "b", "c"]);
   });
 
-  test("of a server that claims while its lease is ended, every job is rescued", async (t) => {
+  test("rescues every job of a server that claims while its lease is being ended", async (t) => {
     const sides = await openTwice(makeStorage, t);
     for (const number of numbers(6)) {
       await storeModel(sides[0].models, `m${number}`);
@@ -187,7 +187,7 @@ function checkJobs(makeStorage: MakeStorage): void {
 }
 
 function checkAttempts(makeStorage: MakeStorage): void {
-  /** Two sides, and a job `j` that runs for `server`. */
+  /** Opens two connections, and a job `j` that runs for `server`. */
   const withRunningJob = async (...[context]: Parameters<MakeStorage>) => {
     const sides = await openTwice(makeStorage, context);
     await storeModel(sides[0].models, "m");
@@ -206,7 +206,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
   const terminalOf = (events: readonly JobEvent[]) =>
     events.filter(({ type }) => type === "training_ended" || type === "training_failed");
 
-  test("both sides get the same pins", async (t) => {
+  test("returns the same pins on both connections", async (t) => {
     const sides = await withRunningJob(t);
     const pins = await fromBoth(sides, 3, ({ jobs }, index) =>
       jobs.pin("j", "server", { ...samplePins, startStep: index }),
@@ -218,7 +218,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
     assert.deepEqual((await sides[1].jobs.find("j"))?.pins, pins[0]);
   });
 
-  test("a job ends once: it succeeds, fails or is cancelled, with one version at most and one last event", async (t) => {
+  test("ends a job once, as succeeded, failed or cancelled, with at most one version and one last event", async (t) => {
     const sides = await withRunningJob(t);
     const endings = await fromBoth(sides, 3, ({ jobs }, index) =>
       outcomeOf(
@@ -238,7 +238,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
     );
   });
 
-  test("cancelling a job while it ends, or is put back, loses neither", async (t) => {
+  test("loses neither a cancellation nor a concurrent end or requeue of the job", async (t) => {
     const sides = await withRunningJob(t);
     const put = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
     const [released, state] = await Promise.all([
@@ -247,12 +247,12 @@ function checkAttempts(makeStorage: MakeStorage): void {
     ]);
     const job = await sides[0].jobs.find("j");
     assert.equal(released, true);
-    // Marked while it ran, or cancelled once it waited again.
+    // Marked while it was running, or cancelled once it was queued again.
     assert.equal(job?.state === "cancelled" || job?.cancelRequested, true);
     assert.equal(state, job?.state === "cancelled" ? "cancelled" : "running");
   });
 
-  test("a version is deleted by one side, whether or not its job is just succeeding", async (t) => {
+  test("deletes a version on one connection, even while its job is succeeding", async (t) => {
     const sides = await withRunningJob(t);
     const [ended, ...deletions] = await Promise.all([
       outcomeOf(sides[0].jobs.succeed("j", success(1))),
@@ -268,7 +268,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
 }
 
 function checkMerging(makeStorage: MakeStorage): void {
-  test("metrics from both sides are all merged into the version's", async (t) => {
+  test("merges the metrics of both connections into the version", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     await fromBoth(sides, 10, ({ trajectories }, index) =>
@@ -278,7 +278,7 @@ function checkMerging(makeStorage: MakeStorage): void {
     assert.equal(Object.keys(metrics).length, 20);
   });
 
-  test("logs from both sides each go on from another one's sums, and count every scenario once", async (t) => {
+  test("continues the sums of logs across both connections, and counts every scenario once", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     const metrics = await fromBoth(sides, 6, ({ trajectories }, index) =>
@@ -302,7 +302,7 @@ function checkMerging(makeStorage: MakeStorage): void {
     );
   });
 
-  test("every replacement from either side is in the history, each after what it replaced", async (t) => {
+  test("keeps every replacement from both connections in the history, in order", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const { id: _id, createdAt: _createdAt, ...content } = sampleFeedback("f");
     await sides[0].feedback.create([sampleFeedback("f", { payload: { by: -1 } })]);
@@ -316,7 +316,7 @@ function checkMerging(makeStorage: MakeStorage): void {
       said.toSorted((one, other) => Number(one) - Number(other)),
       numbers(11).map((index) => index - 1),
     );
-    // Each was replaced at the time of the one that follows it.
+    // Each was replaced at the time of its successor.
     assert.deepEqual(
       items.map(({ replacedAt }) => replacedAt),
       said.slice(1).map((by) => moment(Number(by))),
@@ -325,7 +325,7 @@ function checkMerging(makeStorage: MakeStorage): void {
 }
 
 function checkOrder(makeStorage: MakeStorage): void {
-  /** Pages from the last item seen on, until `done` and nothing more comes. */
+  /** Reads pages from the last item seen until `done` and no more arrive. */
   const follow = async (
     readPage: (page: PageRequest) => Promise<Page<{ readonly id: string }>>,
     writing: Promise<unknown>,
@@ -343,16 +343,16 @@ function checkOrder(makeStorage: MakeStorage): void {
     await over;
     return seen;
   };
-  // Large enough that its transaction, which begins first, is still writing when others come.
+  // Large enough that its transaction, which begins first, is still writing when others arrive.
   const large = numbers(40).map((index) => ({ ...sampleGroup(index), logs: ["x".repeat(100_000)] }));
 
-  test("a short change waits for a long one, and its side goes on from what both left", async (t) => {
+  test("makes a short change wait for a long one, and both connections see both", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     await storeServer(sides[0].servers);
     for (const id of ["a", "b"]) await sides[0].keys.create(sampleKey(id));
     const writing = sides[0].jobs.create(sampleJob("j", "m"), groupLines(large), null);
-    // The long one is under way.
+    // The long transaction has started.
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(await sides[1].keys.revoke("a", moment(1)), true);
     await writing;
@@ -365,7 +365,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     );
   });
 
-  test("who pages through jobs skips none that began earlier and came later", async (t) => {
+  test("skips no job in a paged list when a submission that began earlier commits later", async (t) => {
     const sides = await openTwice(makeStorage, t);
     for (const model of ["m", "n"]) await storeModel(sides[0].models, model);
     const writing = fromBoth(sides, 5, ({ jobs }, index) =>
@@ -381,7 +381,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     assert.deepEqual(seen, listed);
   });
 
-  test("who pages through a model's logs skips none that began earlier and came later", async (t) => {
+  test("skips no log in a paged list when a write that began earlier commits later", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     const writing = fromBoth(sides, 5, ({ trajectories }, index) =>
@@ -394,7 +394,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     );
   });
 
-  test("who pages through a job's events skips none, whichever attempt writes them", async (t) => {
+  test("skips no event in a paged list, whichever attempt writes it", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     await storeServer(sides[0].servers);

@@ -1,5 +1,5 @@
-// What every database promises to servers that start, run jobs, die and come back on it: what one of them runs is its own
-// as long as it has a lease, and nobody's but the next one's after.
+// The contract of every database for servers that start, run jobs, die and return. A server owns its jobs while it has
+// a lease; afterwards the next server gets them.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
@@ -18,7 +18,7 @@ import {
 
 const leaseSeconds = 60;
 
-/** A process on the stores, as the queue of a server uses them. */
+/** A process on the stores, which uses them like a server's queue. */
 class ServerOnStores {
   readonly id: string;
   readonly #stores: Stores;
@@ -28,7 +28,7 @@ class ServerOnStores {
     this.#stores = stores;
   }
 
-  /** @returns the jobs it takes up */
+  /** @returns the jobs it resumes */
   async start(second: number): Promise<readonly string[]> {
     await this.#stores.servers.create(this.id, {
       until: moment(second + leaseSeconds),
@@ -38,7 +38,7 @@ class ServerOnStores {
     return this.beat(second);
   }
 
-  /** @returns the jobs it takes up; none either where it has no lease any more */
+  /** @returns the jobs it resumes; none if it has lost its lease */
   async beat(second: number): Promise<readonly string[]> {
     const { servers, jobs } = this.#stores;
     await servers.renew(this.id, moment(second + leaseSeconds));
@@ -50,7 +50,7 @@ class ServerOnStores {
     return (await this.#stores.jobs.claim(this.id, moment(second)))?.id ?? null;
   }
 
-  /** Claims whatever it may. */
+  /** Claims every available job. */
   async claimAll(second: number): Promise<readonly string[]> {
     const ids: string[] = [];
     for (let id = await this.claim(second); id !== null; id = await this.claim(second)) ids.push(id);
@@ -70,9 +70,9 @@ class ServerOnStores {
   }
 }
 
-/** Registers the tests that a database must pass to serve several servers; each seed is a history of what comes by chance. */
+/** Registers the tests that a database must pass to serve several servers; each seed produces a random history. */
 export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number[]): void {
-  /** Two servers that have not started, a model `m` with the jobs `m1` and `m2`, and a model `n` with `n1`. */
+  /** Returns two servers that have not started, a model `m` with the jobs `m1` and `m2`, and a model `n` with `n1`. */
   const twoServers = async (...[context]: Parameters<MakeStorage>) => {
     const [stores, other] = await openTwice(makeStorage, context);
     for (const model of ["m", "n"]) await storeModel(stores.models, model);
@@ -84,7 +84,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     };
   };
 
-  test("a second server that starts takes nothing that the first runs", async (t) => {
+  test("takes no running jobs of the first server when a second one starts", async (t) => {
     const { first, second } = await twoServers(t);
     await first.start(0);
     assert.equal(await first.claim(1), "m1");
@@ -98,7 +98,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await second.claim(119), "m2");
   });
 
-  test("a version that one server uses is not deleted by the other's tidying, until that ends or the lease does", async (t) => {
+  test("keeps a version that another server uses until that use or the server's lease ends", async (t) => {
     const { stores, first, second } = await twoServers(t);
     const { models, servers } = stores;
     await first.start(0);
@@ -124,7 +124,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await models.useVersion({ modelId: "gone", step: 1 }, "second"), false);
   });
 
-  test("what a server uses it may delete itself, and a model goes with its uses", async (t) => {
+  test("lets a server delete a version it uses itself, and deletes a model with its uses", async (t) => {
     const { stores, first } = await twoServers(t);
     const { models } = stores;
     await first.start(0);
@@ -139,7 +139,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await models.delete("n"), true);
   });
 
-  test("what a server ran that is not heard from is the other's, and whatever it still does is refused", async (t) => {
+  test("gives the jobs of a silent server to the other, and refuses everything it still does", async (t) => {
     const { stores, first, second } = await twoServers(t);
     const { jobs, models, servers } = stores;
     await first.start(0);
@@ -174,7 +174,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.deepEqual(await again.claimAll(65), ["m2"]);
   });
 
-  test("that a server keeps its artifacts elsewhere is seen as long as its lease runs", async (t) => {
+  test("shows that a server stores its artifacts elsewhere while its lease lasts", async (t) => {
     const { stores, first, second } = await twoServers(t);
     const isElsewhere = (at: number) => stores.servers.keepsElsewhere("place of first", moment(at));
     await first.start(0);
@@ -185,7 +185,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await isElsewhere(2), false);
   });
 
-  test("a server that gives its lease back leaves what it ran to whoever comes", async (t) => {
+  test("leaves a server's jobs to any other when it returns its lease", async (t) => {
     const { stores, first, second } = await twoServers(t);
     await first.start(0);
     await first.claim(1);
@@ -195,7 +195,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.deepEqual(await second.claimAll(2), ["n1", "m1"]);
   });
 
-  test("a lease that ends later than any that is given now is of a clock that stepped back", async (t) => {
+  test("treats a lease that ends later than any possible one as made by a clock that has stepped back", async (t) => {
     const { first, second } = await twoServers(t);
     await first.start(86_400);
     await first.claim(86_400);
@@ -203,7 +203,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.deepEqual(await second.beat(86_339), ["m1"]);
   });
 
-  test("a job that its owner says it does not run is queued again, and no other's", async (t) => {
+  test("queues a job again if its owner reports that it does not run it, and no other's", async (t) => {
     const { stores, first } = await twoServers(t);
     await first.start(0);
     await first.claim(1);
@@ -218,7 +218,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.deepEqual(await rescue("first"), ["n1"]);
   });
 
-  test("what a server had jobs wait for on its machine ends with its lease, and not before", async (t) => {
+  test("ends waits for a server's machine with its lease, and not before", async (t) => {
     const { stores, first, second } = await twoServers(t);
     await first.start(0);
     await first.claim(1);
@@ -239,7 +239,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     const jobIds = Array.from({ length: 12 }, (_, index) => `${"mno".charAt(index % 3)}${index}`);
     for (const model of ["m", "n", "o"]) await storeModel(sides[0].models, model);
     for (const id of jobIds) await sides[0].jobs.create(sampleJob(id, id.charAt(0)), [], null);
-    /** Also those that are cut off, which do not know it. */
+    /** Includes servers that are cut off without knowing it. */
     const servers: { readonly server: ServerOnStores; readonly claimed: Set<string>; isHeard: boolean }[] =
       [];
     const done: string[] = [];

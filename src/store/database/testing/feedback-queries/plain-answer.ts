@@ -1,9 +1,10 @@
-// For tests: a query answered from how it is sent, record by record, with nothing of how the server reads or stores.
+// For tests: answers a query from its request format, record by record, sharing no code with the server's reader or
+// store.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { Sent, SentQuery } from "./random-queries.ts";
 
-/** What an operand is of a record: a text, a number, true or false, a time, nothing, or a value of the payload. */
+/** Value of an operand for a record: a text, a number, a boolean, a time, nothing, or a value of the payload. */
 type Operand =
   | { readonly type: "text"; readonly value: string | null }
   | { readonly type: "number" | "time"; readonly value: number | null }
@@ -11,7 +12,7 @@ type Operand =
   | { readonly type: "null"; readonly value: null }
   | { readonly type: "json"; readonly value: Json | undefined };
 
-/** The ids of the page, and how many there are in all. */
+/** Returns the ids of the page and the total count. */
 export function plainAnswer(
   records: readonly FeedbackRecord[],
   projectId: string,
@@ -53,7 +54,7 @@ function sortOrder(
 
 function truth(sent: Sent, record: FeedbackRecord): boolean | null {
   const [name] = Object.keys(sent);
-  // As the generator makes them.
+  // Safe cast: the generator creates it.
   const argument = sent[name] as never;
   switch (name) {
     case "$and":
@@ -150,7 +151,7 @@ function fieldOperand(name: string, record: FeedbackRecord): Operand {
     const text = record[columns[name]] as string | null;
     return { type: "text", value: text === null ? null : clean(text) };
   }
-  // The paths of the generator, each written out.
+  // Handles the paths of the generator.
   let value: Json | undefined = record.payload;
   for (const part of name.slice("payload.".length).split(/(?<!\\)\./)) {
     const isIndex = /^\d+$/.test(part);
@@ -163,7 +164,7 @@ function fieldOperand(name: string, record: FeedbackRecord): Operand {
   return { type: "json", value };
 }
 
-/** With what stands for a value of the payload that is not there, or null. */
+/** Uses `missing` for a payload value that is absent or null. */
 function textOf({ type, value }: Operand, missing: string | null): string | null {
   if (type !== "json") return value === null ? null : String(value);
   if (value === undefined || value === null) return missing;
