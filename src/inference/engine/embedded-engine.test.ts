@@ -1,4 +1,4 @@
-// The embedded engine with its process, over a model.
+// Tests of the embedded engine in its own process, with a real model.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ const create = (folder: string): ProcessEngine =>
     log: { level: "silent", format: "json" },
   });
 
-test("answers from a process of its own as the reference does, and says whose weights it has", async (t) => {
+test("answers from its own process as the reference does, and reports the hash of its weights", async (t) => {
   const engine = create(modelFolder);
   t.after(() => engine.stop());
   await engine.start();
@@ -44,14 +44,14 @@ test("answers from a process of its own as the reference does, and says whose we
   assert.notDeepEqual(answers[1].logprobs(), answers[0].logprobs());
 });
 
-test("a model that cannot be served fails the start with the reason", async () => {
+test("fails to start on a model that cannot be served, and gives the reason", async () => {
   const engine = create("test/fixtures/goldens/training/adapter");
   await assert.rejects(engine.start(), { code: "not_found", message: /has no config\.json/ });
   const { state } = engine.status();
   assert.ok(state.kind === "failed" && state.reason.includes("has no config.json"));
 });
 
-test("the engine's process ends when its parent is killed", async () => {
+test("ends the engine's process when its parent is killed", async () => {
   const script = fileURLToPath(new URL("./testing/orphan-parent.js", import.meta.url));
   const parent = spawn(process.execPath, [script, modelFolder, cacheFolder], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -59,11 +59,11 @@ test("the engine's process ends when its parent is killed", async () => {
   const closed = once(parent, "close");
   await once(parent.stdout, "data");
   parent.kill("SIGKILL");
-  // The engine's process holds the same standard error, so it closes only when both are gone.
+  // The engine's process shares this standard error, so it closes only when both have ended.
   await closed;
 });
 
-test("a start may take longer for more weights, by what they become and not by the files that hold them", (t) => {
+test("allows more time to start for more weights, by their size in memory and not on disk", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-model-"));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(join(modelFolder, "config.json"), join(folder, "config.json"));

@@ -1,5 +1,5 @@
-// The embedded engine as the server has it: a loop over a model folder, carried in a process of its own. Loads no native
-// code itself.
+// The embedded engine as the server uses it: a loop over a model folder, in its own process. This module loads no
+// native code.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Quantization } from "../../base/domain/model.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
@@ -14,44 +14,44 @@ import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** What the process needs to know before it can serve, but for the vocabulary, without which it begins to load. */
+/** Everything the process needs before it can serve, except the vocabulary: loading begins without it. */
 export interface EmbeddedLoad {
   readonly modelFolder: string;
-  /** For weights converted once; may be shared by engines. */
+  /** Cache folder for converted weights; engines may share it. */
   readonly cacheFolder: string;
-  /** Absent means `off`. */
+  /** Weight precision; `off` if absent. */
   readonly quantization?: Quantization;
   readonly settings: EngineSettings;
-  /** What constraints on answers may cost. */
+  /** Cost limits of constraints on answers. */
   readonly constraints: ConstraintSettings;
-  /** Of the process's own lines, which go to standard error. */
+  /** Style of the process's log lines, which it writes to standard error. */
   readonly log: LogStyle;
 }
 
-/** What the process of an embedded engine runs. */
+/** Module that the process of an embedded engine runs. */
 const embeddedModule = new URL("./embedded-main.js", import.meta.url);
 
 /**
- * Has a process for an engine that is made later: it loads native code meanwhile, and the model, where that is told and takes
- * nothing to be written.
+ * Starts a process for an engine that is created later. Meanwhile the process loads native code, and the model if it
+ * is given and needs nothing written.
  */
 export function startEngineAhead(model: ModelOpening | null): void {
   startAhead(embeddedModule, model ?? undefined);
 }
 
-/** Ends the processes of {@link startEngineAhead} that no engine took, such as that of a model which cannot be loaded. */
+/** Ends the processes of {@link startEngineAhead} that no engine took, for example because the model cannot be loaded. */
 export function endEnginesAhead(): void {
   endAhead(embeddedModule);
 }
 
 export interface EmbeddedEngineOptions extends EmbeddedLoad {
-  /** What the model's tokens stand for, which constraints are about; asked for when a process needs it. */
+  /** Returns the vocabulary, which constraints need; called when a process asks for it. */
   readonly vocabulary: () => Promise<TokenVocabulary>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** An engine for one model folder; nothing runs until `start`. */
+/** Creates an engine for one model folder; nothing runs until `start`. */
 export function createEmbeddedEngine({
   vocabulary,
   clock,
@@ -72,12 +72,13 @@ export function createEmbeddedEngine({
   });
 }
 
-/** A slow disk, a network's or one that others use, read and written a few times in a first start. */
+/** Assumed speed of a slow disk (on a network, or shared) that a first start reads and writes several times. */
 const weightBytesPerMs = 20_000;
 
 /**
- * How long it may take to read a model's weights, to convert and to arrange them, which a first start does: by their bytes in
- * float32, whatever the file has. None for a folder without a model, which the engine finds.
+ * Returns the longest time that reading, converting and arranging a model's weights may take, as a first start does.
+ * It depends on their size in float32, independent of the files' precision. 0 for a folder without a model; the engine
+ * reports that.
  */
 export function weightsMs(modelFolder: string): number {
   try {

@@ -1,5 +1,5 @@
-// The process of the embedded engine. All native compute of serving happens here, so that a crash in it ends one engine and
-// not the server.
+// Entry point of the embedded engine's process. All native compute of serving happens here, so a crash ends one engine
+// and not the server.
 import { systemClock } from "../../base/domain/clock.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
 import { createLogger } from "../../base/telemetry/logger.ts";
@@ -12,14 +12,14 @@ import { garbageCollector, QuietCollection } from "./idle-work.ts";
 
 let ahead: ModelAhead | null = null;
 const prepare = (hint: unknown): void => {
-  // Sent by `startEngineAhead` alone.
+  // Safe cast: only `startEngineAhead` sends it.
   ahead = new ModelAhead(hint as ModelOpening);
 };
 
 serveEngine((given, progress, supplement) => {
-  // Both are sent by `createEmbeddedEngine` alone.
+  // Safe casts: only `createEmbeddedEngine` sends both.
   const load = given as EmbeddedLoad;
-  // The server adds these lines to its own log.
+  // The server adds these lines to its log.
   const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
   const collection = new QuietCollection(systemClock, () => {

@@ -27,7 +27,7 @@ const finished = (choice: number): GenerationEvent => ({
   stopTokenId: null,
 });
 
-/** Everything that a reader sees, a line for each batch: `choice:ids`, ends, and the error's code. */
+/** Returns everything a reader sees, one line per batch: `choice:ids`, finishes, and the error's code. */
 const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   const seen: string[] = [];
   try {
@@ -45,7 +45,7 @@ const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   return seen;
 };
 
-test("gives what came since the last reading at once, and ends with the last choice", async () => {
+test("returns everything since the last read in one batch, and ends with the last choice", async () => {
   const { stream, calls } = setUp(2);
   stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
   stream.push(token(0, 1));
@@ -71,7 +71,7 @@ test("drops events of a stopped choice, and ends when every choice was stopped",
   assert.deepEqual(calls, ["stop 0", "stop 1", "end"]);
 });
 
-test("nothing of a stopped choice is read any more, though it came before", async () => {
+test("drops unread events of a choice when it is stopped", async () => {
   const { stream } = setUp(2);
   for (let id = 0; id < 40; id++) for (const choice of [0, 1]) stream.push(token(choice, id));
   stream.stopChoice(0);
@@ -81,7 +81,7 @@ test("nothing of a stopped choice is read any more, though it came before", asyn
   assert.doesNotMatch(seen, /0:0/);
 });
 
-test("joins steps that were not read, each choice in order with its finish", async () => {
+test("joins unread steps, keeping each choice's order and its finish", async () => {
   const choiceCount = 20;
   const { stream } = setUp(choiceCount);
   const choices = Array.from({ length: choiceCount }, (_, choice) => choice);
@@ -110,7 +110,7 @@ test("joins steps that were not read, each choice in order with its finish", asy
   }
 });
 
-test("choices that were not found end with those that were", async () => {
+test("ends choices that were not found together with those that were", async () => {
   const { stream, calls } = setUp(4);
   stream.stopChoice(3);
   stream.push({ kind: "choices-found", count: 2 });
@@ -132,7 +132,7 @@ test("abort throws cancelled to the reader, once", async () => {
   assert.deepEqual(calls, ["end", "abort"]);
 });
 
-test("a failure comes after what was emitted before it", async () => {
+test("delivers buffered events before a failure", async () => {
   const { stream } = setUp(1);
   stream.push(token(0, 1));
   stream.fail(new ServiceError({ code: "unavailable", message: "gone" }));
@@ -140,7 +140,7 @@ test("a failure comes after what was emitted before it", async () => {
   assert.deepEqual(await read(stream), ["0:1", "unavailable"]);
 });
 
-test("a reader that leaves its loop gives the request up", async () => {
+test("aborts the request when the reader leaves its loop", async () => {
   const { stream, calls } = setUp(1);
   stream.push(token(0, 1));
   for await (const [event] of stream.events) {

@@ -1,33 +1,36 @@
-// A generation as its reader sees it: events that arrive are kept until they are read. Nothing bounds the buffer but the
-// request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further.
+// The reader's side of a generation: buffers events until they are read. The request bounds the buffer: at most
+// `maxTokens` tokens per choice, so a slow reader cannot make it grow further.
 import type { Generation, GenerationEvent } from "../../base/domain/generation.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;
-  /** Called once when it waits no more: with its first event, or before. */
+  /** Called once when the request leaves the queue: with its first event, or before. */
   readonly onBegin?: () => void;
-  /** Called once when the reader wants no more of a choice that had not ended. */
+  /** Called once when the reader stops a choice that had not ended. */
   readonly onStopChoice?: (choice: number) => void;
-  /** Called once when the reader gives the whole request up before its end. */
+  /** Called once when the reader aborts the request before its end. */
   readonly onAbort?: () => void;
-  /** Called once when nothing more can come, for whatever reason; all of it may still be unread. */
+  /** Called once when no more events can come, for any reason; some may still be unread. */
   readonly onEnd?: () => void;
 }
 
-/** What waits to be read of one choice: tokens of several steps as one event, and its finish with its last tokens. */
+/**
+ * Unread events of one choice: the tokens of several steps joined to one event, with the finish directly after the
+ * last tokens.
+ */
 type Unread = GenerationEvent[];
 
-/** Steps are joined to events of so many tokens. */
+/** Number of tokens in an event from which on no further step is joined to it. */
 const joinedTokensMax = 16;
 
-/** The writing side belongs to the engine: {@link push} and {@link fail}. */
+/** Stream of one generation. Only the engine calls {@link push} and {@link fail}. */
 export class GenerationStream implements Generation {
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   readonly #options: StreamOptions;
   readonly #liveChoices: Set<number>;
   #unread: Unread[] = [];
-  /** Of each choice the last of its unread. */
+  /** Last unread group of each choice. */
   readonly #lastUnread = new Map<number, Unread>();
   #error: ServiceError | null = null;
   #hasBegun = false;
@@ -40,19 +43,19 @@ export class GenerationStream implements Generation {
     this.events = { [Symbol.asyncIterator]: () => this.#reader() };
   }
 
-  /** Whether it waits no more. */
+  /** True once the request has left the queue. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Its turn has come, though nothing came of it yet. */
+  /** Marks the request as begun, though it has no event yet. */
   begin(): void {
     if (this.#hasBegun || this.#hasEnded) return;
     this.#hasBegun = true;
     this.#options.onBegin?.();
   }
 
-  /** Takes the next event; those of choices that were stopped are dropped. */
+  /** Buffers the next event; drops events of stopped choices. */
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
     this.begin();
@@ -64,7 +67,7 @@ export class GenerationStream implements Generation {
     this.#wake();
   }
 
-  /** The reader gets what is buffered, then this error. */
+  /** Ends the stream with an error, which the reader gets after the buffered events. */
   fail(error: ServiceError): void {
     if (this.#hasEnded) return;
     this.#error = error;
@@ -100,7 +103,7 @@ export class GenerationStream implements Generation {
     const unread = [event];
     this.#unread.push(unread);
     if ("choice" in event) this.#lastUnread.set(event.choice, unread);
-    // Nothing of a choice comes before what was said of the whole.
+    // Events of a choice must not move before an event of the whole request.
     else this.#lastUnread.clear();
   }
 
@@ -126,7 +129,10 @@ export class GenerationStream implements Generation {
     this.#options.onEnd?.();
   }
 
-  /** Without a generator, whose turns a token a step would pay for. A reader that leaves its loop early wants no more. */
+  /**
+   * Not a generator, which would cost several promise turns per token. A reader that leaves its loop early aborts the
+   * request.
+   */
   #reader(): AsyncIterator<readonly GenerationEvent[], undefined> {
     return {
       next: () => this.#next(),

@@ -1,5 +1,5 @@
-// The generations of one engine: which requests it takes, and how many of those it took have begun. What they are answered
-// with, and when, is the engine's.
+// The open generations of one engine: checks and accepts requests, and counts those that still wait. The engine itself
+// produces the answers.
 import {
   choiceCountOf,
   type EngineCapabilities,
@@ -13,13 +13,13 @@ import { ServiceError, quoted } from "../../base/domain/service-error.ts";
 import { GenerationStream, type StreamOptions } from "./generation-stream.ts";
 import { assert } from "../../base/domain/assert.ts";
 
-/** How long a caller should wait before trying again, where nothing better is known. */
+/** Retry delay for callers if no better estimate is known. */
 const retryAfterSeconds = 2;
 
 export class Generations {
   readonly #capabilities: EngineCapabilities;
   readonly #waitingCountMax: number;
-  /** By their requests' ids. */
+  /** By request id. */
   readonly #streams = new Map<string, GenerationStream>();
   #waitingCount = 0;
 
@@ -32,7 +32,7 @@ export class Generations {
     return this.#streams.size === 0;
   }
 
-  /** Takes a request, or throws as `submit` of the contract does; `room` is what there is for its choices. */
+  /** Accepts a request, or throws as the contract's `submit` does; `room` is the capacity for its choices. */
   open(
     request: GenerationRequest,
     { state, room }: { readonly state: EngineState; readonly room: number },
@@ -67,7 +67,7 @@ export class Generations {
     return stream;
   }
 
-  /** Ends all that run as `unavailable`. */
+  /** Fails all running generations as `unavailable`. */
   failAll(message: string): void {
     for (const stream of this.#streams.values()) stream.fail(unavailable(message));
   }
@@ -84,20 +84,20 @@ export class Generations {
   }
 }
 
-/** The obstacle has callers told the reason. */
+/** `obstacle` makes the API report the reason to callers. */
 export function unavailable(message: string): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
 }
 
-// Checks a request before an engine takes it, so that nothing which cannot be computed reaches a step. Callers check first,
-// with messages that name their own fields.
+// Checks a request before an engine takes it, so that nothing uncomputable reaches a step. Callers check first, with
+// messages that name their own fields.
 
 /**
- * Returns when the request can be computed.
+ * Returns if the request can be computed.
  *
- * @param engine.room what {@link Engine.roomFor} says of the request's choices
- * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more than its limits and its memory allow;
- *   asserts what a caller must see to: token ids in the vocabulary, lengths within the context
+ * @param engine.room result of {@link Engine.roomFor} for the request's choices
+ * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more than its limits and memory
+ * allow; asserts the caller's duties: token ids in the vocabulary, lengths within the context
  */
 function checkRequest(
   request: GenerationRequest,
@@ -159,7 +159,10 @@ function unsupported(message: string): ServiceError {
   return new ServiceError({ code: "unsupported", message });
 }
 
-/** Beside the embedding: there is one of a prompt, and no scores after it. */
+/**
+ * True if the request asks for nothing that is incompatible with an embedding. A prompt has one embedding, and no
+ * scores follow it.
+ */
 function asksForNothingElse({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
   const isOne = choices.kind === "sample" && choices.count === 1;
   const passes = prompt.hold !== undefined || prompt.received !== undefined;

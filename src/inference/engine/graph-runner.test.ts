@@ -1,4 +1,4 @@
-// The engine's loop over real models: the reference folders and their recorded answers.
+// Tests of the engine's loop over real models: the reference folders with their recorded answers.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const modelNames = [
   "smollm3",
   "olmo2",
 ];
-/** Of every model here, as far as adapters are asked. */
+/** Hash of every model's weights here, as adapters see it. */
 const weightsHash = "b".repeat(64);
 const runners = new Map<string, ModelRunner>();
 
@@ -63,7 +63,7 @@ const goldenOf = (name: string): Golden =>
 
 const adapter = { id: "golden:1", folder: `${goldens}/training/adapter` };
 
-/** Requests of different lengths, choices and settings, none like another. */
+/** Requests that all differ in length, choices and settings. */
 const crowd = (name: string, adapter: AdapterReference | null): readonly GenerationRequest[] => {
   const ids = goldenOf(name).greedy_prompt_ids;
   const seeded = { temperature: 0.8, topP: 0.95, topK: 0, seed: 11 };
@@ -72,7 +72,7 @@ const crowd = (name: string, adapter: AdapterReference | null): readonly Generat
     requestOf(ids.slice(3), { maxTokens: 70, sampling: seeded, topLogprobCount: 0 }),
     requestOf(ids.slice(0, 1), { maxTokens: 9, topLogprobCount: 0 }),
     requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids], { maxTokens: 30, topLogprobCount: 0 }),
-    // One more than a block of fused attention, whose last row is then alone in its block.
+    // One row more than a block of fused attention, so its last row is the only one in its block.
     requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids].slice(0, 65), {
       maxTokens: 5,
       topLogprobCount: 0,
@@ -81,7 +81,7 @@ const crowd = (name: string, adapter: AdapterReference | null): readonly Generat
   ].map((request) => withAdapter(request, adapter));
 };
 
-/** Ids exact; log-probabilities to the last bit, unless a tolerance is given. */
+/** Compares ids exactly, and log-probabilities to the last bit unless a tolerance is given. */
 const check = (actual: Transcript, expected: Transcript, choiceCount: number, tolerance = 0): void => {
   for (let choice = 0; choice < choiceCount; choice++) {
     assert.deepEqual(actual.ids(choice), expected.ids(choice));
@@ -118,18 +118,18 @@ for (const name of modelNames) {
   });
 }
 
-test("so does a crowd whose prompts are computed in parts", async () => {
+test("a crowd whose prompts are computed in parts gets the same answers", async () => {
   for (const name of ["llama", "mistral-sliding"]) {
     await checkCrowd(await runnerOf(name), crowd(name, null), 10);
   }
   await checkCrowd(await runnerOf("qwen3"), [...crowd("qwen3", adapter), ...crowd("qwen3", null)], 10);
 });
 
-test("so does a crowd on an adapter", async () => {
+test("a crowd on an adapter gets the same answers", async () => {
   await checkCrowd(await runnerOf("qwen3"), [...crowd("qwen3", adapter), ...crowd("qwen3", null)]);
 });
 
-test("a prompt in parts gives what the whole prompt gives, bit for bit", async () => {
+test("a prompt in parts gives the same bits as the whole prompt", async () => {
   for (const name of ["llama", "mistral-sliding", "gemma3"]) {
     const runner = await runnerOf(name);
     const prompt = goldenOf(name).greedy_ids.flatMap((id) => [id, (id * 7) % 500]);
@@ -142,7 +142,7 @@ test("a prompt in parts gives what the whole prompt gives, bit for bit", async (
   }
 });
 
-test("an adapter serves what a model with the adapter merged into its weights serves", async () => {
+test("an adapter serves the same as a model with the adapter merged into its weights", async () => {
   const folder = `${goldens}/models/qwen3`;
   const config = readModelConfig(folder);
   const lora = readLoraAdapter(adapter.folder, config);
@@ -184,7 +184,7 @@ test("an adapter serves what a model with the adapter merged into its weights se
   check(adapted, expected, 1, 1e-4);
 });
 
-test("requests of a base model and of an adapter run side by side and do not mix", async () => {
+test("requests of a base model and of an adapter run at the same time and do not mix", async () => {
   const runner = await runnerOf("qwen3");
   const prompt = goldenOf("qwen3").greedy_prompt_ids;
   const base = requestOf(prompt, { maxTokens: 40, topLogprobCount: 0 });
@@ -201,11 +201,11 @@ test("requests of a base model and of an adapter run side by side and do not mix
 const failureOf = async (reference: AdapterReference, runner: ModelRunner): Promise<string> =>
   (await runTogether(runner, [requestOf([1, 2], { adapter: reference })]))[0].failure ?? "";
 
-test("an adapter of another model fails its request", async () => {
+test("fails a request that names an adapter of another model", async () => {
   assert.match(await failureOf(adapter, await runnerOf("llama")), /^conflict: .*it cannot be read/);
 });
 
-test("an adapter that was trained over other weights fails its request, also when it is loaded already", async () => {
+test("fails a request whose adapter was trained on other weights, also when it is already loaded", async () => {
   const runner = await runnerOf("qwen3");
   assert.equal(await failureOf({ ...adapter, base: weightsHash }, runner), "");
   for (const base of ["a".repeat(64), "files:" + "c".repeat(64)])
@@ -215,7 +215,7 @@ test("an adapter that was trained over other weights fails its request, also whe
     );
 });
 
-test("an adapter in which a byte changed on disk fails its request", async (t) => {
+test("fails a request whose adapter changed by a byte on disk", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(adapter.folder, folder, { recursive: true });
@@ -224,7 +224,7 @@ test("an adapter in which a byte changed on disk fails its request", async (t) =
   assert.equal(await failureOf(stored, runner), "");
   for (const name of Object.values(adapterFiles)) {
     const bytes = readFileSync(join(folder, name));
-    // A digit of a number, and a blank behind the configuration: both stay readable.
+    // Changes a digit of a number, or adds a blank after the configuration: both files stay readable.
     const changed = Buffer.concat([bytes, Buffer.from(name === adapterFiles.config ? " " : "")]);
     if (name === adapterFiles.matrices) changed[bytes.length - 3] ^= 1;
     writeFileSync(join(folder, name), changed);

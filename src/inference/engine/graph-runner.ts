@@ -1,5 +1,5 @@
-// The model runner over compiled graphs: picks the graph, feeds it, and writes what comes back into the lane.
-// Does not know requests; a call is for rows of one lane and one adapter.
+// The model runner over compiled graphs: picks the graph, feeds it, and writes the results into the lane. Knows no
+// requests; a call is for rows of one lane and one adapter.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { AdapterReference } from "../../base/domain/generation.ts";
@@ -28,29 +28,32 @@ import {
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
-  /** Of the weights: adapters of others are refused. Without it none is. */
+  /** Hash of the weights; adapters trained on others are refused. If absent, none is refused. */
   readonly weightsHash?: string;
   /**
-   * With it, what only some requests need is prepared in moments without calls, and adapters in a thread; without, at their
-   * first use.
+   * If given, graphs that only some requests need are prepared while no calls run, and adapters in a thread. If
+   * absent, both happen at first use.
    */
   readonly clock?: Clock;
-  /** False leaves all to its first use where there is a clock, too. */
+  /** If false, everything waits for its first use even with a clock. */
   readonly preparesAhead?: boolean;
   /**
-   * Whether rows of two lanes share calls where they have adapters. Absent goes by the weights: those that a processor's
-   * caches hold are read twice in less time than the operations of two adapters take.
+   * True if rows of two lanes with adapters share calls. If absent, the size of the weights decides: weights that fit
+   * the processor's caches are read twice faster than two adapters' operations run.
    */
   readonly pairsAdapters?: boolean;
-  /** With it, large weights are arranged for the runtime once and mapped; without, every session has a copy in memory. */
+  /**
+   * If given, large weights are arranged for the runtime once and mapped; if absent, every session has its own copy in
+   * memory.
+   */
   readonly arrangedCache?: ArrangedCache;
 }
 
-/** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
+/** Creates a runner for loaded weights; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   const graphs = graphsOfEveryRequest(options);
-  // They are arranged for the kernels of the processor.
+  // Weights are arranged for the processor's kernels.
   const isArranged = arrangedCache !== undefined && device === "cpu";
   const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });
@@ -65,7 +68,7 @@ interface PartGroup {
   readonly group: readonly PromptPart[];
 }
 
-/** Where a run's new keys and values of a slot lie. */
+/** Location of a slot's new keys and values in the results of a run. */
 interface SlotEntries {
   readonly slot: number;
   readonly range: EntryRange;
@@ -73,7 +76,7 @@ interface SlotEntries {
 
 interface RunResult {
   readonly outputs: Readonly<Record<string, Tensor>>;
-  /** Of each row of new keys and values. */
+  /** Positions of each row of new keys and values. */
   readonly positionCount: number;
 }
 
@@ -211,7 +214,7 @@ class GraphRunner implements ModelRunner {
     return this.#idleWork === null || this.#sessions.has("pair", lora);
   }
 
-  /** For rows of the base model beside others: an adapter that adds nothing. */
+  /** Zero adapter: adds nothing, for rows of the base model that share a call with others. */
   #noAdapter(): LoadedAdapter["feeds"] {
     this.#zeros ??= feedsOf(this.#config, null).feeds;
     return this.#zeros;
@@ -251,7 +254,7 @@ class GraphRunner implements ModelRunner {
     await this.#sessions.close();
   }
 
-  /** The parts that share a call: first parts, or later parts as many as their graph has room for. */
+  /** Groups parts that share a call: first parts, or as many later parts as their graph has room for. */
   #groups(lane: KvLane, parts: readonly PromptPart[]): readonly PartGroup[] {
     const isFirst = ({ slot }: PromptPart): boolean => lane.lengths[slot] === 0;
     const groupsOf = (kind: "first" | "later", members: readonly PromptPart[], size: number): PartGroup[] => {
@@ -299,12 +302,12 @@ class GraphRunner implements ModelRunner {
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
-  /** Whether a graph that calls can do without may be used: what is made in idle moments is not waited for. */
+  /** True if a graph that calls can do without is ready to use. Calls never wait for graphs that idle work prepares. */
   #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
     return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
   }
 
-  /** The cache of the first `count` slots. */
+  /** Cache inputs of the first `count` slots. */
   #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
     const { layerCount, kvHeadCount, headSize } = this.shape;
     const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
@@ -317,13 +320,13 @@ class GraphRunner implements ModelRunner {
     return feeds;
   }
 
-  /** Writes the new keys and values of each slot, whose place in the outputs is given. */
+  /** Writes the new keys and values of each slot from the given location in the outputs. */
   #keep(lane: KvLane, entries: readonly SlotEntries[], result: RunResult): void {
     this.#write(lane, entries, result);
     for (const { slot, range } of entries) lane.advance(slot, range.count);
   }
 
-  /** As {@link GraphRunner.#keep}, while the slots' lengths stay. */
+  /** Like {@link GraphRunner.#keep}, but leaves the slots' lengths unchanged. */
   #write(lane: KvLane, entries: readonly SlotEntries[], { outputs, positionCount }: RunResult): void {
     for (let layer = 0; layer < this.shape.layerCount; layer++) {
       const names = cacheNames(layer);
@@ -338,7 +341,7 @@ function loraOf(adapter: LoadedAdapter | null): LoraForm | null {
   return adapter === null ? null : loraFormOf(adapter.rank);
 }
 
-/** Views of consecutive rows, so many for each part. */
+/** Splits consecutive rows into one view per part, by each part's row count. */
 function splitRows(
   rows_NW: Float32Array,
   width: number,

@@ -24,7 +24,7 @@ test("frees an array that nothing holds, and no other", async () => {
   const collect = garbageCollector();
   const held = new Float32Array(2 ** 20);
   const references = [held, new Float32Array(2 ** 20)].map((array) => new WeakRef(array));
-  // A reference holds what it refers to until the turn is over.
+  // A WeakRef keeps its target alive until the current turn ends.
   await setImmediate();
   collect();
   assert.deepEqual(

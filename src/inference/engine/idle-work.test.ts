@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { IdleWork } from "./idle-work.ts";
 
-test("runs one task in each quiet moment, and puts the next off while there are calls", async () => {
+test("runs one task in each idle moment, and postpones the next while there are calls", async () => {
   const clock = new FakeClock();
   const done: number[] = [];
   const work = new IdleWork(
@@ -24,7 +24,7 @@ test("runs one task in each quiet moment, and puts the next off while there are 
   assert.deepEqual(done, [1, 2]);
 });
 
-test("goes on after a task that fails", async () => {
+test("continues after a task that fails", async () => {
   const clock = new FakeClock();
   const done: number[] = [];
   const work = new IdleWork(clock, [
@@ -36,7 +36,7 @@ test("goes on after a task that fails", async () => {
   await work.stop();
 });
 
-test("takes further tasks, also once it has done all that it had", async () => {
+test("accepts further tasks, also after all earlier ones have run", async () => {
   const clock = new FakeClock();
   const done: number[] = [];
   const task = (number: number) => () => Promise.resolve(done.push(number));

@@ -1,12 +1,11 @@
-// Work for moments without requests: tasks that a first request of some kind would else wait for, one at a time, and the
-// collection of garbage.
-// A task that fails is dropped; the request that needs its result runs it again, and gets the error.
+// Idle work: tasks that a first request of some kind would otherwise wait for, run one at a time, and idle garbage
+// collection. A failed task is dropped; the request that needs its result runs it again and gets the error.
 import type { Clock } from "../../base/domain/clock.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const quietMs = 100;
-/** Before the first task: whoever has just loaded is mostly one of several that a start loads, and the others go first. */
+/** Idle time before the first task. A start mostly loads several engines, and the others' loading takes precedence. */
 const firstQuietMs = 1000;
 
 type Task = () => Promise<unknown>;
@@ -19,25 +18,25 @@ export class IdleWork {
   #finished: Promise<void>;
   #wasBusy = false;
 
-  /** Starts at once; the first task runs after a quiet moment, and a longer one. */
+  /** Starts immediately; the first task runs after a longer idle moment than the others. */
   constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
     this.#finished = this.#run(firstQuietMs);
   }
 
-  /** Another task, behind those that wait. */
+  /** Adds a task to the end of the queue. */
   add(task: Task): void {
     this.#tasks.push(task);
     if (!this.#isRunning) this.#finished = this.#run(quietMs);
   }
 
-  /** Puts the next task off: something that cannot wait is going on. */
+  /** Postpones the next task: a call runs. */
   postpone(): void {
     this.#wasBusy = true;
   }
 
-  /** Lets the task in progress end and starts no other. */
+  /** Finishes the task in progress and starts no other. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#finished;
@@ -55,7 +54,7 @@ export class IdleWork {
     this.#isRunning = false;
   }
 
-  /** A stretch of time in which nothing was postponed; ends early when the work is stopped. */
+  /** Waits for a stretch of time without postponement; ends early when the work is stopped. */
   async #quietMoment(ms: number): Promise<void> {
     do {
       this.#wasBusy = false;
@@ -64,10 +63,10 @@ export class IdleWork {
   }
 }
 
-// What requests leave behind is given back in a quiet moment: keys, values and scores lie in arrays that are small objects to
-// the collector of garbage, which may leave hundreds of megabytes where they are for as long as nothing happens.
+// Idle garbage collection returns what requests leave behind. To the collector, arrays of keys, values and scores are
+// small objects: without new allocations it may keep hundreds of megabytes of them indefinitely.
 
-/** Longer than the gaps between the requests of a busy server: a collection takes some ten milliseconds. */
+/** Longer than the gaps between requests of a busy server: a collection takes about ten milliseconds. */
 const collectionQuietMs = 1000;
 
 /** Collects garbage once after each stretch of work. */
@@ -77,13 +76,13 @@ export class QuietCollection {
   #isWaiting = false;
   #wasBusy = false;
 
-  /** @param collect frees what nothing holds any more */
+  /** @param collect frees unreachable objects */
   constructor(clock: Clock, collect: () => void) {
     this.#clock = clock;
     this.#collect = collect;
   }
 
-  /** Work is going on. Called at each step. */
+  /** Notes that work is in progress. Called at each step. */
   postpone(): void {
     this.#wasBusy = true;
     if (!this.#isWaiting) void this.#collectWhenQuiet();
@@ -100,9 +99,9 @@ export class QuietCollection {
   }
 }
 
-/** V8's own collector, which programs see only behind a flag. It frees all at once, and returns when it has. */
+/** Returns V8's own collector, which is exposed only by a flag. It frees everything in one call before it returns. */
 export function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
-  // In a context made after the flag was set this name is that function.
+  // In a context created after the flag was set, the name `gc` is that function.
   return runInNewContext("gc") as () => void;
 }

@@ -1,4 +1,4 @@
-// The capabilities, limits and gauges of the embedded engine, by its settings; known before its process runs.
+// Capabilities, limits and gauges of the embedded engine, derived from its settings before its process runs.
 import {
   constraintFeatures,
   type EngineCapabilities,
@@ -13,7 +13,7 @@ import { processorNames, readRegistrations } from "./logits-processors/registrat
 import type { EngineSettings } from "./settings.ts";
 import type { TransferStore } from "./transfers/transfer-store.ts";
 
-/** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
+/** Every feature that chat can ask for, in addition to those that settings enable. Chat refuses a missing one by name. */
 const features = [
   ...constraintFeatures,
   ...Object.values(samplingFeatures),
@@ -24,7 +24,7 @@ const features = [
   "embeddings",
 ] as const;
 
-/** What an engine of these settings can do. */
+/** Returns the capabilities of an engine with these settings. */
 export function loopCapabilities({
   scheduling,
   logitsProcessors,
@@ -33,13 +33,13 @@ export function loopCapabilities({
   const processors = processorNames(readRegistrations(logitsProcessors));
   return {
     features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
-    // Elsewhere a row's numbers depend on what is computed with it.
+    // On other devices a row's numbers depend on what is computed with it.
     isExact: device === "cpu",
     processors,
   };
 }
 
-/** What an engine of these settings shows of itself. */
+/** Returns the gauges of an engine with these settings. */
 export function loopGauges(
   { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
   held: {

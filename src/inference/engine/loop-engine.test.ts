@@ -1,4 +1,4 @@
-// What settings and faults make of the embedded engine; all else is in its contract.
+// Tests of the embedded engine's settings and faults; its contract covers the rest.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ const startedWith = async (settings: Partial<EngineSettings>): Promise<LocalEngi
 };
 
 test("refuses what its memory can never hold, and says how much it can", async (t) => {
-  // Of this model a position takes 64 bytes.
+  // A position of this model takes 64 bytes.
   const engine = await startedWith({ kvCacheBytesMax: 128 * 64 });
   t.after(() => engine.stop());
   assert.equal(engine.roomFor({ kind: "sample", count: 1 }), 128);
@@ -40,7 +40,7 @@ test("refuses what its memory can never hold, and says how much it can", async (
   });
 });
 
-test("takes priorities only where it is set to schedule by them", async (t) => {
+test("takes priorities only if it is set to schedule by them", async (t) => {
   const request = requestOf([1], { maxTokens: 1, priority: 1 });
   const plain = await startedWith({});
   const engine = await startedWith({ scheduling: "priority" });
@@ -49,7 +49,7 @@ test("takes priorities only where it is set to schedule by them", async (t) => {
   assert.equal((await read(engine.submit(request))).ids().length, 1);
 });
 
-test("a step that throws fails what runs, and the engine stays down", async (t) => {
+test("a step that throws fails all running requests, and the engine stays down", async (t) => {
   const heard: string[] = [];
   const engine = createFakeEngine({
     onStep: () => void heard.push("step"),
@@ -67,7 +67,7 @@ test("a step that throws fails what runs, and the engine stays down", async (t) 
   assert.deepEqual([heard[0], heard.at(-1)], ["step", "breakdown"]);
 });
 
-test("a fault that nobody foresaw fails the start, and is said in the log alone", async (t) => {
+test("an unforeseen fault fails the start, and its reason goes only to the log", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-broken-"));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(modelFolder, folder, { recursive: true });

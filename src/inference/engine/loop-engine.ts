@@ -1,6 +1,6 @@
-// The embedded engine inside its process: the loop over a model, constraints computed by threads next to it, and processors.
-// carrier/ carries the server's calls to it, and checks and counts requests there. A step that fails is a programmer error,
-// after which it stays down.
+// The embedded engine inside its process: the loop over a model, threads that compute constraints, and logits
+// processors. `ipc/` carries the server's calls to it, and checks and counts requests there. A step that fails is a
+// programmer error; the engine then stays down.
 import { present } from "../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -31,21 +31,21 @@ import { TransferStore } from "./transfers/transfer-store.ts";
 /** A model that is ready to compute. */
 export interface OpenModel {
   readonly runner: ModelRunner;
-  /** Hex SHA-256 of its weights, where it is known. */
+  /** Hex SHA-256 of its weights, if known. */
   readonly weights?: string;
 }
 
 export interface LoopEngineOptions {
-  /** Called once, by the start; the engine closes what it returns. */
+  /** Called once by `start`; the engine closes the result. */
   readonly openModel: () => Promise<OpenModel>;
-  /** What the model's tokens stand for, which constraints are about; waited for once the model is open. */
+  /** The vocabulary, which constraints need; awaited once the model is open. */
   readonly vocabulary: TokenVocabulary | Promise<TokenVocabulary>;
-  /** With the zeros that mean "by the machine" replaced. */
+  /** Settings, with the zeros that mean "by the machine" replaced. */
   readonly settings: EngineSettings;
-  /** What constraints on answers may cost. */
+  /** Cost limits of constraints on answers. */
   readonly constraints: ConstraintSettings;
   readonly logger: Logger;
-  /** With it, what a first constraint needs is made ready in a moment without work; without, by that constraint. */
+  /** If given, idle work prepares what the first constraint needs; if absent, that constraint prepares it. */
   readonly clock?: Clock;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
@@ -59,7 +59,7 @@ export class LoopEngine implements Service {
   #loop: EngineLoop | null = null;
   #constraints: ThreadedConstraints | null = null;
   #transfers: TransferStore | undefined;
-  /** What the stop ends, in this order. */
+  /** Clean-up steps of the stop, in this order. */
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #life = serviceOf("engine", {
     start: (signal) => this.#start(signal),
@@ -70,7 +70,7 @@ export class LoopEngine implements Service {
     this.#options = options;
   }
 
-  /** Once it has started. */
+  /** Available once the engine has started. */
   get transfers(): TransferStore | undefined {
     return this.#transfers;
   }
@@ -83,7 +83,7 @@ export class LoopEngine implements Service {
     return this.#life.stop();
   }
 
-  /** As {@link EngineLoop.submit}: of an engine that is ready, and a request that was checked against its limits. */
+  /** Like {@link EngineLoop.submit}; the engine must be ready and the request checked against its limits. */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     return present(this.#loop, "the loop of an engine that is ready").submit(request, output);
   }
@@ -103,7 +103,7 @@ export class LoopEngine implements Service {
     this.#loop?.dropAdapter(id);
   }
 
-  /** Gives memory back that only saves time where work follows work. */
+  /** Frees spare memory that is kept only to speed up the next burst of work. */
   releaseSpares(): void {
     this.#loop?.releaseSpares();
   }

@@ -1,65 +1,68 @@
-// What the engine's loop needs of a model: scores for the next tokens of some rows, with their keys and values kept in a
-// lane of the cache. Says nothing of how they are computed; knows nothing of requests.
+// The engine loop's interface to a model: scores for the next tokens of some rows, whose keys and values stay in a
+// lane of the cache. Independent of how they are computed; knows no requests.
 import type { AdapterReference } from "../../base/domain/generation.ts";
 import type { Tensor } from "../../lib/graph/tensor.ts";
 import type { KvLane } from "./cache/kv-lane.ts";
 import type { ModelShape } from "./model-shape.ts";
 
-/** Tokens of one prompt, at least one, to stand at `lane.lengths[slot]` and after. */
+/** Consecutive tokens of one prompt, at least one, for the positions from `lane.lengths[slot]` on. */
 export interface PromptPart {
   readonly slot: number;
   readonly tokenIds: readonly number[];
-  /** After which of its tokens scores are wanted: the last one, every one, or none; and of the last one what they are made of. */
+  /**
+   * Tokens whose scores are wanted: the last one, all, or none; `last-hidden` asks for the last token's hidden state
+   * instead.
+   */
   readonly logits: "last" | "all" | "none" | "last-hidden";
 }
 
 /** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
-  /** The same for the same matrices alone, whatever id they were loaded under. */
+  /** Equal exactly for equal matrices, under any id. */
   readonly revision: string;
   readonly rank: number;
-  /** Its matrices by the names of a graph's inputs; empty where a runner needs none. */
+  /** Matrices by the names of the graph's inputs; empty if a runner needs none. */
   readonly feeds: Readonly<Record<string, Tensor>>;
 }
 
-/** Rows of a lane that get a token, its first ones. */
+/** The first rows of a lane, which get one token each. */
 export interface DecodingRows {
   readonly lane: KvLane;
   /** As for {@link ModelRunner.prefill}. */
   readonly adapter: LoadedAdapter | null;
-  /** One for each. */
+  /** One per row. */
   readonly tokenIds: readonly number[];
 }
 
 export interface ModelRunner {
   readonly shape: ModelShape;
-  /** What the model computes of a token before it has scores: so many numbers. */
+  /** Size of the hidden state from which a token's scores are computed. */
   readonly hiddenSize: number;
   /**
-   * An adapter, from its folder when it is not in memory. Whoever holds it may go on using it after it was dropped.
+   * Returns an adapter, read from its folder unless it is in memory. Holders may keep using it after it was dropped.
    *
-   * @throws ServiceError when the folder does not hold an adapter of this model; only the requests that name it fail
+   * @throws ServiceError if the folder does not hold an adapter of this model; only the requests that name it fail
    */
   loadAdapter(reference: AdapterReference): LoadedAdapter;
   /**
-   * Has an adapter read while steps go on, so that {@link ModelRunner.loadAdapter} finds it in memory.
+   * Reads an adapter while steps continue, so that {@link ModelRunner.loadAdapter} finds it in memory.
    *
-   * @returns what resolves then, and rejects as that throws; null where nobody need wait: it is there, or is read when it is
-   *   loaded
+   * @returns a promise that resolves then, and rejects with the error of `loadAdapter`; null if there is nothing to
+   * wait for: it is in memory, or `loadAdapter` reads it
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
-  /** Makes what the first call with the adapter would wait for; other calls wait meanwhile. */
+  /** Prepares everything that the first call with the adapter would wait for; other calls wait meanwhile. */
   makeReady(adapter: LoadedAdapter): Promise<void>;
-  /** Forgets an adapter; it would be read again. */
+  /** Drops an adapter from memory; the next use reads it again. */
   dropAdapter(id: string): void;
   /**
-   * Computes parts of prompts, first or later ones, each of another slot, and writes their keys and values into the lane,
-   * whose lengths grow. The numbers of a part do not depend on which parts are computed with it.
+   * Computes parts of prompts, first or later ones, each in another slot, and writes their keys and values into the
+   * lane, whose lengths grow. The numbers of a part do not depend on the other parts of the call.
    *
-   * @param adapter with which everything in this lane was and will be computed; null is the base model
-   * @returns for every part, in order, its rows of next-token scores [rows, V]: one for "last", one for each token for
-   * "all", none for "none"; for "last-hidden" what the output projection takes of its last token, [D]
+   * @param adapter adapter of everything computed in this lane, before and after; null for the base model
+   * @returns for each part, in order, its rows of next-token scores [rows, V]: one for "last", one per token for
+   * "all", none for "none"; for "last-hidden" the input of the output projection for its last token, [D]
    */
   prefill(
     lane: KvLane,
@@ -67,19 +70,19 @@ export interface ModelRunner {
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]>;
   /**
-   * Computes one token for each of the first `tokenIds.length` slots and writes its keys and values; lengths grow by 1.
-   * The numbers of a row do not depend on the other rows.
+   * Computes one token for each of the first `tokenIds.length` slots and writes its keys and values; lengths grow by
+   * 1. The numbers of a row do not depend on the other rows.
    *
    * @param adapter as for {@link ModelRunner.prefill}
    * @returns logits_BV, row i for slot i
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /**
-   * As {@link ModelRunner.decode}, with tokens that may come next behind the one of each slot: scores after every token, of
-   * the numbers that decoding one after the other would give. Keys and values of all are written, and lengths grow by 1: by
-   * however many more come true the caller lets them grow (`KvLane.advance`).
+   * Like {@link ModelRunner.decode}, with draft tokens after the next token of each slot: returns scores after every
+   * token, equal to those of decoding one token at a time. Writes keys and values of all, but lengths grow by only 1:
+   * the caller adds the accepted draft tokens (`KvLane.advance`).
    *
-   * @param tokenIds for each of the first slots at least one; there must be room for all
+   * @param tokenIds at least one for each of the first slots; there must be room for all
    * @returns for every slot its rows of scores [tokens, V]
    */
   decodeDrafts(
@@ -87,15 +90,15 @@ export interface ModelRunner {
     adapter: LoadedAdapter | null,
     tokenIds: readonly (readonly number[])[],
   ): Promise<readonly Float32Array[]>;
-  /** Whether {@link ModelRunner.decodeDrafts} could run at once; where it could not, that is seen to in a quiet moment. */
+  /** True if {@link ModelRunner.decodeDrafts} can run without delay; if not, idle work prepares it. */
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean;
   /**
-   * As {@link ModelRunner.decode} for each of two lanes, in one call where that is faster: weights are read once.
+   * Like {@link ModelRunner.decode} for each of two lanes, in one call if that is faster: weights are then read once.
    *
    * @returns logits_BV of each
    */
   decodePair(pair: readonly [DecodingRows, DecodingRows]): Promise<readonly [Float32Array, Float32Array]>;
-  /** Whether {@link ModelRunner.decodePair} takes less time than one call for each, and can run at once. */
+  /** True if {@link ModelRunner.decodePair} is faster than two calls and can run without delay. */
   pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean;
   /** Frees the model. */
   close(): Promise<void>;

@@ -1,10 +1,11 @@
-// The numbers of a model that decide the sizes of the cache and of the scores. What the model computes is not said here.
+// The dimensions of a model that decide the sizes of the cache and of the scores. Not a description of its
+// computation.
 
 export interface ModelShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
   readonly headSize: number;
   readonly vocabularySize: number;
-  /** Tokens in prompt and answer together. */
+  /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;
 }

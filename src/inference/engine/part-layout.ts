@@ -1,4 +1,4 @@
-// How parts of prompts lie in the tensors of one call, and what a call is fed of them. Knows the graphs' inputs, and
+// Layout of prompt parts in the tensors of one call, and the inputs of that call. Knows the graphs' inputs, but
 // neither sessions nor adapters.
 import { float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
 import { laterPartNames } from "../architectures/serving-graphs.ts";
@@ -7,21 +7,22 @@ import type { PromptPart } from "./model-runner.ts";
 
 /**
  * Sequences are padded to a multiple of this. Fused attention works in blocks of rows, and sums a block of one row in
- * another order than a longer one: which row is alone must not depend on the prompts beside, nor on how a prompt is cut.
+ * another order than a longer block. Padding keeps that independent of other prompts in the call and of how a prompt
+ * is cut.
  */
 const lengthGranule = 8;
 
-/** What a call is fed, the cache's tensors and adapters aside, and where its results belong. */
+/** Inputs of a call, except the cache's tensors and adapters, and the locations of its results. */
 export interface PartLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
-  /** Where the new keys and values of each part lie, in arrays of `positionCount` positions a row. */
+  /** Location of each part's new keys and values, in arrays of `positionCount` positions per row. */
   readonly ranges: readonly EntryRange[];
   readonly positionCount: number;
-  /** Rows of results of each part, which follow one another. */
+  /** Number of consecutive result rows of each part. */
   readonly rowCounts: readonly number[];
 }
 
-/** First parts: one row each, padded on the right. */
+/** Lays out first parts: one row each, padded on the right. */
 export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   const positionCount = padded(Math.max(...parts.map(({ tokenIds }) => tokenIds.length)));
   const tokens_BT = new BigInt64Array(parts.length * positionCount);
@@ -37,7 +38,7 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   };
 }
 
-/** Later parts, at most `partCount`, for which the graph has room: their tokens one after another, without padding. */
+/** Lays out later parts, at most `partCount` (the graph's room): their tokens one after another, without padding. */
 export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], partCount: number): PartLayout {
   const positions: number[] = [];
   const order: number[] = [];
@@ -74,7 +75,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
   return { feeds, ranges, positionCount: positions.length, rowCounts: places.map(({ length }) => length) };
 }
 
-/** The caches of later parts; those that no part uses are the smallest that the graph takes. */
+/** Cache inputs of later parts; unused ones have the smallest size that the graph takes. */
 export function laterPartCaches(
   lane: KvLane,
   parts: readonly PromptPart[],
@@ -95,13 +96,13 @@ export function laterPartCaches(
   return feeds;
 }
 
-/** The tokens of a part of which results are wanted, from where the part begins. */
+/** Positions of a part's tokens whose results are wanted, counted from the start of the tensor. */
 function wantedPlaces({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
   if (logits === "all") return tokenIds.map((_, token) => start + token);
   return logits === "none" ? [] : [start + tokenIds.length - 1];
 }
 
-/** Never none, for which the runtime does not know all shapes; a row that nobody wants is at the end. */
+/** Never empty, because the runtime then does not know all shapes; an unused row comes at the end. */
 function wantedRows(places: readonly (readonly number[])[]): Tensor<"int64"> {
   const wanted = places.flat();
   return vector(wanted.length === 0 ? [0] : wanted);

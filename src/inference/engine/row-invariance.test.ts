@@ -1,5 +1,5 @@
-// The runner gives a row the same numbers, to the last bit, whatever is computed with it: other rows of a step, other
-// parts of prompts in a call, and however a prompt is cut into parts.
+// Tests that the runner gives a row the same numbers, to the last bit, in any call: with any other rows of a step, any
+// other parts of prompts, and any cut of a prompt into parts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { integerKernels } from "../onnx/integer-kernels.ts";
 
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
 
-/** Widths at which the runtime shares the columns of a product out among threads, and cuts its sums differently then. */
+/** Widths at which the runtime splits the columns of a product among threads, and then sums in another grouping. */
 function wideConfig(): ModelConfig {
   const config = {
     architectures: ["LlamaForCausalLM"],
@@ -49,10 +49,10 @@ function laneOf(runner: ModelRunner, slotCount: number): KvLane {
   return lane;
 }
 
-/** Prompts, and a token after each, alone and in batches of every size. */
+/** Computes prompts, and one token after each, separately and in batches of every size. */
 async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, what: string): Promise<void> {
   const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
-  /** The scores of the prompt and of one token after it, for rows computed together. */
+  /** Returns the scores of the prompt and of one token after it, for rows computed together. */
   const compute = async (rows: readonly number[]): Promise<readonly Float32Array[]> => {
     const lane = laneOf(runner, rows.length);
     const parts = rows.map((row, slot): PromptPart => ({
@@ -103,7 +103,7 @@ for (const quantization of searchedOf(["8", "4"] as const, 1)) {
   });
 }
 
-test("at every rank, a row of an adapter is the same alone and in any batch", async () => {
+test("gives a row of an adapter the same numbers in any batch, at every rank", async () => {
   const config = wideConfig();
   const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1, deviation: 0.2 }));
   const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
@@ -114,7 +114,10 @@ test("at every rank, a row of an adapter is the same alone and in any batch", as
   await runner.close();
 });
 
-/** Rows of two lanes in one call, of other lengths, numbers and capacities; each is compared with its lane by itself. */
+/**
+ * Decodes rows of two lanes in one call, with different lengths, numbers and capacities, and compares each with its
+ * lane in a separate call.
+ */
 async function checkPairs(
   runner: ModelRunner,
   [one, other]: readonly [LoadedAdapter | null, LoadedAdapter | null],
@@ -158,7 +161,7 @@ async function checkPairs(
   }
 }
 
-/** Prompts cut and grouped at random; every row of scores that comes back is checked. */
+/** Cuts and groups prompts at random, and checks every row of scores that comes back. */
 async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, random: Random): Promise<void> {
   const { vocabularySize } = runner.shape;
   const prompts = [70, 9, 33, 65, 2, 48].map((length) =>
@@ -184,7 +187,7 @@ async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, ran
     const results = parts.length === 0 ? [] : await runner.prefill(lane, adapter, parts);
     parts.forEach(({ slot, tokenIds, logits }, index) => {
       const end = (starts[slot] + tokenIds.length) * vocabularySize;
-      // Hidden states are held to the same bits by test/exactness.
+      // `test/exactness` compares hidden states bit for bit.
       const rowCount = { all: tokenIds.length, last: 1, none: 0, "last-hidden": 0 }[logits];
       const expected = whole[slot].subarray(end - rowCount * vocabularySize, end);
       assert.deepEqual(results[index], expected, `${logits} of ${tokenIds.length} after ${starts[slot]}`);

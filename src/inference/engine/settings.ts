@@ -1,4 +1,4 @@
-// What the embedded engine goes by: what an operator sets, and what is the same on every server.
+// Settings of the embedded engine: those of an operator, and constants of every server.
 import type { Device } from "../../base/domain/model.ts";
 import {
   section,
@@ -65,36 +65,39 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Most tokens that are drafted for a row and step where one or two rows decode; more are seldom right. 0 drafts nothing. */
+  /**
+   * Maximum draft tokens per row and step while one or two rows decode; longer drafts are seldom right. 0 disables
+   * drafting.
+   */
   draftTokensMax: 7,
-  /** What computes; the server says where that is to be another (`device/usable-device.ts`). */
+  /** Compute device; the server sets another if it finds one usable (`device/usable-device.ts`). */
   device: "cpu" as Device,
-  /** Whether what only some requests need is prepared in the first quiet moments; without, at its first use. */
+  /** True if idle work prepares what only some requests need; false leaves it to the first use. */
   preparesAhead: true,
-  /** Choices that are computed at the same time; more gain nothing where weights are read once for all of them. */
+  /** Maximum choices computed at the same time; more gain nothing once weights are read once for all of them. */
   slotCountMax: 128,
-  /** Tokens computed in one step. More would make prompts faster, and other streams wait longer. */
+  /** Maximum tokens computed in one step. More would speed up prompts and delay other streams. */
   tokensPerStepMax: 512,
-  /** A longer prompt is computed in parts of so many tokens, one a step. */
+  /** A longer prompt is computed in parts of this size, one a step. */
   promptChunkTokens: 512,
-  /** Adapters kept in memory; the least recently used one is read again when it is needed, in milliseconds. */
+  /** Maximum adapters in memory; the least recently used is evicted, and read again in milliseconds when needed. */
   adapterCountMax: 16,
   /**
-   * Tokens that are computed faster than this leave together: a stream's chunk may hold several, and nobody reads fifty in a
-   * second. The first of an answer and its end never wait. With more than 32 requests it is up to four times as long.
+   * Tokens computed faster than this are sent together: nobody reads fifty chunks a second. The first token of an
+   * answer and its end never wait. Above 32 requests the interval is up to four times as long.
    */
   eventIntervalMs: 20,
-  /** How long the engine's process may take to load the model, beside the time that reading its files takes. */
+  /** Deadline for loading the model in the engine's process, in addition to the time for reading its files. */
   startDeadlineMs: 120_000,
-  /** An engine with work that is silent for longer is killed and started again: far above any step. */
+  /** A busy engine that is silent for longer is killed and restarted; far above the time of any step. */
   stepDeadlineMs: 300_000,
-  /** How long the process may take to end before it is killed. */
+  /** Time for the process to end before it is killed. */
   stopDeadlineMs: 10_000,
-  /** Restarts within ten minutes after which the engine stays down: what is wrong is then not over by itself. */
+  /** Restarts within ten minutes after which the engine stays down: the fault is then not transient. */
   restartCountMax: 5,
 };
 
-/** Memory for prompts on their way between servers, of each base model: a quarter of that for keys and values. */
+/** Memory for prompts in transfer between servers, per base model: a quarter of that for keys and values. */
 const following = ({ kvCacheBytesMax }: Pick<SettingsOf<typeof schema>, "kvCacheBytesMax">) => ({
   transferBytesMax: Math.floor(kvCacheBytesMax / 4),
 });

@@ -1,4 +1,4 @@
-// Adapters in memory: read once, beside the caller where there is a thread, and the same either way.
+// Tests the adapter cache: each adapter is read once, in a thread if there is one, with the same result either way.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ after(() => rmSync(scratch, { recursive: true }));
 const alive = setInterval(() => undefined, 1000);
 after(() => clearInterval(alive));
 
-/** A folder with an adapter of this rank, whose B is not zero. */
+/** Returns a folder with an adapter of this rank, whose B is not zero. */
 function folderOf(rank: number): string {
   const folder = join(scratch, `rank-${rank}`);
   const made = createLoraAdapter(config, { rank, seed: rank });
@@ -36,7 +36,7 @@ function cachesFor(t: TestContext, countMax = 2) {
   return { cache, plain: new AdapterCache(config, { countMax, weights: "w" }) };
 }
 
-test("what the thread reads is what would be read without it, at ranks with blocks and without", async (t) => {
+test("the thread reads the same as the caller would, at ranks with and without blocks", async (t) => {
   const { cache, plain } = cachesFor(t);
   for (const rank of [1, 16, 17, 40]) {
     const reference = { id: "a", folder: folderOf(rank), hash: undefined };
@@ -48,7 +48,7 @@ test("what the thread reads is what would be read without it, at ranks with bloc
   }
 });
 
-test("who waits for the same adapter waits for one reading, and what is there is not read again", async (t) => {
+test("callers that need the same adapter share one read, and a cached one is not read again", async (t) => {
   const { cache, plain } = cachesFor(t);
   const reference = { id: "a", folder: folderOf(4) };
   const reading = present(cache.prepare(reference), "what is not in memory is waited for");
@@ -59,7 +59,7 @@ test("who waits for the same adapter waits for one reading, and what is there is
   assert.equal(plain.prepare(reference), null);
 });
 
-test("what is dropped while it is read is read anew by whoever needs it", async (t) => {
+test("an adapter dropped while it is read is read anew when needed", async (t) => {
   const { cache } = cachesFor(t);
   const reference = { id: "a", folder: folderOf(4) };
   const dropped = cache.prepare(reference);
@@ -70,7 +70,7 @@ test("what is dropped while it is read is read anew by whoever needs it", async 
   assert.equal(cache.prepare(reference), null);
 });
 
-test("a folder without an adapter is refused, and may be mended", async (t) => {
+test("refuses a folder without an adapter, until it is repaired", async (t) => {
   const { cache } = cachesFor(t);
   const missing = { id: "a", folder: join(scratch, "rank-9") };
   await assert.rejects(async () => cache.prepare(missing), { code: "conflict", message: /cannot be read/ });
@@ -79,7 +79,7 @@ test("a folder without an adapter is refused, and may be mended", async (t) => {
   assert.equal(cache.load(missing).rank, 9);
 });
 
-test("an adapter over other weights is refused at once", (t) => {
+test("refuses an adapter over other weights immediately", (t) => {
   const { cache, plain } = cachesFor(t);
   const other = { id: "a", folder: folderOf(4), base: "another" };
   for (const each of [cache, plain]) {
@@ -88,7 +88,7 @@ test("an adapter over other weights is refused at once", (t) => {
   }
 });
 
-test("the least recently used one makes way", async (t) => {
+test("evicts the least recently used adapter", async (t) => {
   const { cache } = cachesFor(t);
   const references = [1, 4, 9].map((rank) => ({ id: `${rank}`, folder: folderOf(rank) }));
   const [first, second, third] = references;

@@ -1,5 +1,5 @@
-// Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
-// Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
+// Cache of adapters in memory, ready to be fed to a graph; evicts the least recently used one. Users hold their
+// adapter themselves, so eviction never harms a running request.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { overOtherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -10,9 +10,9 @@ import type { AdapterTasks } from "./adapter-tasks.ts";
 
 export interface AdapterCacheOptions {
   readonly countMax: number;
-  /** Hex SHA-256 of the base model's: adapters of others are refused. */
+  /** Hex SHA-256 of the base model's weights; adapters trained over others are refused. */
   readonly weights?: string;
-  /** With it, adapters can be read beside the caller's thread. */
+  /** Thread that can read adapters; if absent, the caller's thread reads them. */
   readonly thread?: AdapterThread;
 }
 
@@ -21,7 +21,7 @@ interface Kept {
   readonly hash: string | undefined;
 }
 
-/** One that is being read in the thread, for all who wait for it. */
+/** A read in progress in the thread, shared by all callers that wait for it. */
 interface Reading {
   readonly hash: string | undefined;
   readonly done: Promise<void>;
@@ -30,9 +30,9 @@ interface Reading {
 export class AdapterCache {
   readonly #config: ModelConfig;
   readonly #options: AdapterCacheOptions;
-  /** By their ids, the least recently used first. */
+  /** By id, the least recently used first. */
   readonly #adapters = new Map<string, Kept>();
-  /** By their ids. */
+  /** By id. */
   readonly #readings = new Map<string, Reading>();
   #readCount = 0;
 
@@ -42,10 +42,10 @@ export class AdapterCache {
   }
 
   /**
-   * Reads it now where it is not in memory.
+   * Returns an adapter; reads it in the caller's thread if it is not in memory.
    *
-   * @throws ServiceError `conflict` when the adapter was trained over other weights, or the folder does not hold what was
-   *   stored there
+   * @throws ServiceError `conflict` if the adapter was trained over other weights, or the folder does not hold what
+   * was stored there
    */
   load(reference: AdapterReference): LoadedAdapter {
     this.#requireBase(reference);
@@ -56,11 +56,11 @@ export class AdapterCache {
   }
 
   /**
-   * Has it read in the thread.
+   * Reads an adapter in the thread.
    *
-   * @returns what resolves when it is in memory, and rejects as {@link load} throws; null where it is there, or there is no
-   *   thread
-   * @throws ServiceError `conflict` when the adapter was trained over other weights
+   * @returns a promise that resolves when it is in memory, and rejects as {@link load} throws; null if it is in
+   * memory, or there is no thread
+   * @throws ServiceError `conflict` if the adapter was trained over other weights
    */
   prepare(reference: AdapterReference): Promise<void> | null {
     this.#requireBase(reference);
@@ -82,7 +82,7 @@ export class AdapterCache {
     this.#readings.delete(id);
   }
 
-  /** @param isWanted whether it was neither dropped meanwhile nor asked for with other contents */
+  /** @param isWanted false if it was dropped meanwhile or requested with other contents */
   async #readIn(thread: AdapterThread, reference: AdapterReference, isWanted: () => boolean): Promise<void> {
     const { id, hash } = reference;
     try {
@@ -110,11 +110,11 @@ export class AdapterCache {
 
   #named({ id, hash }: AdapterReference, feeds: AdapterFeeds): LoadedAdapter {
     this.#readCount += 1;
-    // Without a hash nobody knows whether a folder still holds what was read from it before.
+    // Without a hash, a folder may no longer hold what was read from it before.
     return { id, revision: hash ?? `read ${this.#readCount}`, ...feeds };
   }
 
-  /** As the one that was used last. */
+  /** Stores an adapter as the most recently used. */
   #keep(id: string, kept: Kept): void {
     this.#adapters.delete(id);
     this.#adapters.set(id, kept);
@@ -125,17 +125,17 @@ export class AdapterCache {
   }
 }
 
-// Reads adapters beside the steps of an engine, which none of them holds up: the matrices are handed over as they are.
+// Reads adapters in a thread, so that an engine's steps continue. The matrices are transferred, not copied.
 
-/** Far longer than the largest takes from a slow disk. */
+/** Far longer than the largest adapter takes from a slow disk. */
 const readMs = 60_000;
-/** Of objects; matrices are none. */
+/** Limit for objects; matrices do not count. */
 const memoryMebibytes = 512;
 
 export class AdapterThread {
   readonly #pool: WorkerPool<AdapterTasks, ModelConfig>;
 
-  /** Starts nothing yet. */
+  /** Starts no thread yet. */
   constructor(config: ModelConfig) {
     this.#pool = new WorkerPool({
       module: new URL("./adapter-tasks.js", import.meta.url),
@@ -146,12 +146,12 @@ export class AdapterThread {
     });
   }
 
-  /** So that the first adapter need not wait for it. */
+  /** Starts the thread, so that the first adapter need not wait for it. */
   startAhead(): void {
     this.#pool.prepare();
   }
 
-  /** @throws ServiceError as `readAdapter`; as `WorkerPool.run` */
+  /** @throws ServiceError as `readAdapter` and `WorkerPool.run` */
   read({ folder, hash }: AdapterReference): Promise<AdapterFeeds> {
     return this.#pool.run("read", { folder, hash });
   }

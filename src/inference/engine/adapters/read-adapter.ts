@@ -1,4 +1,5 @@
-// An adapter's folder as what serving graphs are fed. Reads all of it at once: a large one takes a few tenths of a second.
+// Reads an adapter's folder into the inputs of serving graphs. Blocks while reading: a large one takes a few tenths of
+// a second.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Tensor } from "../../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -7,10 +8,10 @@ import { servingLoraInputs, type LoraAdapter } from "../../architectures/lora.ts
 import { readLoraAdapter } from "../../architectures/peft-folder.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
-/** What of an adapter is the same whoever reads it. */
+/** The parts of a loaded adapter that do not depend on its reader. */
 export type AdapterFeeds = Pick<LoadedAdapter, "rank" | "feeds">;
 
-/** @throws ServiceError `conflict` when the folder does not hold what was stored there, or cannot be read */
+/** @throws ServiceError `conflict` if the folder does not hold what was stored there, or cannot be read */
 export function readAdapter(
   { folder, hash }: Pick<AdapterReference, "folder" | "hash">,
   config: ModelConfig,
@@ -23,7 +24,10 @@ export function readAdapter(
   }
 }
 
-/** An adapter of a model in the form that its serving graphs are fed; null adds nothing to the base model. */
+/**
+ * Converts an adapter of a model to the inputs of its serving graphs; null gives inputs that add nothing to the base
+ * model.
+ */
 export function feedsOf(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
   const inputs = [...servingLoraInputs(config, adapter)];
   const feeds = inputs.map(([name, { shape, data }]) => [name, float32Tensor(shape, data)] as const);

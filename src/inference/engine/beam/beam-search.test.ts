@@ -1,5 +1,5 @@
-// The search over tiny models whose every answer can be listed: against that list where the beams are as many, and against
-// its definition where they are fewer.
+// Tests the search with tiny models whose answers can all be listed: against that list if there is a beam for each
+// hypothesis, and against the definition if there are fewer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
@@ -13,7 +13,7 @@ import {
 import { BeamSearch, tokensOf, type Candidates } from "./beam-search.ts";
 import { searchCount, searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** What may follow each hypothesis of an answer, and how probable it is. */
+/** Returns the possible next tokens of a hypothesis with their probabilities. */
 type TinyModel = (answer: readonly number[]) => PlainCandidates;
 
 interface Case extends Omit<PlainSearch, "candidatesAfter"> {
@@ -22,7 +22,7 @@ interface Case extends Omit<PlainSearch, "candidatesAfter"> {
 
 const tokenOf = (id: number, logprob: number): GeneratedToken => ({ id, logprob, alternatives: [] });
 
-/** Some hypotheses allow few tokens, and some none; those that allow none are answers, or lead nowhere. */
+/** Some hypotheses allow few tokens, and some none; the latter are complete answers or dead ends. */
 function tinyModel(seed: number, vocabularySize: number, allows: "all" | "some"): TinyModel {
   return (answer) => {
     const random = seededRandom("tiny model", seed, ...answer);
@@ -37,7 +37,7 @@ function tinyModel(seed: number, vocabularySize: number, allows: "all" | "some")
   };
 }
 
-/** How the search answers, with the number of its steps. */
+/** Runs the search; returns its answers and the number of its steps. */
 function search({ model, width, lengthPenalty, promptLength, stopping }: Case) {
   const { maxTokens } = stopping;
   const stopTokenIds = new Set(stopping.stopTokenIds);
@@ -67,7 +67,7 @@ function search({ model, width, lengthPenalty, promptLength, stopping }: Case) {
   return { answers, stepCount };
 }
 
-/** Every answer that there is, the best first. */
+/** Returns all possible answers, the best first. */
 function listAll({ model, lengthPenalty, promptLength, stopping }: Case): readonly PlainAnswer[] {
   const { maxTokens, stopTokenIds } = stopping;
   const answers: PlainAnswer[] = [];
@@ -136,8 +136,8 @@ test("with fewer beams it finds what its definition finds, though it may end ear
   assert.ok(endedEarlier > searchCount(10), `only ${endedEarlier} ended earlier`);
 });
 
-test("a longer answer that is still to come holds it up, where the penalty can make that the best", () => {
-  // The end is likely at once; what goes on does so for sure, and gains by each token.
+test("waits for a longer answer if the penalty can make it the best", () => {
+  // The end is likely at first; after that, answers continue with certainty and gain with each token.
   const model: TinyModel = (answer) => ({
     tokens: answer.length === 0 ? [tokenOf(0, Math.log(0.7)), tokenOf(1, Math.log(0.3))] : [tokenOf(1, 0)],
     mayEnd: false,
@@ -153,7 +153,7 @@ test("a longer answer that is still to come holds it up, where the penalty can m
   assert.deepEqual(idsOf(-1), ["0", 1]);
 });
 
-test("penalties beyond what numbers hold leave the sums to decide", async () => {
+test("extreme penalties leave the decision to the sums", async () => {
   for (const lengthPenalty of [400, -400, 1e300]) {
     const one = { model: tinyModel(3, 4, "all"), width: 3, lengthPenalty, promptLength: 9 };
     const whole: Case = { ...one, stopping: { maxTokens: 5, stopTokenIds: [0] } };

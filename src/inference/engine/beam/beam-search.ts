@@ -1,19 +1,18 @@
-// The state of one beam search: which hypotheses (answers so far) are live, which answers are complete, and when no live one can
-// become better than those. Knows tokens and log-probabilities alone: neither scores of whole rows, nor where anything is
-// computed.
+// State of one beam search: the live hypotheses (answers so far), the complete answers, and whether a live one can
+// still become better. Knows only tokens and log-probabilities: neither rows of scores nor where they are computed.
 import type { FinishReason, GeneratedToken } from "../../../base/domain/generation.ts";
 
 export interface BeamOptions {
   readonly width: number;
-  /** Any number: 0 compares sums, 1 means, and more favours longer answers more. */
+  /** Any number: 0 compares sums, 1 means; higher values favour longer answers. */
   readonly lengthPenalty: number;
   readonly promptLength: number;
   readonly maxTokens: number;
-  /** Any of these completes an answer, and is its last token. */
+  /** Each of these completes an answer, as its last token. */
   readonly stopTokenIds: ReadonlySet<number>;
 }
 
-/** An answer so far: a token behind another hypothesis. */
+/** An answer so far: a token after another hypothesis. */
 export interface Hypothesis {
   /** Null for the empty one. */
   readonly before: Hypothesis | null;
@@ -23,17 +22,17 @@ export interface Hypothesis {
   readonly logprob: number;
 }
 
-/** The tokens that a hypothesis may go on with. */
+/** Possible next tokens of a hypothesis. */
 export interface Candidates {
   /** Some of the most probable tokens, in order. */
   readonly tokens: readonly GeneratedToken[];
-  /** Whether it is an answer as it stands, without a token that ends it. */
+  /** True if the hypothesis is already an answer, without a token that ends it. */
   readonly isComplete: boolean;
 }
 
 export const noCandidates: Candidates = { tokens: [], isComplete: false };
 
-/** A live hypothesis, and the one of the step before that it goes on from. */
+/** A live hypothesis with its parent, the hypothesis of the step before that it extends. */
 export interface Survivor {
   readonly parent: Hypothesis;
   readonly hypothesis: Hypothesis;
@@ -46,7 +45,7 @@ export interface BeamAnswer {
   readonly score: number;
 }
 
-/** More than rounding can make of a score: bounds are widened by this part of them. */
+/** Exceeds the rounding error of a score; bounds are widened by this fraction. */
 const slack = 1e-9;
 
 export class BeamSearch {
@@ -59,26 +58,26 @@ export class BeamSearch {
     this.#options = options;
   }
 
-  /** The most probable first; none once the search is over. */
+  /** Live hypotheses, the most probable first; empty once the search is over. */
   get live(): readonly Hypothesis[] {
     return this.#live;
   }
 
-  /** What was found, the best first; final once nothing is live. */
+  /** Answers found, the best first; final once no hypothesis is live. */
   get answers(): readonly BeamAnswer[] {
     return this.#answers;
   }
 
-  /** So many of a hypothesis's candidates count: even if half of them end answers, there is one for each beam. */
+  /** Number of a hypothesis's candidates that count: even if half of them end answers, one is left for each beam. */
   get candidateCountMax(): number {
     return 2 * this.#options.width;
   }
 
   /**
-   * Goes one token on: tokens that end answers complete them, and of all others the best `width` live on.
+   * Advances by one token: tokens that end answers complete them, and the best `width` of the others live on.
    *
-   * @param candidatesOf of every live hypothesis
-   * @returns what lives now, in order
+   * @param candidatesOf candidates of every live hypothesis
+   * @returns the live hypotheses, in order
    */
   advance(candidatesOf: (hypothesis: Hypothesis) => Candidates): readonly Survivor[] {
     const { width, maxTokens, stopTokenIds } = this.#options;
@@ -120,12 +119,12 @@ export class BeamSearch {
   }
 
   /**
-   * Whether no answer that begins with a live one can be among the best any more: then going on changes nothing.
-   * Log-probabilities are at most 0, so a sum only falls; it is divided by at most the largest divisor that can still
-   * come: that of the longest answer, or, where the penalty is negative, of the shortest. That quotient bounds the score of
-   * whatever comes from the most probable live hypothesis, and so from every other one, all being equally long.
+   * True if no extension of a live hypothesis can enter the best answers. Log-probabilities are at most 0, so a sum
+   * only falls. Divided by the largest divisor that can still occur, it bounds the scores of all extensions:
+   * * the largest divisor is that of the longest answer or, for a negative penalty, of the shortest;
+   * * all live hypotheses have the same length, so the bound of the most probable one holds for all.
    *
-   * @param best of those that live
+   * @param best the most probable live hypothesis
    */
   #isDecided(best: Hypothesis): boolean {
     const { width, lengthPenalty, maxTokens } = this.#options;
@@ -140,7 +139,7 @@ function isBetter(one: BeamAnswer, other: BeamAnswer): boolean {
   return one.hypothesis.logprob > other.hypothesis.logprob;
 }
 
-/** From the first to the last. */
+/** Returns the tokens from the first to the last. */
 export function tokensOf(hypothesis: Hypothesis): readonly GeneratedToken[] {
   const tokens: GeneratedToken[] = [];
   for (let at = hypothesis; at.before !== null && at.token !== null; at = at.before) tokens.push(at.token);

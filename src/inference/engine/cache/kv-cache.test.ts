@@ -15,7 +15,7 @@ const shape: ModelShape = {
   contextLength: 1024,
 };
 
-/** Entries whose every number says what it belongs to. */
+/** Fills a slot with entries whose numbers identify their position. */
 const fill = (lane: KvLane, slot: number, mark: number, count: number): void => {
   const size = shape.kvHeadCount * count * shape.headSize;
   for (let layer = 0; layer < shape.layerCount; layer++) {
@@ -45,13 +45,13 @@ const check = (lane: KvLane, slot: number, mark: number, count: number): void =>
   }
 };
 
-/** A cache for few slots, and a clock that runs so many milliseconds with each look at it. */
+/** Creates a cache for few slots, with a clock that advances this many milliseconds at each reading. */
 const cacheOf = (bytesMax = 2 ** 30, msPerLook = 0): KvCache => {
   let ms = 0;
   return new KvCache(shape, { bytesMax, slotCountMax: 128 }, { monotonicMs: () => (ms += msPerLook) });
 };
 
-test("keeps what slots hold when the lane grows, and when it shrinks again", () => {
+test("keeps the contents of slots when the lane grows and when it shrinks again", () => {
   const cache = cacheOf();
   const lane = cache.openLane("base");
   cache.ensure(lane, 1, 10, 900);
@@ -69,7 +69,7 @@ test("keeps what slots hold when the lane grows, and when it shrinks again", () 
   check(lane, 1, 2, 20);
 });
 
-test("a lane that will soon be full grows in portions, whatever happens to its slots meanwhile", () => {
+test("a lane that is nearly full grows in chunks while its slots change in any way", () => {
   let resizedCount = 0;
   for (const seed of searchSeeds(20)) {
     const random = seededRandom("portions", seed);
@@ -103,7 +103,7 @@ test("a lane that will soon be full grows in portions, whatever happens to its s
         lane.dropLastSlot();
         marks.pop();
       } else if (action === 4 && lane.lengths[one] > 0) {
-        // The same slot with other numbers of another length.
+        // Refills the same slot with other numbers and another length.
         lane.advance(one, -lane.lengths[one]);
         fill(lane, one, 200 + step, random.index(2) === 0 ? lane.capacity : 1 + random.index(lane.capacity));
         marks[one] = 200 + step;
@@ -111,11 +111,11 @@ test("a lane that will soon be full grows in portions, whatever happens to its s
       marks.forEach((mark, slot) => check(lane, slot, mark, lane.lengths[slot]));
     }
   }
-  // Of few seeds the full slot may be taken away before.
+  // With some seeds the full slot is dropped before that.
   assert.ok(resizedCount > 0);
 });
 
-test("resizing stops for the step once its time is over, and goes on in the next", () => {
+test("resizing pauses when a step's time is up, and continues in the next step", () => {
   const cache = cacheOf(2 ** 30, 3);
   const lane = cache.openLane("base");
   cache.ensure(lane, 4, 256, 1024);
@@ -124,7 +124,7 @@ test("resizing stops for the step once its time is over, and goes on in the next
     cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 1024 }));
     return lane.capacity;
   });
-  // The keys or the values of a slot in one layer a step, and one step in which nothing is missing any more.
+  // One step for the keys or the values of each slot and layer, and one step that finds nothing left to copy.
   assert.equal(capacities.indexOf(448), 16);
   for (let slot = 0; slot < 4; slot++) check(lane, slot, slot, 320);
 });
@@ -154,7 +154,7 @@ test("swaps and copies whole slots", () => {
   assert.deepEqual(lane.lengths, [30, 30, 10, 0]);
 });
 
-test("writes the real positions of padded rows", () => {
+test("writes only the real positions of padded rows", () => {
   const cache = cacheOf();
   const lane = cache.openLane("base");
   cache.ensure(lane, 1, 8, 64);
@@ -174,7 +174,7 @@ test("writes the real positions of padded rows", () => {
   }
 });
 
-test("never holds more than the reservations that were made", () => {
+test("never holds more than the reservations", () => {
   for (const seed of searchSeeds(10)) {
     const random = seededRandom("kv cache", seed);
     const bytesMax = 40 * 256 * positionBytes(shape);
@@ -210,7 +210,7 @@ test("never holds more than the reservations that were made", () => {
   }
 });
 
-test("rows that come one by one copy few others, and have what they need where memory ends", () => {
+test("rows that come one at a time copy few others, and get their room up to the memory limit", () => {
   const cache = cacheOf(96 * 64 * positionBytes(shape));
   const lane = cache.openLane("base");
   const slotRooms = Array.from({ length: 96 }, (_, row) => {
@@ -222,7 +222,7 @@ test("rows that come one by one copy few others, and have what they need where m
   for (const row of [0, 31, 64, 95]) check(lane, row, row, 1);
 });
 
-test("gives slots back once few have been needed for long, and positions unless prompts will fill them", () => {
+test("gives slots back after few have been needed for long, and positions unless prompts will fill them", () => {
   const cache = cacheOf();
   const lane = cache.openLane("base");
   const resize = (positionCount: number): void =>

@@ -1,36 +1,35 @@
-// All lanes of keys and values, and the memory they may take. Lanes grow as their rows grow and shrink when most of
-// their room is unused, since a step computes over the whole capacity of a lane. Both are done ahead, a few milliseconds a
-// step, so that no step waits for what many rows hold to be copied.
-// Whether a request may start is decided before, in the scheduler: its whole need is reserved, so growing never fails.
+// The KV cache: all lanes, and the memory they may take. A step computes over a lane's whole capacity, so lanes grow
+// with their rows and shrink when mostly unused. Resizing copies ahead, for a few milliseconds per step, so that no
+// step waits for a large copy.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";
 import { positionBytes, SpareSlabs } from "./slab.ts";
 
-/** Short answers leave a lane and come to it within a few steps. */
+/** Short answers leave and enter a lane within a few steps. */
 const patienceSteps = 64;
 
-/** Copying in one step, while lanes are resized. */
+/** Time limit for copying in one step while lanes are resized. */
 const copyMsPerStep = 6;
 
-/** Of copying, before it was measured; memory that was never used before is slow. */
+/** Assumed copy speed before the first measurement; untouched memory is slow. */
 const firstBytesPerMs = 2e6;
 
 /**
- * From so many bytes of a layer's keys on, a slab has room for all slots that there may be: the room takes memory in pages
- * of 2 MB once it is used, and would take more of them than what is used where that is less.
+ * If a layer's keys take at least this much, a slab reserves address space for all possible slots. Used space takes
+ * memory in pages of 2 MB, so smaller slabs would take more pages than they use.
  */
 const fullRoomBytes = 2 ** 20;
 
-/** Of slabs that no lane uses. */
+/** Maximum size of spare slabs. */
 const spareBytesMax = 2 ** 29;
 
-/** The bytes to set aside for slots that may each grow to `positionCountMax` positions in one lane. */
+/** Returns the bytes to reserve for slots of one lane that may each grow to `positionCountMax` positions. */
 export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
   return slotCount * roundUpPositions(positionCountMax) * bytesPerPosition;
 }
 
-/** The most that keys and values can come to: within their limit, no slot holds more than the context. */
+/** Returns the maximum size of all keys and values: bounded by their limit, and by the context length of each slot. */
 export function keyValueBytesMax(limits: {
   readonly kvCacheBytesMax: number;
   readonly slotCountMax: number;
@@ -46,11 +45,11 @@ export interface KvCacheLimits {
   readonly slotCountMax: number;
 }
 
-/** What a lane's rows will need beside what they hold. */
+/** Expected needs of a lane's rows beyond their present contents. */
 export interface LaneProspect {
-  /** What prompts that are not computed yet will fill. */
+  /** Positions that pending prompts will fill. */
   readonly positionCount: number;
-  /** What its longest row may grow to, as it was reserved. */
+  /** Reserved maximum length of its longest row. */
   readonly positionCountMax: number;
 }
 
@@ -58,7 +57,7 @@ export class KvCache {
   readonly #shape: ModelShape;
   readonly #limits: KvCacheLimits;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** For how many steps in a row each has needed few of its slots. */
+  /** Number of consecutive steps in which each lane needed few of its slots. */
   readonly #lanes = new Map<KvLane, number>();
   readonly #spares = new SpareSlabs(spareBytesMax);
   #bytesPerMs = firstBytesPerMs;
@@ -69,14 +68,14 @@ export class KvCache {
     this.#clock = clock;
   }
 
-  /** What the slabs of lanes take at this moment. */
+  /** Current size of all lanes' slabs. */
   get bytes(): number {
     let total = 0;
     for (const lane of this.#lanes.keys()) total += lane.bytes;
     return total;
   }
 
-  /** @param owner whose keys and values they are: what computes them */
+  /** @param owner what computes the keys and values */
   openLane(owner: string): KvLane {
     const lane = new KvLane(this.#shape, owner, this.#spares);
     this.#lanes.set(lane, 0);
@@ -88,15 +87,16 @@ export class KvCache {
     this.#lanes.delete(lane);
   }
 
-  /** Keeps no more than this of what no lane uses. */
+  /** Evicts spare slabs down to this size. */
   limitSpares(bytesMax: number): void {
     this.#spares.limit(bytesMax);
   }
 
   /**
-   * Makes room in a lane for `slotCount` slots of `positionCount` positions each, at once.
+   * Makes room in a lane for `slotCount` slots of `positionCount` positions each, without delay. Never fails: the
+   * scheduler reserves a request's whole need before it starts.
    *
-   * @param positionCountMax what its longest row may grow to, as it was reserved
+   * @param positionCountMax reserved maximum length of its longest row
    */
   ensure(lane: KvLane, slotCount: number, positionCount: number, positionCountMax: number): void {
     const slots = Math.max(slotCount, lane.usedCount);
@@ -113,7 +113,7 @@ export class KvCache {
     else lane.reshape(slots, roundUpPositions(needed));
   }
 
-  /** Copies for a few milliseconds what lanes hold to where they are resized. Call it once a step, between calls. */
+  /** Copies lanes that are being resized, for a few milliseconds. Call it once per step, between calls of the model. */
   resizeLanes(prospectOf: (lane: KvLane) => LaneProspect): void {
     const startMs = this.#clock.monotonicMs();
     const isOver = (): boolean => this.#clock.monotonicMs() - startMs >= copyMsPerStep;
@@ -127,11 +127,11 @@ export class KvCache {
     const startMs = this.#clock.monotonicMs();
     const copiedBytes = lane.resize(isOver);
     const ms = this.#clock.monotonicMs() - startMs;
-    // Of short times little can be said.
+    // Short times measure poorly.
     if (ms >= copyMsPerStep / 2) this.#bytesPerMs = (this.#bytesPerMs + copiedBytes / ms) / 2;
   }
 
-  /** Where a lane will soon be full, or has needed little of its room. */
+  /** Starts resizing a lane that will soon be full, or that has needed little of its room. */
   #startResizing(lane: KvLane, { positionCount, positionCountMax }: LaneProspect): void {
     if (lane.slotRoom === 0) return;
     const needed = Math.max(1, positionCount, ...lane.lengths);
@@ -148,7 +148,7 @@ export class KvCache {
     lane.startResizing(this.#slotRoom(slots, capacity), capacity);
   }
 
-  /** For how many steps copying all of a lane may go on, with as much again to spare. */
+  /** Number of steps that copying the whole lane may take, doubled as a margin. */
   #copyStepCount(lane: KvLane): number {
     const bytesPerStep = this.#bytesPerMs * copyMsPerStep;
     const addedBytes = lane.usedCount * positionBytes(this.#shape);
@@ -162,7 +162,7 @@ export class KvCache {
     return stepCount === patienceSteps;
   }
 
-  /** Whether the lane can have this size beside all others. */
+  /** True if the lane can have this size in addition to all others. */
   #fits(lane: KvLane, slots: number, capacity: number): boolean {
     const more =
       slots * capacity +
@@ -171,7 +171,7 @@ export class KvCache {
     return this.bytes + more * positionBytes(this.#shape) <= this.#limits.bytesMax;
   }
 
-  /** Rows of a burst may come one by one, and each change of the room copies what all before them hold. */
+  /** Rows of a burst may come one at a time, and each change of the room copies all rows before them. */
   #slotRoom(slots: number, capacity: number): number {
     const { kvHeadCount, headSize } = this.#shape;
     const { bytesMax, slotCountMax } = this.#limits;
@@ -182,7 +182,7 @@ export class KvCache {
     return Math.max(slots, Math.min(wanted, slotCountMax, affordable));
   }
 
-  /** Every lane down to what its rows hold: then the reservations bound the memory in use. */
+  /** Shrinks every lane to the contents of its rows; then the reservations bound the memory in use. */
   #shrinkAll(): void {
     for (const lane of this.#lanes.keys()) {
       lane.stopResizing();
@@ -194,7 +194,7 @@ export class KvCache {
   }
 }
 
-/** A quarter more than needed: growing copies what a row holds, and computing over unused room costs in every step. */
+/** A quarter more than needed: growing copies a row's contents, and unused room costs compute in every step. */
 export function grownCapacity(needed: number, positionCountMax: number): number {
   return Math.max(
     roundUpPositions(needed),

@@ -1,7 +1,6 @@
-// Keys and values of rows that are computed together, used slots first, so that a batch is a contiguous view that a graph
-// takes without a copy. A lane gets another capacity while its rows go on: what they hold is copied in portions into a slab
-// that takes the place of the old one once nothing is missing.
-// Knows neither what a slot is used for, nor its adapter, nor how much memory there is in all: the cache does.
+// A lane: keys and values of rows that are computed together. Used slots come first, so a batch is a contiguous view
+// that a graph takes without a copy. Knows neither the use of a slot, nor its adapter, nor the total memory, which the
+// cache manages.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { copyRun, positionBytes, Slab, type SpareSlabs } from "./slab.ts";
@@ -17,7 +16,7 @@ export function roundUpPositions(count: number): number {
 export interface NewEntries {
   readonly keys: Float32Array;
   readonly values: Float32Array;
-  /** Positions a row has in these arrays, padding included. */
+  /** Positions per row in these arrays, padding included. */
   readonly positionCount: number;
 }
 
@@ -28,7 +27,7 @@ export interface EntryRange {
   readonly count: number;
 }
 
-/** Positions [position, position + count) of a slot, which lie in a block from `place` on. */
+/** Positions [position, position + count) of a slot, stored in a block from `place` on. */
 export interface BlockRange {
   readonly position: number;
   readonly place: number;
@@ -36,24 +35,24 @@ export interface BlockRange {
 }
 
 /**
- * The slab that takes a lane's place. It is filled in passes, each through all slots of one part of the slab after the other:
- * new memory costs most of the time, and comes in large pages, of which so only one is new at a time. A pass copies what came
- * since the one before.
+ * The slab that replaces a lane's slab, filled in passes while rows continue; a pass copies what was added since the
+ * one before. Each pass copies all slots of one part after the other: most of the time goes to touching new memory in
+ * large pages, and so only one page is new at a time.
  */
 interface Resizing {
   readonly slab: Slab;
   /** Positions of each slot that all parts have. */
   readonly copiedCounts: number[];
-  /** Those that they will have after this pass. */
+  /** Positions that all parts have after this pass. */
   readonly passCounts: number[];
-  /** What the pass copies next, part by part and slot by slot; null between passes. */
+  /** Next part and slot to copy; null between passes. */
   cursor: { part: number; slot: number } | null;
 }
 
-/** A slot is a number below `usedCount`; its holder learns when it moves. */
+/** A slot is a number below `usedCount`; its holder is told when it moves. */
 export class KvLane {
   readonly shape: ModelShape;
-  /** Positions filled, by slot. */
+  /** Filled positions, by slot. */
   readonly lengths: number[] = [];
   readonly #owner: string;
   readonly #spares: SpareSlabs | null;
@@ -61,8 +60,8 @@ export class KvLane {
   #resizing: Resizing | null = null;
 
   /**
-   * @param owner whose keys and values these are: what computes them
-   * @param spares where slabs come from and go to; absent, each is made anew
+   * @param owner what computes these keys and values
+   * @param spares pool that slabs are taken from and returned to; if absent, each slab is new
    */
   constructor(shape: ModelShape, owner = "", spares: SpareSlabs | null = null) {
     this.shape = shape;
@@ -80,12 +79,12 @@ export class KvLane {
     return this.#slab.capacity;
   }
 
-  /** Slots that have been used, or were of another lane: what has been written takes memory. */
+  /** Slots that were ever written, also for an earlier lane: written slots take memory. */
   get slotCapacity(): number {
     return this.#slab.writtenSlotCount;
   }
 
-  /** Slots that could be. */
+  /** Maximum slots without another slab. */
   get slotRoom(): number {
     return this.#slab.slotRoom;
   }
@@ -94,32 +93,32 @@ export class KvLane {
     return this.#resizing !== null;
   }
 
-  /** The capacity that it is resized to; null where it is not. */
+  /** Capacity that the lane is being resized to; null if it is not. */
   get comingCapacity(): number | null {
     return this.#resizing?.slab.capacity ?? null;
   }
 
-  /** Of all positions that its slots hold. */
+  /** Size of all positions that its slots hold. */
   get heldBytes(): number {
     return this.lengths.reduce((sum, length) => sum + length, 0) * positionBytes(this.shape);
   }
 
-  /** What may have been written, in the slab that is to come too. */
+  /** Size of everything that may have been written, including the slab that is being filled. */
   get bytes(): number {
     return this.#slab.writtenBytes + (this.#resizing?.slab.writtenBytes ?? 0);
   }
 
-  /** A view, not a copy: keys of consecutive slots, [slotCount, kv head, capacity, head size]. */
+  /** Returns a view of the keys of consecutive slots, not a copy: [slotCount, kv head, capacity, head size]. */
   keys(layer: number, slot: number, slotCount: number): Float32Array {
     return this.#view(this.#slab.keys[layer], slot, slotCount);
   }
 
-  /** A view, not a copy, as {@link KvLane.keys}. */
+  /** Returns a view of the values, like {@link KvLane.keys}. */
   values(layer: number, slot: number, slotCount: number): Float32Array {
     return this.#view(this.#slab.values[layer], slot, slotCount);
   }
 
-  /** The next slot, empty; there must be room for it. */
+  /** Takes the next slot, empty; there must be room for it. */
   takeSlot(): number {
     assert(this.usedCount < this.slotRoom, "a slot is taken only where there is room");
     this.#resizing?.copiedCounts.push(0);
@@ -140,9 +139,9 @@ export class KvLane {
   }
 
   /**
-   * Copies what one slot holds over another, of this lane or of `target`.
+   * Copies the contents of one slot over another, of this lane or of `target`.
    *
-   * @param start up to where both hold the same already
+   * @param start position up to which both already hold the same
    */
   copySlot(from: number, to: number, start = 0, target: KvLane = this): void {
     if (target === this && from === to) return;
@@ -176,8 +175,8 @@ export class KvLane {
   }
 
   /**
-   * Writes a range of new entries after what the slot holds. The length stays until {@link KvLane.advance}, since layers
-   * come one after another.
+   * Writes a range of new entries after the slot's contents. The length is unchanged until {@link KvLane.advance},
+   * because layers are written one after another.
    */
   write(layer: number, slot: number, { row, start, count }: EntryRange, entries: NewEntries): void {
     const { kvHeadCount, headSize } = this.shape;
@@ -209,7 +208,10 @@ export class KvLane {
     );
   }
 
-  /** Copies positions from a block that {@link KvLane.copyToBlock} wrote; the length stays, as in {@link KvLane.write}. */
+  /**
+   * Copies positions from a block that {@link KvLane.copyToBlock} wrote; the length is unchanged, as in {@link
+   * KvLane.write}.
+   */
   copyFromBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.capacity, "keys and values of a block fit the slot");
     this.#eachRun(slot, block, (slab, to, from) =>
@@ -223,7 +225,7 @@ export class KvLane {
     );
   }
 
-  /** Visits every head of every layer: where it begins in its slab, for the slot, and in a block. */
+  /** Visits each head of each layer, with its offsets in the slab for the slot and in a block. */
   #eachRun(
     slot: number,
     block: Float32Array,
@@ -242,17 +244,17 @@ export class KvLane {
     }
   }
 
-  /** Says that every layer now holds `count` more positions of the slot; less than 0 takes the last ones back. */
+  /** Adds `count` positions to the slot's length, which every layer now holds; a negative count removes the last ones. */
   advance(slot: number, count: number): void {
     this.lengths[slot] += count;
     this.#forgetCopied(slot, this.lengths[slot]);
   }
 
   /**
-   * Gives the lane another size at once, keeping what the used slots hold. Takes as long as copying that, but where the
-   * slots alone change and have room: see {@link KvLane.startResizing}.
+   * Resizes the lane immediately, keeping the contents of used slots. Takes as long as copying them, unless only the
+   * slots change and have room; see {@link KvLane.startResizing}.
    *
-   * @param slotRoom how many slots may come without another copy
+   * @param slotRoom slots that may be added without another copy
    */
   reshape(slotRoom: number, capacity: number): void {
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
@@ -263,7 +265,7 @@ export class KvLane {
     this.resize(() => false);
   }
 
-  /** Makes the slab of another size; {@link KvLane.resize} fills it, while this one stays in use. */
+  /** Creates the slab of the new size; {@link KvLane.resize} fills it while the old one stays in use. */
   startResizing(slotRoom: number, capacity: number): void {
     assert(this.#resizing === null, "a lane is resized once at a time");
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
@@ -279,7 +281,7 @@ export class KvLane {
     this.#resizing = null;
   }
 
-  /** Leaves its memory to others; nothing is used. */
+  /** Gives its memory to others; the lane must be empty. */
   close(): void {
     assert(this.usedCount === 0, "only an empty lane is closed");
     this.stopResizing();
@@ -288,11 +290,11 @@ export class KvLane {
   }
 
   /**
-   * Goes on copying into the new slab, and puts it in place once it has all. Where a slot has outgrown it meanwhile, the
-   * lane stays as it is.
+   * Continues copying into the new slab, and puts it in place when nothing is missing. If a slot has outgrown it
+   * meanwhile, the lane stays unchanged.
    *
-   * @param isOver asked after each piece
-   * @returns how many bytes were copied
+   * @param isOver called after each piece
+   * @returns copied bytes
    */
   resize(isOver: () => boolean): number {
     const resizing = this.#resizing;
@@ -329,7 +331,7 @@ export class KvLane {
     return copiedBytes;
   }
 
-  /** What lies in a slot from a position on is no longer what was copied. */
+  /** Marks the copy of a slot as stale from a position on. */
   #forgetCopied(slot: number, position: number): void {
     if (this.#resizing === null) return;
     const { copiedCounts, passCounts } = this.#resizing;

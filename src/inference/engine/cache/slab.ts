@@ -1,8 +1,8 @@
-// Memory for the keys and values of some slots at one capacity: for each layer [slot, kv head, capacity, head size], so that
-// consecutive slots are a view that a graph takes without a copy. Does not know how much of a slot is filled.
+// Memory for the keys and values of some slots at one capacity: for each layer [slot, kv head, capacity, head size],
+// so that consecutive slots are a view that a graph takes without a copy. Does not know how much of a slot is filled.
 import type { ModelShape } from "../model-shape.ts";
 
-/** The bytes that the keys and values of one position of one slot take, over all layers. */
+/** Returns the bytes that the keys and values of one position of one slot take, over all layers. */
 export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCount" | "headSize">): number {
   return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
 }
@@ -15,11 +15,11 @@ export interface SlotRange {
 }
 
 export class Slab {
-  /** Slots that there is room for. The room of a slot takes memory of the machine only once something is written into it. */
+  /** Slots that there is room for. A slot's room takes physical memory only once it is written. */
   readonly slotRoom: number;
   /** Positions that a slot has room for. */
   readonly capacity: number;
-  /** The first slots, of which some have been written: their room takes memory. */
+  /** Number of first slots that contain all written ones; their room takes memory. */
   writtenSlotCount = 0;
   /** By layer. */
   readonly keys: readonly Float32Array[];
@@ -32,8 +32,8 @@ export class Slab {
     this.slotRoom = slotRoom;
     this.capacity = capacity;
     const size = slotRoom * kvHeadCount * capacity * headSize;
-    // One piece for all layers: the C library takes large ones from the machine anew, and clears smaller ones that were
-    // used before, which would write into all of the room.
+    // One allocation for all layers: the C library maps large ones afresh, but clears smaller ones that it reuses,
+    // which would write into all of the room.
     const sizeBytes = size * Float32Array.BYTES_PER_ELEMENT;
     const memory = new ArrayBuffer(2 * layerCount * sizeBytes);
     const part = (index: number): Float32Array => new Float32Array(memory, index * sizeBytes, size);
@@ -41,7 +41,7 @@ export class Slab {
     this.values = Array.from({ length: layerCount }, (_, layer) => part(2 * layer + 1));
   }
 
-  /** Where the positions of a slot's head begin in the keys, or the values, of a layer. */
+  /** Offset of a slot's head in the keys, or the values, of a layer. */
   start(slot: number, head: number): number {
     const { kvHeadCount, headSize } = this.#shape;
     return (slot * kvHeadCount + head) * this.capacity * headSize;
@@ -51,27 +51,27 @@ export class Slab {
     return this.writtenSlotCount * this.capacity * positionBytes(this.#shape);
   }
 
-  /** Makes every number 0, as in a new one; what was written stays memory. */
+  /** Sets every number to 0, as in a new slab; written memory stays allocated. */
   clear(): void {
     const size = this.start(this.writtenSlotCount, 0);
     for (const part of [...this.keys, ...this.values]) part.fill(0, 0, size);
   }
 
-  /** The keys of each layer and its values lie by themselves. */
+  /** Number of parts: the keys of each layer and its values. */
   get partCount(): number {
     return 2 * this.#shape.layerCount;
   }
 
-  /** Copies positions into another slab, to the same slot or the one given; both may be the same slab. */
+  /** Copies positions to the same slot, or the given one, of another slab or of this one. */
   copyTo(target: Slab, range: SlotRange, targetSlot = range.slot): void {
     for (let part = 0; part < this.partCount; part++) this.copyPartTo(target, part, range, targetSlot);
   }
 
   /**
-   * As {@link Slab.copyTo}, the keys or the values of one layer alone.
+   * Like {@link Slab.copyTo}, for only the keys or the values of one layer.
    *
    * @param part below `partCount`
-   * @returns the bytes that were copied
+   * @returns copied bytes
    */
   copyPartTo(target: Slab, part: number, { slot, position, count }: SlotRange, targetSlot = slot): number {
     const { kvHeadCount, headSize } = this.#shape;
@@ -85,7 +85,7 @@ export class Slab {
   }
 }
 
-/** Copies numbers; the runs do not overlap. Short ones go faster without the view that `set` needs. */
+/** Copies numbers between runs that do not overlap. For short runs a loop is faster than `set`, which needs a view. */
 export function copyRun(
   source: Float32Array,
   from: number,
@@ -100,12 +100,12 @@ export function copyRun(
   for (let index = 0; index < size; index++) target[to + index] = source[from + index];
 }
 
-// Slabs that lanes have left, for lanes that come: memory that is new costs the machine more than all copying into it, and
-// bursts of requests follow each other. The newest are kept.
+// Slabs kept from earlier lanes for later ones: touching new memory costs more than all copying into it, and bursts of
+// requests follow each other. The newest are kept.
 
 interface Spare {
   readonly slab: Slab;
-  /** Whose numbers are in it. */
+  /** Owner of the numbers in it. */
   readonly owner: string;
 }
 
@@ -118,12 +118,12 @@ export class SpareSlabs {
     this.#bytesMax = bytesMax;
   }
 
-  /** What has been written of them. */
+  /** Written size of the spare slabs. */
   get bytes(): number {
     return this.#spares.reduce((sum, { slab }) => sum + slab.writtenBytes, 0);
   }
 
-  /** Keeps a slab that its owner does not use any more. */
+  /** Keeps a slab that its owner no longer uses. */
   give(slab: Slab, owner: string): void {
     if (slab.writtenSlotCount === 0) return;
     this.#spares.push({ slab, owner });
@@ -131,8 +131,8 @@ export class SpareSlabs {
   }
 
   /**
-   * A slab of this size; null where there is none. Nothing in it is another owner's: a step multiplies what lies behind a
-   * row's end by zero, which takes away any number but those of a broken model.
+   * Returns a slab of this size, or null. It never contains another owner's numbers: a step multiplies the values
+   * after a row's end by zero, which does not cancel the NaN or infinity of a broken model.
    */
   take(slotRoom: number, capacity: number, owner: string): Slab | null {
     const fits = ({ slab }: Spare): boolean => slab.slotRoom === slotRoom && slab.capacity === capacity;
@@ -144,7 +144,7 @@ export class SpareSlabs {
     return slab;
   }
 
-  /** The least room for at least so many slots that a slab of a capacity has; null where none does. */
+  /** Returns the smallest slot room, at least `slots`, of a spare slab with this capacity; null if there is none. */
   slotRoom(slots: number, capacity: number): number | null {
     const rooms = this.#spares
       .filter(({ slab }) => slab.slotRoom >= slots && slab.capacity === capacity)
@@ -152,7 +152,7 @@ export class SpareSlabs {
     return rooms.length === 0 ? null : Math.min(...rooms);
   }
 
-  /** Lets the oldest go until the others take no more than this. */
+  /** Drops the oldest until the rest fit this size. */
   limit(bytesMax: number): void {
     while (this.#spares.length > 0 && this.bytes > bytesMax) this.#spares.shift();
   }

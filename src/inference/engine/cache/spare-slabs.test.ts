@@ -26,7 +26,7 @@ const empty = (lane: KvLane): void => {
   while (lane.usedCount > 0) lane.dropLastSlot();
 };
 
-test("a lane takes the memory that one before it has left, and finds nothing of another owner in it", () => {
+test("a lane reuses the memory of an earlier one, without another owner's numbers in it", () => {
   const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
   const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
@@ -50,7 +50,7 @@ test("a lane takes the memory that one before it has left, and finds nothing of 
   assert.notEqual(third.keys(0, 0, 1).buffer, buffer);
 });
 
-test("counts what a lane before has written as memory of the lane that has it", () => {
+test("counts memory that an earlier lane has written as the new lane's", () => {
   const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
   const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
@@ -63,7 +63,7 @@ test("counts what a lane before has written as memory of the lane that has it", 
   assert.equal(cache.bytes, bytes);
 });
 
-test("gives up what no lane uses where a lane needs the room", () => {
+test("frees spare slabs when a lane needs the room", () => {
   const slotBytes = 64 * 2 * 2 * 3 * 4 * 4;
   const cache = new KvCache(shape, { bytesMax: 10 * slotBytes, slotCountMax: 128 }, { monotonicMs: () => 0 });
   const first = cache.openLane("base");
@@ -79,7 +79,7 @@ test("gives up what no lane uses where a lane needs the room", () => {
   assert.equal(third.slotRoom, 1, "eight slots beside six would have been too many");
 });
 
-test("keeps the newest, as many as its limit allows, and those alone that were written", () => {
+test("keeps only written slabs, the newest, up to its limit", () => {
   const { writtenBytes } = used(4, 64, 4);
   const spares = new SpareSlabs(2 * writtenBytes);
   const [old, middle, young] = [used(4, 64, 4), used(8, 64, 4), used(4, 64, 4)];
@@ -94,7 +94,7 @@ test("keeps the newest, as many as its limit allows, and those alone that were w
   assert.equal(spares.take(8, 64, "base"), null);
 });
 
-test("gives an owner its own before a newer one of others", () => {
+test("gives an owner its own slab before a newer one of another owner", () => {
   const spares = new SpareSlabs(2 ** 30);
   const [own, other] = [used(4, 64, 4), used(4, 64, 4)];
   for (const slab of [own, other]) slab.keys[0].fill(1);

@@ -1,4 +1,4 @@
-// Distances by their definitions, and of models: none to itself, and little to its rounded weights.
+// Tests distances by their definitions, and between models: zero to itself, and small to its rounded weights.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -23,7 +23,7 @@ test("the distance of two rows is that of their distributions", () => {
   assert.equal(distance(rowOf(p, 0), rowOf(p, 1), 0).isSameGreedy, true);
 });
 
-test("a model is not away from itself, and little from its rounded weights", async () => {
+test("a model has no distance from itself, and little from its rounded weights", async () => {
   const folder = "test/fixtures/goldens/models/llama";
   const config = readModelConfig(folder);
   const random = seededRandom("tokens");

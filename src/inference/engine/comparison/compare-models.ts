@@ -1,5 +1,5 @@
-// How far one form of a model's weights is from another, on given tokens: both compute the same windows side by side, and what
-// each finds probable is compared. Knows token ids, not texts.
+// Measures the distance between two forms of a model's weights on given tokens: computes the same windows with both
+// and compares the probabilities. Knows token ids, not texts.
 import type { ModelConfig } from "../../architectures/config.ts";
 import type { ModelWeights } from "../../architectures/weights.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
@@ -7,23 +7,23 @@ import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
 export interface ModelComparison {
-  /** How many tokens are told from those before them. */
+  /** Number of predicted tokens. */
   readonly tokenCount: number;
   /** exp of the mean of −log p of each token. */
   readonly perplexity: { readonly reference: number; readonly other: number };
   /** Kullback–Leibler divergence of the other's distribution from the reference's, in nats a token. */
   readonly divergence: { readonly mean: number; readonly max: number };
-  /** Share of tokens behind which both find the same one the most probable. */
+  /** Share of positions at which both predict the same most probable token. */
   readonly sameGreedyShare: number;
 }
 
-/** Tokens that are told from one another; more gain little, and take memory for their scores. */
+/** Tokens of a window, each predicted from those before it. More gain little, and take memory for their scores. */
 export const windowTokens = 256;
 
 /**
  * Compares two forms of one model's weights.
  *
- * @param tokenIds in windows of {@link windowTokens}, each of which begins anew
+ * @param tokenIds split into windows of {@link windowTokens}, each computed without the ones before
  */
 export async function compareModels(
   config: ModelConfig,
@@ -81,15 +81,15 @@ function summary(distances: readonly RowDistance[]): ModelComparison {
 }
 
 interface RowDistance {
-  /** Natural-log probabilities of the token that came, under either row. */
+  /** Natural-log probabilities of the actual token, under either row. */
   readonly logprobs: readonly [number, number];
   /** Kullback–Leibler divergence of the second's distribution from the first's, in nats. */
   readonly divergence: number;
-  /** Whether the most probable token is the same. */
+  /** True if the most probable token is the same. */
   readonly isSameGreedy: boolean;
 }
 
-/** @param token the one that came */
+/** @param token the actual token */
 export function distance(reference: Float32Array, other: Float32Array, token: number): RowDistance {
   const [first, second] = [normalizerOf(reference), normalizerOf(other)];
   let divergence = 0;
@@ -99,13 +99,13 @@ export function distance(reference: Float32Array, other: Float32Array, token: nu
   }
   return {
     logprobs: [reference[token] - first.logSum, other[token] - second.logSum],
-    // Rounding can take it below zero where both are equal.
+    // If both are equal, rounding can make it negative.
     divergence: Math.max(0, divergence),
     isSameGreedy: first.greatest === second.greatest,
   };
 }
 
-/** The logarithm of the sum of exponentials, and the index of the greatest score. */
+/** Returns the logarithm of the sum of exponentials, and the index of the greatest score. */
 function normalizerOf(scores: Float32Array): { readonly logSum: number; readonly greatest: number } {
   let greatest = 0;
   for (let index = 1; index < scores.length; index++) if (scores[index] > scores[greatest]) greatest = index;

@@ -1,5 +1,5 @@
-// Checks constraints, in a thread of their own: reads them as the engine does, and finds the tokens of a model's vocabulary
-// that may come next, beside whatever the engine serves.
+// Thread that checks constraints next to a serving engine: reads them as the engine does, and finds the tokens of a
+// model's vocabulary that may come next.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
@@ -9,7 +9,7 @@ import { buildTokenTrie, type TokenTrie } from "../../../lib/constraints/grammar
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
-/** What the thread is started with. */
+/** Start parameters of the thread. */
 export interface CheckMeans {
   readonly limits: GrammarLimits;
 }
@@ -17,7 +17,7 @@ export interface CheckMeans {
 export interface CheckTasks {
   readonly check: {
     readonly task: {
-      /** The base model with whose tokens an answer is written. */
+      /** Base model whose tokens the answer consists of. */
       readonly base: string;
       readonly vocabulary: TokenVocabulary;
       readonly constraint: Constraint;
@@ -28,13 +28,13 @@ export interface CheckTasks {
   };
 }
 
-/** So many vocabularies stay ready to be asked; a large one takes about 60 MB. */
+/** Number of vocabularies kept ready; a large one takes about 60 MB. */
 const readyTries = 2;
 
 export function openTasks({ limits }: CheckMeans): TaskHandlers<CheckTasks> {
-  // Before the first check, whose time is counted.
+  // Before the first check, whose time is measured.
   ground();
-  /** The one asked last is the last. */
+  /** The most recently used last. */
   const tries = new Map<string, TokenTrie>();
   const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {
     const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });

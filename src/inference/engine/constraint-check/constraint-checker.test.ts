@@ -20,7 +20,7 @@ function checker(seconds = 60) {
   });
 }
 
-test("answers from its thread what a check says", async (t) => {
+test("returns the results of a check from its thread", async (t) => {
   const constraints = checker();
   t.after(() => constraints.stop());
   const schema: Json = { type: "object", properties: { b: true, a: { type: "integer" } } };
@@ -40,10 +40,10 @@ test("answers from its thread what a check says", async (t) => {
   assert.deepEqual([refused.refusal?.kind, refused.instances], ["not-exact", []]);
 });
 
-test("gives up a check that takes longer than it may, and serves the next", async (t) => {
+test("aborts a check that exceeds its time limit, and serves the next", async (t) => {
   const constraints = checker(0.2);
   t.after(() => constraints.stop());
-  // Each of these leads to as many states as there may be.
+  // Each of these leads to the maximum number of states.
   const random = seededRandom("letters");
   const letters = Array.from({ length: 70_000 }, () => "ab"[random.index(2)]).join("");
   const many = Array.from({ length: 50 }, () => JSON.stringify(letters));

@@ -1,5 +1,5 @@
-// Checks constraints for people who write them, in a thread of their own: neither the server's event loop nor an engine
-// waits for a check.
+// Checks constraints for their authors, in a separate thread: neither the server's event loop nor an engine waits for
+// a check.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,10 +10,10 @@ import type { CheckMeans, CheckTasks } from "./check-tasks.ts";
 
 export interface ConstraintChecker extends Service {
   /**
-   * As `checkConstraint` in grammar/.
+   * Runs `checkConstraint` of grammar/.
    *
-   * @param base the base model with whose tokens an answer is written: what its tokens stand for is the same each time
-   * @throws ServiceError `too_large` where that takes longer than it may; what a pool of workers throws
+   * @param base the base model whose tokens the answer consists of; its vocabulary must be the same each time
+   * @throws ServiceError `too_large` if the check exceeds its time limit; errors of the worker pool
    */
   check(
     base: { readonly name: string; readonly vocabulary: TokenVocabulary },

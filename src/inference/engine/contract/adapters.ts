@@ -1,5 +1,5 @@
-// The contract of adapters: requests with one are answered by it, whether it was prepared, dropped or never seen; one that
-// cannot be read fails nobody else.
+// The contract of adapters: an adapter answers the requests that name it, whether it was prepared, dropped or never
+// seen. An unreadable one fails no other request.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,13 +23,13 @@ import {
 const plain = ask({ maxTokens: 8, topLogprobCount: 0 });
 const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
 
-/** The same matrices, which count three times as much. */
+/** The same matrices with three times the weight. */
 function stronger(id: string): AdapterReference {
   const folder = mkdtempSync(join(tmpdir(), "hone-stronger-"));
   after(() => rmSync(folder, { recursive: true }));
   cpSync(adapter.folder, folder, { recursive: true });
   const file = join(folder, adapterFiles.config);
-  // The fixture is this project's own.
+  // Safe cast: the fixture belongs to this project.
   const config = JSON.parse(readFileSync(file, "utf8")) as { readonly lora_alpha: number };
   writeFileSync(file, JSON.stringify({ ...config, lora_alpha: 3 * config.lora_alpha }));
   return { id, folder, hash: adapterHash(folder) };

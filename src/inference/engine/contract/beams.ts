@@ -1,5 +1,5 @@
-// The contract of beam search: its answers are those that its definition finds in the engine's own next-token
-// probabilities, and they come whole, ranked, and with all that other answers carry.
+// The contract of beam search: it finds the answers that its definition finds in the engine's own next-token
+// probabilities. They come whole, ranked, and with everything that other answers carry.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceCountMax, type Engine, type GenerationRequest } from "../../../base/domain/generation.ts";
@@ -32,7 +32,7 @@ interface BeamCase extends ShortRequest {
   readonly maxTokens: number;
 }
 
-/** What the definition finds: each step asks the engine for the one token after a beginning. */
+/** Runs the definition of beam search: each step asks the engine for the one token after a prefix. */
 async function searchByAsking(
   engine: Engine,
   { beams, maxTokens, minTokens = 0, stopTokenIds = [], adapter: own = null, sampling = {} }: BeamCase,
@@ -74,7 +74,7 @@ export function checkBeams(under: EngineUnderTest): void {
   const { name, rounding } = under;
   const shared = sharedEngine(under);
 
-  // The definition asks with prompts, whose numbers are others where they are rounded.
+  // The definition asks with prompts, whose numbers differ under rounding.
   if (rounding === undefined)
     test(`${name}: finds what the definition of beam search finds`, async () => {
       const engine = await shared();
@@ -132,7 +132,7 @@ export function checkBeams(under: EngineUnderTest): void {
     const found = Array.from({ length: 6 }, (_, rank) => textOf(texts, rank));
     for (const text of found) assert.match(text, /^[a-c]{2,5}-[0-9]$/);
     assert.equal(new Set(Array.from({ length: 6 }, (_, rank) => texts.ids(rank).join())).size, 6);
-    // Of one letter there is one way to write it.
+    // Only one answer of one letter exists.
     const few = await answerOf(
       engine,
       held({ beams: { width: 5, lengthPenalty: 1 }, maxTokens: 4, constraint: choice("x", "y") }),

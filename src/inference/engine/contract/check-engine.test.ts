@@ -1,5 +1,5 @@
-// The engines of this project under the one contract: the embedded one, in this process, and the naive twin; one that is
-// loaded when it is needed; and what is reached over HTTP, with what vLLM offers, and with nothing but sampling.
+// Runs the contract on every engine of this project: the embedded one (in this process), the naive twin, one that is
+// loaded on demand, and engines over HTTP, with vLLM's features and with only sampling.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ import { type EngineUnderTest, modelFolder, vocabulary } from "./engine-under-te
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
-// Before the first test is registered: tests begin when a module waits.
+// Before the first test is registered, because tests begin when a module waits.
 const rounded = [await roundedUnderTest(cacheFolder, "8"), await roundedUnderTest(cacheFolder, "4")];
 const embedded = (folder: string, waitingCountMax: number): LocalEngine =>
   embeddedEngine({ folder, cacheFolder, waitingCountMax });

@@ -1,4 +1,5 @@
-// The contract of every Engine as a suite: each is asked for what it says that it can do, and refuses the rest by name.
+// The contract of every Engine as a suite: tests each capability that the engine declares, and that it refuses the
+// rest by name.
 import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { capabilitiesOf, type EngineUnderTest } from "./engine-under-test.ts";
 import { checkAdapters } from "./adapters.ts";
@@ -14,7 +15,7 @@ import { checkRefusals } from "./refusals.ts";
 import { checkRestrictions } from "./restrictions.ts";
 import { checkSampling } from "./sampling.ts";
 
-/** What the suite is made of, each with the feature that an engine must have to be asked for it. */
+/** Parts of the suite, each with the feature that an engine must have to run it. */
 const parts = [
   { check: checkEvents },
   { check: checkRecordedAnswers },
@@ -31,7 +32,7 @@ const parts = [
   { check: checkRefusals },
 ] as const;
 
-/** Registers the tests that an engine must pass; in `npm test` a sample of so many parts of them, where it is said. */
+/** Registers the tests that an engine must pass; `sample` limits how many parts `npm test` runs. */
 export function checkEngine(under: EngineUnderTest, sample: number = parts.length): void {
   const { features } = capabilitiesOf(under);
   for (const part of searchedOf(parts, sample, under.name))

@@ -1,5 +1,5 @@
-// The contract of constraints: what an engine draws under one is part of a text that it allows, whatever else is asked
-// for; an engine that cannot serve one says so before it emits anything.
+// The contract of constraints: an engine draws only prefixes of texts that the constraint allows, in combination with
+// any other parameter. An engine that cannot serve a constraint says so before it emits anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -25,7 +25,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
   const { features } = capabilitiesOf(under);
-  /** A test of an engine that offers the constraints that it is about. */
+  /** Registers a test for engines that offer the constraints it uses. */
   const testOf = (
     kinds: readonly ConstraintRule["kind"][],
     title: string,
@@ -83,7 +83,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
       constraint: jsonSchema({ type: "string", format: "color", maxLength: 3 }),
       maxTokens: 3,
     });
-    // Of an engine that takes no unknown formats there is nothing to know.
+    // An engine that refuses unknown formats cannot be asked about one.
     const known = ask({ constraint: jsonSchema({ type: "string", maxLength: 3 }), maxTokens: 3 });
     const { events } = await answerOf(engine, offers(under, strange) ? strange : known);
     const first = events.findIndex(({ kind }) => kind === "prompt-computed");
@@ -123,7 +123,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
       { sampling: { repetitionPenalty: 0.01, frequencyPenalty: -2 } },
       { sampling: { badWords: letters.map((id) => [id, id]) } },
       { sampling: { allowedTokenIds: [...letters, endTokenId] }, minTokens: 12 },
-      // Without the end among them a complete answer ends by itself.
+      // A complete answer ends itself if the end token is not allowed.
       { sampling: { allowedTokenIds: letters }, minTokens: 12 },
       { sampling: { minP: 1, topK: 1 }, stopTokenIds: [] },
     ]) {
@@ -149,7 +149,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
 
   testOf(["choice", "regex"], "requests with constraints and without do not change each other", async () => {
     const engine = await shared();
-    // What can be told in advance: of an engine that is not exact the most probable alone.
+    // Predictable output: engines that are not exact predict only the most probable tokens.
     const sampling = engine.capabilities.isExact ? seeded : {};
     const free = (id: string) => ask({ id, maxTokens: 20, sampling });
     const held = (id: string) => ask({ id, maxTokens: 20, sampling, constraint: regex("[a-z ]{1,60}") });

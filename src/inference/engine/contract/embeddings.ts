@@ -1,5 +1,5 @@
-// The contract of embeddings: the reference implementation's scores are their product with its output projection, they are
-// the same whatever else runs, and nothing else comes of a request that wants one.
+// The contract of embeddings: their product with the reference's output projection gives the reference's scores, they
+// do not depend on other requests, and a request for one yields nothing else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -74,7 +74,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
         return Math.abs(plainLogprobs(scores)[next] - expected);
       }),
     );
-    // As for log-probabilities: rounding moves those of improbable tokens far, and the mean of all little.
+    // As for log-probabilities: rounding moves those of improbable tokens far, and the mean little.
     const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
     const difference = rounding === undefined ? Math.max(...differences) : mean;
     assert.ok(
@@ -86,7 +86,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
   test(`${name}: the same tokens have the same embedding, whatever is beside them and was before`, async () => {
     const engine = await shared();
     const expected = await embed(engine, ask(tokenIds));
-    // Its scores are kept by then, where an engine keeps any.
+    // By then an engine with a cache of scores has these.
     await answerOf(engine, requestOf(tokenIds, { maxTokens: 2 }));
     const running = read(engine.submit(requestOf(recorded.prompt, { id: "beside", maxTokens: 60 })));
     const crowd = await Promise.all(

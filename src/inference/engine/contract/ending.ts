@@ -1,4 +1,4 @@
-// The contract of ending early: one choice, a whole request, or a reader that leaves.
+// The contract of early endings: stopping one choice, aborting a request, or a reader that leaves.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -19,12 +19,12 @@ const endless = ask({ id: "endless", maxTokens: 200, choiceCount: 4, sampling: s
 export function checkEnding(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
-  /** What can be told in advance: of an engine that is not exact the most probable alone. */
+  /** Predictable output: engines that are not exact predict only the most probable tokens. */
   const sampling = capabilitiesOf(under).isExact ? seeded : {};
 
   test(`${name}: a stopped choice emits no more, and the others are as they would have been`, async () => {
     const engine = await shared();
-    // Long, so that a reader on a busy machine still comes in time.
+    // Long, so that a reader on a busy machine still stops it in time.
     const request = ask({ maxTokens: 100, choiceCount: 3, sampling });
     const whole = await answerOf(engine, request);
     const generation = engine.submit(request);

@@ -1,5 +1,5 @@
-// What the engine's contract runs against, and the questions it asks: engines over the reference model, requests in their
-// shortest form, and all that was emitted of one. An engine passes when every part of the contract passes on it.
+// The subject of the engine's contract and the questions it asks: engines over the reference model, short forms of
+// requests, and transcripts. An engine passes if every part of the contract passes on it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after } from "node:test";
@@ -19,7 +19,7 @@ import { tokensOfFile } from "../../../lib/constraints/grammar/testing/vocabular
 import { requestOf, Transcript, type ShortRequest } from "../testing/run-loop.ts";
 
 export const modelFolder = "test/fixtures/goldens/models/qwen3";
-/** What its tokens stand for. */
+/** Its vocabulary. */
 export const vocabulary = packVocabulary(tokensOfFile(`${modelFolder}/tokenizer.json`));
 export const bytesOf = unpackVocabulary(vocabulary);
 export const endTokenId = 2;
@@ -35,66 +35,72 @@ interface Golden {
   readonly rendered_prompt_logprobs: readonly (number | null)[];
 }
 
-// The fixture is this project's own.
+// Safe cast: the fixture belongs to this project.
 const golden = JSON.parse(readFileSync(`${modelFolder}/golden.json`, "utf8")) as Golden;
 
-/** A prompt, and the tokens that the reference implementation answers it with; another, and how probable it finds that. */
+/**
+ * A prompt with the tokens that the reference implementation answers; and another, with the log-probabilities it gives
+ * its tokens.
+ */
 export const recorded = {
   prompt: golden.greedy_prompt_ids,
   answer: golden.greedy_ids,
   scored: { tokenIds: golden.rendered_ids, logprobs: golden.rendered_prompt_logprobs },
 } as const;
 
-/** How an engine differs from the reference whose weights are rounded: it is exact, and its numbers are its own. */
+/** Differences of a quantized engine from the reference. It is exact, with its own numbers. */
 export interface Rounding {
-  /** What it answers to the recorded prompt, greedily. */
+  /** Greedy answer to the recorded prompt. */
   readonly answer: readonly number[];
   /**
-   * How far log-probabilities may be from the reference's, in the mean of tokens, and those of one token in a prompt and in an
-   * answer from each other.
+   * Maximum difference of log-probabilities from the reference's, as a mean over tokens; also between those of one
+   * token in a prompt and in an answer.
    */
   readonly logprobTolerance: number;
 }
 
 export interface EngineUnderTest {
-  /** What the tests call it. */
+  /** Name in the tests. */
   readonly name: string;
-  /** A new engine over the model in {@link modelFolder}, not started. */
+  /** Creates an engine over the model in {@link modelFolder}, not started. */
   readonly make: (options: { readonly waitingCountMax: number }) => Engine;
-  /** A new engine whose start fails with the code. */
+  /** Creates an engine whose start fails with the code. */
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
-  /** What it refuses though it offers all that it asks for, since it does not offer that together. */
+  /**
+   * True for a request that the engine refuses, though it offers each of its features, because it does not offer them
+   * together.
+   */
   readonly refuses?: (request: GenerationRequest) => boolean;
-  /** Absent where the weights are the reference's. */
+  /** Absent if the weights are the reference's. */
   readonly rounding?: Rounding;
 }
 
-/** What an engine answers to the recorded prompt, greedily. */
+/** Greedy answer of an engine to the recorded prompt. */
 export function greedyAnswer({ rounding }: EngineUnderTest): readonly number[] {
   return rounding?.answer ?? recorded.answer;
 }
 
-/** How far log-probabilities of one token may be apart that were computed in different ways. */
+/** Maximum difference between log-probabilities of one token that were computed in different ways. */
 export function logprobTolerance({ rounding }: EngineUnderTest): number {
   return rounding?.logprobTolerance ?? 1e-4;
 }
 
 const capabilities = new Map<EngineUnderTest, EngineCapabilities>();
 
-/** What an engine says that it can do, which is all that it is asked for. */
+/** Declared capabilities of an engine; the suite asks for nothing else. */
 export function capabilitiesOf(under: EngineUnderTest): EngineCapabilities {
   const known = capabilities.get(under) ?? under.make({ waitingCountMax: 1 }).capabilities;
   capabilities.set(under, known);
   return known;
 }
 
-/** Whether an engine offers all that a request asks for. */
+/** True if an engine offers everything that a request asks for. */
 export function offers(under: EngineUnderTest, request: GenerationRequest): boolean {
   const { features } = capabilitiesOf(under);
   return featuresOf(request).every((feature) => features.has(feature)) && under.refuses?.(request) !== true;
 }
 
-/** Ids are the same; log-probabilities too, of an engine that is not exact as good as the same. */
+/** Checks that ids are equal, and log-probabilities too: exactly for an exact engine, closely for others. */
 export function checkSameTokens(
   { capabilities: { isExact } }: Engine,
   actual: Transcript,
@@ -118,7 +124,7 @@ function checkClose(actual: readonly number[], expected: readonly number[]): voi
 const shared = new Map<EngineUnderTest, Engine>();
 after(() => Promise.all([...shared.values()].map((engine) => engine.stop())));
 
-/** The engine that the tests of one share, started at its first use and stopped when all are done. */
+/** Returns the engine that a suite's tests share, started at its first use and stopped after all of them. */
 export function sharedEngine(under: EngineUnderTest): () => Promise<Engine> {
   return async () => {
     const engine = shared.get(under) ?? under.make({ waitingCountMax: 100 });
@@ -128,12 +134,12 @@ export function sharedEngine(under: EngineUnderTest): () => Promise<Engine> {
   };
 }
 
-/** A request to the recorded prompt. */
+/** Returns a request with the recorded prompt. */
 export function ask(more: ShortRequest = {}): GenerationRequest {
   return requestOf(recorded.prompt, more);
 }
 
-/** Everything that comes of a generation, `onEvent` being called in between. */
+/** Reads all events of a generation, calling `onEvent` for each. */
 export async function read(
   generation: Generation,
   onEvent: (transcript: Transcript) => void = () => undefined,
@@ -154,20 +160,20 @@ export async function read(
   return transcript;
 }
 
-/** The answer to a request that must not fail. */
+/** Returns the answer to a request that must not fail. */
 export async function answerOf(engine: Engine, request: GenerationRequest): Promise<Transcript> {
   const transcript = await read(engine.submit(request));
   assert.equal(transcript.failure, null);
   return transcript;
 }
 
-/** The text of an answer without its end token. */
+/** Returns the text of an answer without its end token. */
 export function textOf(transcript: Transcript, index = 0): string {
   const ids = transcript.ids(index).filter((id) => id !== endTokenId);
   return Buffer.concat(ids.map((id) => present(bytesOf[id], "the bytes of a drawn token"))).toString();
 }
 
-/** The code with which an engine refuses a request. */
+/** Returns the code with which an engine refuses a request. */
 export function refusalOf(engine: Engine, request: GenerationRequest): ErrorCode {
   try {
     engine.submit(request).abort();
@@ -178,7 +184,7 @@ export function refusalOf(engine: Engine, request: GenerationRequest): ErrorCode
   return assert.fail("the engine took the request");
 }
 
-/** Resolves when nothing runs and nothing waits. */
+/** Resolves when no request runs or waits. */
 export async function idle(engine: Engine): Promise<void> {
   const startedAtMs = systemClock.monotonicMs();
   for (;;) {
@@ -189,7 +195,7 @@ export async function idle(engine: Engine): Promise<void> {
   }
 }
 
-/** The limits of an engine that is ready. */
+/** Returns the limits of a ready engine. */
 export function limitsOf(engine: Engine) {
   const { state } = engine.status();
   return present(state.kind === "ready" ? state.limits : null, "the limits of an engine that is ready");

@@ -1,4 +1,4 @@
-// The contract of what a generation emits: which events, in which order, and how choices end.
+// The contract of a generation's events: their kinds, their order, and how choices end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceCountOf, type GenerationRequest } from "../../../base/domain/generation.ts";
@@ -17,7 +17,7 @@ import {
   type EngineUnderTest,
 } from "./engine-under-test.ts";
 
-/** Checks everything that holds of every answer to a request of which nothing was stopped. */
+/** Checks everything that holds for each answer to a request without a stopped choice. */
 export function checkAnswer(request: GenerationRequest, { events, failure }: Transcript): void {
   const { maxTokens, stopTokenIds } = request.stopping;
   const { topLogprobCount } = request.outputs;
@@ -93,7 +93,7 @@ export function checkEvents(under: EngineUnderTest): void {
     assert.equal(answer.ids().length, 6);
   });
 
-  // A prompt's numbers are rounded otherwise than an answer's.
+  // Rounding affects a prompt's numbers differently from an answer's.
   if (rounding === undefined)
     test(`${name}: an answer goes on as it would if its beginning were part of the prompt`, async () => {
       const engine = await shared();
@@ -112,7 +112,7 @@ export function checkEvents(under: EngineUnderTest): void {
     });
 }
 
-/** What an engine answers to the recorded prompt. */
+/** Checks the engine's answer to the recorded prompt. */
 export function checkRecordedAnswers(under: EngineUnderTest): void {
   const { name } = under;
   const expected = greedyAnswer(under);

@@ -1,5 +1,6 @@
-// The contract of logits processors: those that a request names change what is drawn, whatever else is asked for, and what
-// they refuse ends their request alone. Which there are is the engine's own matter; these come along with every engine here.
+// The contract of logits processors: those that a request names change its tokens, in combination with any other
+// parameter, and a processor's refusal ends only its request. Engines choose their processors; these exist in every
+// engine here.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerOf, ask, read, refusalOf, sharedEngine, type EngineUnderTest } from "./engine-under-test.ts";

@@ -1,5 +1,4 @@
-// The contract of what a request forbids, and of what it shifts before a token is drawn: held to the definitions, and each
-// to what it is for.
+// The contract of restrictions and score shifts: answers match the definitions, and each parameter has its purpose.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -24,9 +23,9 @@ const ids = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 
 /**
- * Each parameter alone, then all of them.
+ * Each parameter separately, then all of them.
  *
- * @param banned what would be drawn first
+ * @param banned token that would be drawn first
  */
 const parametersOf = (banned: number): readonly Partial<SamplingParameters>[] => [
   { minP: 0.3 },
@@ -59,16 +58,16 @@ export function checkRestrictions(under: EngineUnderTest): void {
   const [banned] = expected;
   const shared = sharedEngine(under);
   const { features, isExact } = capabilitiesOf(under);
-  /** A test of an engine that offers all that it asks for. */
+  /** Registers a test for engines that offer everything it asks for. */
   const testOf = (needed: readonly EngineFeature[], title: string, run: () => Promise<void>): void => {
     if (needed.every((feature) => features.has(feature))) test(`${name}: ${title}`, run);
   };
-  /** What is drawn can be foretold of exact engines alone. */
+  /** Only exact engines draw predictably. */
   const temperatures = isExact ? [0, 1] : [0];
   let model: NaiveModel | null = null;
   after(() => model?.close());
 
-  /** What the definitions make of the model's scores. */
+  /** Expected ids: the definitions applied to the model's scores. */
   const expectedIds = async (request: GenerationRequest, choice: number): Promise<readonly number[]> => {
     model ??= await openNaiveModel(modelFolder);
     const random = seededRandom(request.sampling.seed, choice);
@@ -82,7 +81,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
     return answer;
   };
 
-  // They go by the reference's scores.
+  // The definitions use the reference's scores.
   if (rounding === undefined)
     test(`${name}: draws what the definitions draw, each choice with its own counts`, async () => {
       const engine = await shared();

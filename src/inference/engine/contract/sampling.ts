@@ -1,4 +1,5 @@
-// The contract of how tokens are drawn: from which distribution, with which log-probabilities, and from which stream.
+// The contract of sampling: the distribution that tokens are drawn from, their log-probabilities, and the random
+// stream.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TokenAlternative } from "../../../base/domain/generation.ts";
@@ -14,7 +15,7 @@ import {
 
 const vocabularySize = 512;
 
-/** What the definitions leave of the raw distribution, by id, normalised. */
+/** Applies the definitions to the raw distribution; returns probabilities by id, normalised. */
 const expectedDistribution = (
   raw: readonly TokenAlternative[],
   { temperature = 1, topK = 0, topP = 1 }: Partial<SamplingParameters>,
@@ -104,7 +105,7 @@ export function checkSampling(under: EngineUnderTest): void {
       for (const [id, probability] of expected) {
         const deviation = Math.sqrt(drawCount * probability * (1 - probability));
         const difference = Math.abs((counts.get(id) ?? 0) - drawCount * probability);
-        // A rare token's count has a longer tail than the normal distribution.
+        // The count of a rare token has a longer tail than the normal distribution.
         assert.ok(difference <= 5 * deviation + 2, `${context}: ${id} was drawn ${counts.get(id)} times`);
       }
     }

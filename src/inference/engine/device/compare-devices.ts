@@ -1,4 +1,5 @@
-// Whether a device computes what the processor does: the scores of prompts and of tokens behind them, with a small model.
+// Checks that a device computes the same as the processor: the scores of prompts and of tokens after them, with a
+// small model.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -7,17 +8,17 @@ import { canComputeOn } from "../../onnx/devices.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 
-/** Tokens of the prompts, a few and many, since a device has other kernels for these. */
+/** Prompt lengths, one short and one long, because a device has different kernels for them. */
 const promptLengths = [5, 150];
-/** Of a later part of the longer one. */
+/** Length of a later part of the longer prompt. */
 const laterLength = 70;
-/** Of the greatest score. Float32 in another order of summing differs by some 1e-5. */
+/** Tolerance as a share of the greatest score. Float32 summed in another order differs by about 1e-5. */
 const toleranceShare = 1e-3;
 
 /**
- * Null where the device may be used, else why not, for people.
+ * Returns null if the device may be used, else the reason for people.
  *
- * @param modelFolder of a model of the runtime's kernels as any has them, small enough to be computed at each start
+ * @param modelFolder a model that uses the runtime's usual kernels, small enough to be computed at each start
  */
 export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
   if (!canComputeOn(device)) return `the runtime of this platform knows no ${device}`;
@@ -30,16 +31,16 @@ export async function deviceFault(modelFolder: string, device: Device): Promise<
   }
 }
 
-/** In words, where scores are not those of the processor; null where they are. */
+/** Describes the difference for people; null if the scores match the processor's. */
 export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
   const greatest = greatestOf(expected.map(Math.abs));
   const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));
-  // Not a number is no small difference.
+  // Written so that NaN counts as a difference.
   if (difference <= toleranceShare * greatest) return null;
   return `its scores differ from the processor's by ${difference.toPrecision(2)} of ${greatest.toPrecision(3)}`;
 }
 
-/** Of every token of two prompts, of a later part of one, and of a token behind each. */
+/** Returns the scores of every token of two prompts, of a later part of one, and of a token after each. */
 async function scoresOn(modelFolder: string, device: Device): Promise<Float32Array> {
   const config = readModelConfig(modelFolder);
   const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
@@ -74,7 +75,7 @@ function greatestOf(values: Float32Array): number {
   return values.reduce((one, other) => Math.max(one, other), 0);
 }
 
-/** What the runtime says, without the places in its sources; it stands behind them. */
+/** Returns the runtime's message without the source locations, which follow it. */
 function reasonOf(error: ServiceError): string {
   const text = error.cause instanceof Error ? error.cause.message : error.message;
   return text

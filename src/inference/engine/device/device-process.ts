@@ -1,11 +1,12 @@
-// One task in a process of its own that may load native code and drivers: if it crashes, no engine and no server does.
+// Runs one task in a separate process that may load native code and drivers: a crash there harms no engine and no
+// server.
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import type { DeviceTasks } from "./device-tasks.ts";
 
 /**
  * Runs the task, and ends the process.
  *
- * @throws ServiceError what the task threw, and as `WorkerPool.run` if the process does not answer
+ * @throws ServiceError errors of the task, and as `WorkerPool.run` if the process does not answer
  */
 export async function inDeviceProcess<Kind extends keyof DeviceTasks>(
   kind: Kind,

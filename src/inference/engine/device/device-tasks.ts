@@ -1,5 +1,4 @@
-// The tasks of a process that tries what this machine computes with: a device, and kernels. A driver that crashes ends that
-// process, and no engine.
+// Tasks of a process that tries the machine's devices and kernels. A driver that crashes ends only that process.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";

@@ -8,10 +8,10 @@ const measureMs = 60_000;
 const memoryMebibytes = 512;
 
 /**
- * Returns what is kept of an earlier measurement, else measures as `integerKernels` of runtime/, in a process of its own.
+ * Returns a saved measurement, or measures in a separate process as `integerKernels` of onnx/.
  *
- * @param cacheFolder where the measurement is kept; null keeps nothing
- * @throws ServiceError what that process failed with
+ * @param cacheFolder folder of the saved measurement; null saves nothing
+ * @throws ServiceError the error of that process
  */
 export async function machineKernels(cacheFolder: string | null): Promise<KernelMeasurement> {
   const kept = cacheFolder === null ? null : readKeptKernels(cacheFolder);

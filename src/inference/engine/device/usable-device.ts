@@ -1,15 +1,15 @@
-// Where engines compute: on the device that the operator asked for where that can be used, else on the processor, with why.
+// Chooses the compute device: the one that the operator asked for if it is usable, else the processor, with a reason.
 import type { Device, DeviceChoice } from "../../../base/domain/model.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
-/** A driver compiles what is new to it, which may take long, and a broken one never ends. */
+/** A driver compiles kernels that are new to it, which may take long, and a broken one may hang. */
 const trialMs = 120_000;
 const memoryMebibytes = 1024;
 
 /**
- * Tries the device in a process of its own; the processor is not tried.
+ * Tries the device in a separate process; the processor is not tried.
  *
- * @param modelFolder of the small model with which it is tried
+ * @param modelFolder small model for the trial
  */
 export async function usableDevice(wanted: Device, modelFolder: string): Promise<DeviceChoice> {
   if (wanted === "cpu") return { device: "cpu", reason: "" };
@@ -20,9 +20,9 @@ export async function usableDevice(wanted: Device, modelFolder: string): Promise
 }
 
 /**
- * Computes on a device, in a process of its own: native code that is missing or crashes is an answer, too.
+ * Computes on a device in a separate process: missing or crashing native code is also a result.
  *
- * @returns why it cannot be used, for people; null where it can
+ * @returns reason why it is unusable, for people; null if it is usable
  */
 export async function triedDevice(device: Device, modelFolder: string): Promise<string | null> {
   try {

@@ -1,7 +1,7 @@
-// How often guesses of a choice come true, by how many tokens had matched before: every token of the answer says so of the guess
-// before it, whether it was drafted or not, so that nothing has to be tried out.
+// Estimates how often guesses for a choice are right, by match length. Every token of the answer judges the guess
+// before it, whether it was drafted or not, so no trial drafts are needed.
 
-/** Match lengths from which on guesses count together, with how often they come true before anything is known. */
+/** Classes of match lengths, each with its prior acceptance rate. */
 const classes = [
   { from: 2, prior: 0.25 },
   { from: 3, prior: 0.4 },
@@ -11,9 +11,9 @@ const classes = [
   { from: 16, prior: 0.9 },
 ] as const;
 
-/** As much as so many guesses that were compared. */
+/** The prior weighs as much as this many compared guesses. */
 const priorWeight = 4;
-/** What is known fades by this with every guess of its class: an answer copies in some places, and not in others. */
+/** Decay of earlier observations with each guess of the class: some places of an answer are copies, others not. */
 const fading = 0.97;
 
 export class Acceptance {
@@ -26,7 +26,7 @@ export class Acceptance {
     this.#all[place] = this.#all[place] * fading + 1;
   }
 
-  /** How many tokens a step is expected to give whose drafts are the guess after a match: at 0 drafts 1, and so on. */
+  /** Returns the expected number of tokens of a step by draft length: 1 for no drafts, and so on up to `draftsMax`. */
   expectedTokens(matchLength: number, draftsMax: number): readonly number[] {
     const expected = [1];
     let chance = matchLength === 0 ? 0 : 1;

@@ -1,5 +1,5 @@
-// Tokens that are computed as drafts have the scores, keys and values of the same tokens decoded one after the other, to the last
-// bit, however many are drafted for which rows.
+// Tests that draft tokens get the same scores, keys and values as tokens decoded one after the other, to the last bit,
+// for any numbers of drafts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
 }
 
-/** A lane with a prompt in each of its slots, whose lengths differ and come near a capacity's end. */
+/** Creates a lane with a prompt in each slot; lengths differ and come near a capacity's end. */
 async function laneWithPrompts(
   runner: ModelRunner,
   adapter: LoadedAdapter | null,
@@ -36,7 +36,7 @@ async function laneWithPrompts(
   return lane;
 }
 
-/** Everything that the lane holds of its slots. */
+/** Returns everything that the lane holds in its slots. */
 function contentOf(lane: KvLane): readonly Float32Array[] {
   const { layerCount, kvHeadCount, headSize } = lane.shape;
   return lane.lengths.flatMap((length, slot) => {
@@ -67,7 +67,7 @@ async function checkDrafts(
     for (const [slot, row] of rows.entries()) {
       const context = `slot ${slot} of ${rows.length}, ${row.length} tokens after ${plain.lengths[slot]}`;
       for (const [place, id] of row.entries()) {
-        // The others compute a token each, which is taken back.
+        // The others compute a token each, which is then removed.
         const tokenIds = rows.map((_, other) => (other === slot ? id : 0));
         const logits_BV = await runner.decode(plain, adapter, tokenIds);
         rows.forEach((_, other) => other !== slot && plain.advance(other, -1));

@@ -1,14 +1,14 @@
-// How tokens and their drafts lie in the inputs of the graph of drafts, see `buildDraftGraph`.
+// Layout of tokens and their drafts in the inputs of the draft graph; see `buildDraftGraph`.
 import { int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
 
 export interface DraftLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
-  /** Of each row, repeated tokens included. */
+  /** Positions of each row, repeated tokens included. */
   readonly positionCount: number;
 }
 
-/** @param tokenIds for each of the first slots, to stand at the slot's length and after; one with fewer repeats its last */
+/** @param tokenIds for each of the first slots, to follow the slot's contents; a shorter row repeats its last token */
 export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[])[]): DraftLayout {
   const { kvHeadCount } = lane.shape;
   const positionCount = Math.max(...tokenIds.map(({ length }) => length));

@@ -1,5 +1,4 @@
-// With drafts an answer is to the last bit what it is alone and without: whatever is drafted for it, however much of that comes
-// true, and whatever else the engine does meanwhile.
+// Tests that drafts never change an answer, to the last bit, for any drafts, any acceptance and any other requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -55,7 +54,7 @@ function randomRequest(random: Random, { runner, adapters }: Setting): Generatio
   });
 }
 
-/** Everything that came of a choice, in its order. */
+/** Returns everything emitted for a choice, in its order. */
 function answerOf({ events }: Transcript, which: number) {
   const tokens = events.flatMap((event): readonly GeneratedToken[] =>
     event.kind === "tokens" && event.choice === which ? event.tokens : [],
@@ -71,7 +70,7 @@ function loopOf({ runner, bytes }: Setting, limits: LoopOptions, lateness: () =>
   return { ...observedLoop(runner, { ...limits, constraints: late }), late };
 }
 
-/** Until everything that was submitted is prepared. */
+/** Waits until everything that was submitted is prepared. */
 const prepared = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function runAlone(setting: Setting, request: GenerationRequest): Promise<Transcript> {
@@ -82,7 +81,7 @@ async function runAlone(setting: Setting, request: GenerationRequest): Promise<T
   return transcript(0);
 }
 
-/** @returns steps that had drafts, and drafted tokens that came true */
+/** @returns number of steps with drafts, and of accepted draft tokens */
 async function checkSchedule(setting: Setting, seed: number): Promise<{ steps: number; accepted: number }> {
   const random = seededRandom("drafted", seed);
   const { runner } = setting;
@@ -102,7 +101,7 @@ async function checkSchedule(setting: Setting, seed: number): Promise<{ steps: n
   };
   const lateness = (): number => (random.index(2) === 0 ? 0 : random.index(4));
   const { loop, transcript, late } = loopOf(setting, limits, lateness);
-  // Far apart, so that one or two are often alone.
+  // Far apart, so that often only one or two run.
   const visits = requests.map((request, key) => {
     const arrivesAt = random.index(60);
     const abortedAt = random.index(5) === 0 ? arrivesAt + random.index(12) : null;
@@ -171,7 +170,7 @@ for (const [name, quantization, threads] of [
   });
 }
 
-test("nothing is drafted beside prompts, or where more than two rows decode", async () => {
+test("drafts nothing next to prompts, or if more than two rows decode", async () => {
   const runner = new FakeRunner();
   const random = seededRandom("drafted", 0);
   const drafter = new KnownDrafter(random, fakeShape.vocabularySize, () => []);

@@ -1,4 +1,4 @@
-// How much is drafted: as far as guesses are expected to come true, and steps with them to pay.
+// Tests the draft length: as far as guesses are expected to be right and to pay for their steps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestOf, Transcript } from "../testing/run-loop.ts";
@@ -6,7 +6,7 @@ import { openRequest, type Sequence } from "../loop/sequence.ts";
 import { Acceptance } from "./acceptance.ts";
 import { PromptDrafter, StepCosts } from "./prompt-drafter.ts";
 
-/** A row whose prompt has these tokens. */
+/** Creates a row whose prompt has these tokens. */
 function rowOf(prompt: readonly number[], maxTokens = 16): Sequence {
   const request = requestOf(prompt, { maxTokens });
   const place = { portion: 1, arrival: 0, submittedMs: 0 };
@@ -14,7 +14,7 @@ function rowOf(prompt: readonly number[], maxTokens = 16): Sequence {
   return openRequest(request, opened).leaders[0];
 }
 
-/** Each step's time, by how many further rows it computes. */
+/** Costs of steps by the number of further rows they compute. */
 function costsOf(rowCost: number): StepCosts {
   const costs = new StepCosts();
   for (let step = 0; step < 200; step++) {
@@ -27,15 +27,15 @@ function costsOf(rowCost: number): StepCosts {
 }
 
 const phrase = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21];
-/** Ends with a beginning of the phrase that is long enough to be trusted. */
+/** Ends with a prefix of the phrase that is long enough to be trusted. */
 const copying = [...phrase, 99, ...phrase.slice(0, 9)];
 
-test("drafts what a long match promises, up to the most that is allowed", () => {
+test("drafts as much as a long match promises, up to the maximum", () => {
   const drafter = new PromptDrafter(3, costsOf(0.05));
   assert.deepEqual(drafter.draftsFor([rowOf(copying)]), [[19, 20, 21]]);
 });
 
-test("drafts nothing where nothing matches, or where further rows cost too much", () => {
+test("drafts nothing without a match, or if further rows cost too much", () => {
   assert.deepEqual(new PromptDrafter(3, costsOf(0.05)).draftsFor([rowOf([1, 2, 3])]), [[]]);
   assert.deepEqual(new PromptDrafter(3, costsOf(1)).draftsFor([rowOf(copying)]), [[]]);
 });
@@ -46,12 +46,12 @@ test("leaves room for the token that follows a draft", () => {
   assert.deepEqual(drafter.draftsFor([rowOf(copying, 1)]), [[]]);
 });
 
-test("drafts less where guesses were wrong", () => {
+test("drafts less after wrong guesses", () => {
   const drafter = new PromptDrafter(3, costsOf(0.1));
   const row = rowOf(copying, 100);
   assert.equal(drafter.draftsFor([row])[0].length, 3);
   for (let round = 0; round < 20; round++) {
-    // Goes on otherwise, and comes to the same tokens again.
+    // Continues differently, and later reaches the same tokens again.
     row.answerTokenIds.push(200 + round, ...phrase.slice(0, 9));
     drafter.draftsFor([row]);
   }
@@ -59,7 +59,7 @@ test("drafts less where guesses were wrong", () => {
   assert.deepEqual(drafter.draftsFor([row]), [[]]);
 });
 
-test("a row beside one that copies is computed as usual, and both pay for it", () => {
+test("a row next to a copying one is computed as usual, and the cost counts both", () => {
   const cheap = new PromptDrafter(3, costsOf(0.05));
   assert.deepEqual(cheap.draftsFor([rowOf(copying), rowOf([1, 2, 3])]), [[19, 20, 21], []]);
   const dear = new PromptDrafter(3, costsOf(0.3));
@@ -67,18 +67,18 @@ test("a row beside one that copies is computed as usual, and both pay for it", (
   assert.deepEqual(dear.draftsFor([rowOf(copying), rowOf([1, 2, 3])]), [[], []]);
 });
 
-test("tokens are expected by how often matches of each length came true", () => {
+test("expects tokens by the acceptance of matches of each length", () => {
   const acceptance = new Acceptance();
   assert.deepEqual(acceptance.expectedTokens(0, 2), [1, 1, 1]);
   const [, before] = acceptance.expectedTokens(5, 1);
   for (let guess = 0; guess < 50; guess++) acceptance.note(5, true);
   const [, after] = acceptance.expectedTokens(5, 1);
   assert.ok(before < after && after <= 2, `${before}, ${after}`);
-  // Others have learned nothing.
+  // Other classes have learned nothing.
   assert.deepEqual(acceptance.expectedTokens(2, 1), new Acceptance().expectedTokens(2, 1));
 });
 
-test("what was measured in a disturbed moment is forgotten", () => {
+test("forgets measurements of a disturbed moment", () => {
   const costs = costsOf(0.05);
   for (let step = 0; step < 50; step++) costs.noteDrafted(1, 1, 1000);
   assert.ok(costs.relative(1) > 1.9);

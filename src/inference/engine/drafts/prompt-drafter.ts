@@ -1,14 +1,14 @@
-// Decides which tokens are drafted in a step: for each row the guess of its lookup, as far as it is expected to pay by how often
-// such guesses came true and by what steps cost. The answer is the same whatever is drafted; only its speed is not.
+// Chooses the draft tokens of a step: for each row its lookup's guess, as long as the acceptance rate and the cost of
+// steps make it pay. Drafts change only the speed of an answer, never its tokens.
 import type { Sequence } from "../loop/sequence.ts";
 import { Acceptance } from "./acceptance.ts";
 import type { Drafter } from "./drafter.ts";
 import { PromptLookup } from "./prompt-lookup.ts";
 
-/** A step with drafts has to promise so much more in the same time: what is expected is not what comes. */
+/** Minimum expected gain of a step with drafts, because expectations are uncertain. */
 const leastGain = 1.05;
 
-/** What is known of one choice. */
+/** Lookup and acceptance of one choice. */
 interface Guesses {
   readonly lookup: PromptLookup;
   readonly acceptance: Acceptance;
@@ -19,7 +19,7 @@ export class PromptDrafter implements Drafter {
   readonly #costs: StepCosts;
   readonly #guesses = new WeakMap<Sequence, Guesses>();
 
-  /** @param tokensMax of each row and step */
+  /** @param tokensMax maximum draft tokens per row and step */
   constructor(tokensMax: number, costs = new StepCosts()) {
     this.#tokensMax = tokensMax;
     this.#costs = costs;
@@ -65,27 +65,29 @@ export class PromptDrafter implements Drafter {
   }
 }
 
-/** How many tokens may follow the next one. */
+/** Returns how many tokens may follow the next one. */
 function furtherTokensMax({ answerTokenIds, running }: Sequence): number {
   return running.request.stopping.maxTokens - answerTokenIds.length - 1;
 }
 
-// What a step with drafts costs beside one without, as it was measured: more for each further row. The steps of a moment are
-// compared with those shortly before, since a context grows and a machine has other work to do.
+// Measured cost of a step with drafts relative to one without, which grows with each further row. Steps are compared
+// with those shortly before, because contexts grow and a machine's load changes.
 
-/** Before anything was measured: the part of a step's time that a further row adds. */
+/** Before the first measurement: share of a step's time that a further row adds. */
 const rowCostBefore = 0.1;
-/** Whatever was measured: a row costs something, and no more than a step of its own. */
+/** Bounds of a measured cost: a row costs something, and no more than a separate step. */
 const rowCostLimits = { min: 0.01, max: 1 } as const;
-/** The weight of a new measurement. */
+/** Weight of a new measurement. */
 const newWeight = 1 / 16;
-/** A step without drafts that something disturbed counts as one that took so much longer than those before. */
+/** A disturbed step without drafts counts as at most this many times the steps before. */
 const longestFactor = 3;
-/** What was measured fades with each step without drafts, since one that was measured wrongly might never be measured again. */
+/**
+ * Decay of the estimate with each step without drafts: a wrong high estimate would otherwise prevent new measurements.
+ */
 const fading = 1 / 512;
 
 export class StepCosts {
-  /** Of steps without drafts, by their rows. */
+  /** Times of steps without drafts, by their rows. */
   readonly #plainMs: number[] = [];
   #rowCost = rowCostBefore;
 
@@ -105,7 +107,7 @@ export class StepCosts {
     this.#rowCost += newWeight * (cost - this.#rowCost);
   }
 
-  /** The time of a step with so many further rows, where one without takes 1. */
+  /** Returns the time of a step with so many further rows, relative to one without. */
   relative(furtherCount: number): number {
     return 1 + this.#rowCost * furtherCount;
   }

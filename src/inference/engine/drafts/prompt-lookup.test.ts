@@ -1,4 +1,4 @@
-// What is guessed after which tokens, beside a search that compares every place.
+// Tests guesses and the tokens they follow, against a search that compares every position.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -8,12 +8,12 @@ import { PromptLookup } from "./prompt-lookup.ts";
 
 interface Guessing {
   readonly prompt: readonly number[];
-  /** Comes token by token. */
+  /** Given token by token. */
   readonly answer?: readonly number[];
   readonly count?: number;
 }
 
-/** The guess after everything, and what was said of the guesses before. */
+/** Returns the final guess, and the judgements of the guesses before. */
 function check({ prompt, answer = [], count = 3 }: Guessing) {
   const answerIds: number[] = [];
   const notes: string[] = [];
@@ -36,37 +36,37 @@ test("guesses what followed the same tokens before", () => {
   assert.equal(matchLength, 2);
 });
 
-test("guesses nothing where two tokens in a row are new", () => {
+test("guesses nothing after two new tokens", () => {
   assert.deepEqual(check({ prompt: [1, 2, 3, 4, 5] }), { guess: [], matchLength: 0, notes: [] });
   assert.deepEqual(check({ prompt: [] }).guess, []);
 });
 
-test("takes the place where most tokens are the same before a later one", () => {
+test("prefers the longest match to a later one", () => {
   const long = [11, 12, 13, 14, 15, 16, 17, 18];
   const { guess, matchLength } = check({ prompt: [...long, 50, 51, 52, 17, 18, 60, 61, ...long] });
   assert.deepEqual(guess, [50, 51, 52]);
   assert.equal(matchLength, 8);
 });
 
-test("of places that are alike takes the latest", () => {
+test("takes the latest of equal matches", () => {
   assert.deepEqual(check({ prompt: [1, 2, 7, 1, 2, 8, 1, 2], count: 1 }).guess, [8]);
 });
 
-test("finds what the answer itself has said", () => {
+test("finds tokens of the answer itself", () => {
   assert.deepEqual(check({ prompt: [9], answer: [1, 2, 3, 4, 1, 2] }).guess, [3, 4, 1]);
 });
 
-test("goes round where the place comes to the end of the tokens", () => {
+test("repeats from the match when the guess reaches the end of the tokens", () => {
   assert.deepEqual(check({ prompt: [5, 6, 7, 5, 6, 7], count: 7 }).guess, [5, 6, 7, 5, 6, 7, 5]);
   assert.deepEqual(check({ prompt: [4, 4, 4], count: 3 }).guess, [4, 4, 4]);
 });
 
-test("says of each guess whether it was right, and by how many tokens it was made", () => {
+test("reports for each guess whether it was right, and its match length", () => {
   const { notes } = check({ prompt: [1, 2, 3, 4, 5, 1, 2], answer: [3, 4, 9] });
   assert.deepEqual(notes, ["2 true", "3 true", "4 false"]);
 });
 
-test("guesses the same however the tokens come, and only what stands behind equal tokens", () => {
+test("guesses the same however the tokens come, and only tokens that follow equal ones", () => {
   for (const seed of searchSeeds(30)) {
     const random = seededRandom("lookup", seed);
     const tokens = Array.from({ length: 1 + random.index(300) }, () => random.index(6));

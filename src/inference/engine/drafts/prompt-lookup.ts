@@ -1,32 +1,32 @@
-// Guesses the next tokens of a choice by what once followed its latest ones, in its prompt or its own answer: a copy goes on.
-// Keeps, for runs of a few lengths, where each was last seen; a table forgets what others of its entries write over, and so
-// takes little memory and no time that grows with the text. Whether a guess is worth checking is not decided here.
-// Prompt lookup decoding: Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding.
+// Prompt lookup decoding (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding): guesses the next tokens
+// of a choice from what followed its latest tokens earlier in the prompt or answer. Tables keep the last position of
+// runs of a few lengths. Their entries overwrite each other, so memory is bounded and lookup time does not grow with
+// the text.
 import type { TokenHistory } from "../logits/draw-input.ts";
 
-/** Lengths of the runs that are looked for, the longest first. */
+/** Lengths of the runs that are looked up, the longest first. */
 const runLengths = [8, 4, 2] as const;
-/** A longer match says no more. */
+/** A longer match is no better evidence. */
 const matchLengthMax = 32;
-/** Entries of a table: of few tokens hardly one is written over. */
+/** Table entries per token, enough that entries of a short text rarely overwrite each other. */
 const entriesPerToken = 8;
 const tableSizes = { min: 2 ** 10, max: 2 ** 18 } as const;
 
-/** Called with each guess of one token that could be compared, and how many tokens had matched before it. */
+/** Called with each guess of one token that could be compared, and its match length. */
 export type OnGuess = (matchLength: number, isRight: boolean) => void;
 
 export class PromptLookup {
   readonly #history: TokenHistory;
   readonly #onGuess: OnGuess;
-  /** For each of the lengths where runs were last seen: the position behind the run, by its hash; 0 is none. */
+  /** For each run length, the position after the last occurrence of a run, by the run's hash; 0 if none. */
   readonly #tables: readonly Int32Array[];
-  /** Tokens that are in the tables. */
+  /** Number of tokens in the tables. */
   #seenCount = 0;
-  /** The position of the token that is expected next, and how many before it match the latest ones. */
+  /** Position of the token that is expected next, and how many tokens before it match the latest ones. */
   #source = 0;
   #matchLength = 0;
 
-  /** @param tokenCountMax to which the history may grow */
+  /** @param tokenCountMax maximum length of the history */
   constructor(history: TokenHistory, tokenCountMax: number, onGuess: OnGuess) {
     this.#history = history;
     this.#onGuess = onGuess;
@@ -35,19 +35,19 @@ export class PromptLookup {
     this.#tables = runLengths.map(() => new Int32Array(size));
   }
 
-  /** How many of the latest tokens were seen before in this order; 0 where there is no guess. */
+  /** Number of latest tokens that occurred earlier in this order; 0 without a guess. */
   get matchLength(): number {
     return this.#matchLength;
   }
 
-  /** Takes in the tokens that came since the last time. */
+  /** Processes the tokens that were added since the last call. */
   follow(): void {
     const { prompt, answerIds } = this.#history;
     const end = prompt.ids.length + answerIds.length;
     for (; this.#seenCount < end; this.#seenCount++) this.#take(this.#seenCount);
   }
 
-  /** The guess after all tokens that were taken in, of so many tokens; where it comes to the end of them, it goes round. */
+  /** Guesses `count` tokens after all processed ones; at the end of the tokens, it repeats from the match. */
   guess(count: number): readonly number[] {
     const guessed: number[] = [];
     if (this.#matchLength === 0) return guessed;
@@ -75,7 +75,7 @@ export class PromptLookup {
     });
   }
 
-  /** A run that may be the same as the one before `end`. */
+  /** Tries a run that may equal the one before `end`. */
   #tryMatch(source: number, end: number): void {
     let length = 0;
     while (

@@ -1,15 +1,14 @@
-// What becomes of a draft that was computed: as long as it holds the tokens that are drawn, the next one is drawn from its
-// scores.
+// Verifies a computed draft: while its tokens equal the drawn ones, the next token is drawn from its scores.
 import type { Drawer } from "../loop/draw.ts";
 import { slotOf } from "../loop/lane.ts";
 import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
 
 /**
- * Draws and settles a row's further tokens. To be called when the token before its draft is settled, and before slots move:
- * what was computed of the draft lies behind the slot's end.
+ * Draws and settles a row's further tokens. Call it when the token before the draft is settled, and before slots move:
+ * the draft's entries lie beyond the slot's length.
  *
- * @returns how many tokens of the draft came true
+ * @returns number of accepted draft tokens
  */
 export async function settleDraft(
   { sequence, kv, draft, logits_TV }: DraftedRow,
@@ -19,7 +18,7 @@ export async function settleDraft(
   const { answerTokenIds } = sequence;
   const first = sequence.computedCount - sequence.tokenCount;
   for (const [place, id] of draft.entries()) {
-    // One that waits for its constraint has no further token yet.
+    // A row that waits for its constraint has no further token yet.
     if (answerTokenIds[first + place] !== id) return place;
     if (sequence.isFinished) return place + 1;
     kv.advance(slotOf(sequence), 1);

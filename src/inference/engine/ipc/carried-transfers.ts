@@ -1,5 +1,5 @@
-// Prompts of an engine in another process: each call of the contract is a message there and one back. Whoever reads or writes
-// waits for each piece before the next, so that no more than a piece of each prompt is on its way.
+// Prompt transfers of an engine in another process: each call of the contract is one message in each direction.
+// Readers and writers wait for each piece before the next, so at most one piece of each prompt is in transit.
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 import type { HeldPrompt, PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,7 +12,7 @@ export type TransferAsk = {
   };
 }[keyof PromptTransfers];
 
-/** What any of them resolves to; null for those that resolve to nothing. */
+/** Result of any of them; null for calls without a result. */
 export type TransferAnswer = HeldPrompt | Uint8Array | null;
 
 export class CarriedTransfers implements PromptTransfers {
@@ -47,7 +47,7 @@ export class CarriedTransfers implements PromptTransfers {
   }
 }
 
-/** Makes a call on the engine that was carried. */
+/** Makes a call on the engine in this process. */
 export async function answerTransfer(
   transfers: PromptTransfers | undefined,
   ask: TransferAsk,

@@ -26,7 +26,7 @@ const computed = of({ kind: "prompt-computed", cachedTokenCount: 0 });
 const finished = of({ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null });
 const failed: CallOutput = { kind: "failed", call: 2, failure: failureOf(new Error("broken"), "failed") };
 
-test("sends the tokens of fast steps together, and those of slow ones each", async () => {
+test("sends the tokens of fast steps together, and those of slow steps individually", async () => {
   const { clock, sent, outbox } = setUp(10);
   for (let id = 0; id < 8; id++) {
     outbox.put([token(id)]);
@@ -39,7 +39,7 @@ test("sends the tokens of fast steps together, and those of slow ones each", asy
   assert.deepEqual(sent, ["0: 0", "10: 1 2", "20: 3 4", "30: 5 6 7", "46: 8", "60: 9", "74: 10"]);
 });
 
-test("keeps neither beginnings, nor ends, nor what came before them", async () => {
+test("delays neither beginnings, nor ends, nor the request's tokens before them", async () => {
   const { clock, sent, outbox } = setUp(10);
   outbox.put([computed, token(0)]);
   for (const outputs of [[token(1)], [computed, token(2)], [token(3)], [token(4), finished], [failed]]) {
@@ -52,7 +52,7 @@ test("keeps neither beginnings, nor ends, nor what came before them", async () =
   assert.equal(clock.sleepingCount, 0);
 });
 
-test("keeps the tokens of others when an answer begins or ends", async () => {
+test("keeps delaying other requests' tokens when an answer begins or ends", async () => {
   const { clock, sent, outbox } = setUp(10);
   outbox.put([token(0), token(100, 2)]);
   for (const outputs of [[token(1), token(101, 2)], [token(2), finished, token(102, 2)], [token(103, 2)]]) {
@@ -66,7 +66,7 @@ test("keeps the tokens of others when an answer begins or ends", async () => {
   assert.equal(clock.sleepingCount, 0);
 });
 
-test("gathers for longer where many answers grow, and not without end", async () => {
+test("delays longer if many answers grow, up to a limit", async () => {
   for (const [count, intervalMs] of [
     [32, 10],
     [64, 20],
@@ -83,7 +83,7 @@ test("gathers for longer where many answers grow, and not without end", async ()
   }
 });
 
-test("says in the end that a step brought nothing, as when the last request was given up", async () => {
+test("reports a last step without events, such as after the last abort", async () => {
   const { clock, sent, outbox } = setUp(10);
   outbox.put([computed, token(0)]);
   await clock.advance(2);
@@ -94,7 +94,7 @@ test("says in the end that a step brought nothing, as when the last request was 
   assert.equal(sent.length, 2);
 });
 
-test("sends what is kept when no step follows", async () => {
+test("sends delayed tokens when no step follows", async () => {
   const { clock, sent, outbox } = setUp(10);
   outbox.put([token(0)]);
   await clock.advance(3);
@@ -105,7 +105,7 @@ test("sends what is kept when no step follows", async () => {
   assert.deepEqual(sent, ["0: 0", "10: 1"]);
 });
 
-test("keeps nothing without an interval", () => {
+test("delays nothing without an interval", () => {
   const { sent, outbox } = setUp(0);
   for (let id = 0; id < 3; id++) outbox.put([token(id)]);
   assert.deepEqual(sent, ["0: 0", "0: 1", "0: 2"]);

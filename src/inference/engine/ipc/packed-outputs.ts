@@ -1,12 +1,12 @@
-// What came of calls, as it crosses from the engine's process to the server's. Nearly all of it is tokens: columns of
-// numbers are written and read many times as fast as as many objects. What is read of them stays in columns until somebody
-// asks for it: the alternatives of a long answer are millions.
+// Packs outputs of calls for the way from the engine's process to the server's. Nearly all are tokens: columns of
+// numbers are written and read many times faster than objects. Alternatives stay in columns until they are asked for,
+// because a long answer has millions.
 import { present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
 import type { Failure } from "../../../base/processes/carried-error.ts";
 import type { TransferAnswer } from "./carried-transfers.ts";
 
-/** What came of a call. */
+/** An output of a call. */
 export type CallOutput =
   | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
   | { readonly kind: "prepared"; readonly call: number }
@@ -16,11 +16,11 @@ export type CallOutput =
 export interface PackedOutputs {
   /** Call, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */
   readonly tokens: Float64Array;
-  /** Id and log-probability of each alternative, those of every token behind those of the one before: [alternatives, 2]. */
+  /** Id and log-probability of each alternative, in the order of the tokens: [alternatives, 2]. */
   readonly alternatives: Float64Array;
   /** Everything else. */
   readonly others: readonly CallOutput[];
-  /** The place of each of these among all, counting tokens, ascending. */
+  /** Ascending positions of these among all outputs, counting tokens. */
   readonly otherPlaces: readonly number[];
 }
 
@@ -66,7 +66,7 @@ export function packOutputs(outputs: readonly CallOutput[]): PackedOutputs {
   return { tokens, alternatives, others, otherPlaces };
 }
 
-/** What was packed, in its order; each token is an event by itself. */
+/** Yields the packed outputs in their order; each token is a separate event. */
 export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
   const { tokens, others, otherPlaces } = packed;
   const count = tokens.length / columnCount + others.length;

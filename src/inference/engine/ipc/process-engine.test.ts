@@ -1,5 +1,5 @@
-// The carrier: what comes of an engine's calls across processes, and what callers see when the process is killed, breaks
-// down, falls silent or is stopped. The engine in it is one whose tokens cost nothing.
+// Tests the process engine: outputs of calls across processes, and what callers see when the process is killed, breaks
+// down, falls silent or is stopped. Its engine produces tokens at no cost.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -68,7 +68,7 @@ const until = async (condition: () => boolean): Promise<void> => {
   }
 };
 
-test("a prompt that one process computed is answered by another as if it had computed it itself", async () => {
+test("one process answers a prompt that another computed as if it had computed it itself", async () => {
   const [prefilling, decoding] = await Promise.all([started(), started()]);
   const tokenIds = Array.from({ length: 100 }, (_, index) => index % fatalTokenId);
   const request = requestOf(tokenIds, { topLogprobCount: 2, cacheOwner: "ann" });
@@ -90,7 +90,7 @@ test("a prompt that one process computed is answered by another as if it had com
   assert.equal(await codeOf(prefilling.transfers.read("h", 0, 4)), "not_found");
 });
 
-test("carries everything that comes of requests, as the engine in the process says it", async () => {
+test("carries all events of requests exactly as the engine in the process emits them", async () => {
   const inside = createFakeEngine();
   engines.push(inside);
   await inside.start();
@@ -143,7 +143,7 @@ test("an abort, and choices that are stopped, free the engine in the process", a
   assert.deepEqual([runningCount, waitingCount], [0, 0]);
 });
 
-test("when its process is killed, running requests fail at once and it comes back", async () => {
+test("when its process is killed, running requests fail immediately and it restarts", async () => {
   const engine = await started();
   const failed = failureOf(engine, endless("a"));
   process.kill(processIdOf(engine), "SIGKILL");
@@ -157,7 +157,7 @@ test("when its process is killed, running requests fail at once and it comes bac
   assert.equal(await failureOf(engine, plain), "none");
 });
 
-test("an engine that breaks down takes its process along, and comes back", async () => {
+test("an engine that breaks down ends its process, and is restarted", async () => {
   const engine = await started();
   assert.equal(await failureOf(engine, requestOf([1, fatalTokenId])), "unavailable");
   assert.match(reasonOf(engine), /ended with code 1/);
@@ -165,7 +165,7 @@ test("an engine that breaks down takes its process along, and comes back", async
   assert.equal(await failureOf(engine, plain), "none");
 });
 
-test("stays down after too many deaths, and says why", async () => {
+test("stays down after too many deaths, and gives the reason", async () => {
   const engine = await started({ restartCountMax: 0 });
   process.kill(processIdOf(engine), "SIGKILL");
   await until(() => kindOf(engine) === "failed");
@@ -173,7 +173,7 @@ test("stays down after too many deaths, and says why", async () => {
   assert.throws(() => engine.submit(plain), { code: "unavailable", message: "The engine is down." });
 });
 
-test("a process that has work and says nothing is killed and started again", async () => {
+test("kills and restarts a busy process that is silent", async () => {
   const engine = await started({ stepDeadlineMs: 400 });
   const running = engine.submit(endless("a"));
   process.kill(processIdOf(engine), "SIGSTOP");
@@ -191,7 +191,7 @@ test("stop ends running requests as unavailable and leaves no process", async ()
   assert.deepEqual([kindOf(engine), engine.processId], ["stopped", null]);
 });
 
-test("a start that takes longer than its deadline is given up", async () => {
+test("aborts a start that exceeds its deadline", async () => {
   const engine = create({ startDeadlineMs: 1 });
   assert.equal(await codeOf(engine.start()), "timeout");
   assert.equal(kindOf(engine), "failed");

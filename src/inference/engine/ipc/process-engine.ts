@@ -1,6 +1,6 @@
-// An engine in a process of its own, as its parent sees it: the contract `Engine`, whose calls are carried to a child that
-// is started, watched, and started again when it dies. Which engine that is, the child alone knows; nothing of it, and no
-// native code, is loaded here.
+// An engine in a child process, seen from its parent: implements the contract `Engine` by carrying calls to the child,
+// which it starts, watches and restarts. Only the child knows which engine it is; nothing of it, and no native code,
+// is loaded here.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
@@ -31,15 +31,18 @@ import { restartDelayMs } from "./restart-policy.ts";
 export interface ProcessEngineOptions {
   /** The module that the process runs; it calls `serveEngine`. */
   readonly module: URL;
-  /** What that makes its engine of. */
+  /** Parameters from which it makes its engine. */
   readonly load: unknown;
-  /** That of a process which was started ahead for it. */
+  /** Hint of a process that was started ahead for this engine. */
   readonly hint?: unknown;
-  /** What it needs last before the engine is up; asked for at each start of a process, which begins without. */
+  /**
+   * Returns the last thing it needs before the engine is up; called at each start of a process, which begins without
+   * it.
+   */
   readonly supplement?: () => Promise<unknown>;
-  /** Those of the engine. */
+  /** Capabilities of the engine. */
   readonly capabilities: EngineCapabilities;
-  /** Those of the engine, as they are while it is not up. */
+  /** Gauges of the engine, with their values while it is down. */
   readonly gauges: readonly EngineGauge[];
   readonly settings: Pick<
     EngineSettings,
@@ -49,15 +52,15 @@ export interface ProcessEngineOptions {
   readonly logger: Logger;
 }
 
-/** What is done with what comes of a call. */
+/** Receiver of a call's outputs. */
 interface Call {
   push(event: GenerationEvent): void;
   fail(error: ServiceError): void;
-  /** Of one that generates nothing. */
+  /** Called at the end of a call that generates nothing. */
   end?(answer: TransferAnswer): void;
 }
 
-/** Nothing runs until `start`. */
+/** An engine in a child process; nothing runs until `start`. */
 export class ProcessEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly transfers: PromptTransfers;
@@ -69,9 +72,9 @@ export class ProcessEngine implements Engine {
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #process: Child<CarrierProtocol> | null = null;
   #lastCall = 0;
-  /** The values of the engine's gauges; none while it is not up. */
+  /** Values of the engine's gauges; empty while it is down. */
   #gauges: readonly number[] = [];
-  /** As the protocol has them; none while it is not up. */
+  /** Rooms as in the protocol; empty while it is down. */
   #rooms: readonly number[] = [];
   #restarting: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("engine", {
@@ -87,7 +90,7 @@ export class ProcessEngine implements Engine {
     this.#logger = options.logger.child({ component: "engine" });
   }
 
-  /** Null while there is none. */
+  /** Id of the process; null if there is none. */
   get processId(): number | null {
     return this.#process?.id ?? null;
   }
@@ -142,7 +145,7 @@ export class ProcessEngine implements Engine {
     ]);
   }
 
-  /** A call that generates nothing. */
+  /** Makes a call that generates nothing. */
   async #ask(request: (call: number) => CarrierRequest): Promise<TransferAnswer> {
     if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
     const call = ++this.#lastCall;
@@ -222,7 +225,7 @@ export class ProcessEngine implements Engine {
     this.#restarting = this.#restart(reason, signal);
   }
 
-  /** Tries until it is up, is stopped, or has tried too often. */
+  /** Retries until it is up, is stopped, or has tried too often. */
   async #restart(firstReason: string, signal: AbortSignal): Promise<void> {
     let reason = firstReason;
     const { clock, settings } = this.#options;

@@ -1,5 +1,5 @@
-// What an engine and its carrier say to each other across processes. Each call has a number, since a request's id may come
-// again as soon as it has ended on one side.
+// Messages between an engine's process and its parent. Each call has a number, because a request's id may be reused as
+// soon as it has ended on one side.
 import type { AdapterReference, EngineState, GenerationRequest } from "../../../base/domain/generation.ts";
 import type { TransferAsk } from "./carried-transfers.ts";
 import type { PackedOutputs } from "./packed-outputs.ts";
@@ -12,7 +12,7 @@ export type CarrierRequest =
   | { readonly kind: "drop-adapter"; readonly id: string }
   | { readonly kind: "transfer"; readonly call: number; readonly ask: TransferAsk };
 
-/** What has gathered of one step or several; see `EventOutbox`. */
+/** Outputs of one or several steps; see `EventOutbox`. */
 export interface CarrierEvents {
   readonly outputs: PackedOutputs;
   /** The values of the engine's gauges, in their order. */
@@ -20,11 +20,11 @@ export interface CarrierEvents {
 }
 
 export interface CarrierProtocol {
-  /** What the engine is made of; its maker in the process knows. */
+  /** Parameters of the engine, known to its maker in the process. */
   readonly load: unknown;
   readonly ready: {
     readonly state: Extract<EngineState, { readonly kind: "ready" }>;
-    /** What `roomFor` says of one choice, and of as many beams as the index says. */
+    /** Results of `roomFor`: for one choice, and for as many beams as the index. */
     readonly rooms: readonly number[];
   };
   readonly request: CarrierRequest;

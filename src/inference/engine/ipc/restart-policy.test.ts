@@ -6,7 +6,7 @@ const check = (restartedAtMs: readonly number[], nowMs: number, expected: number
   assert.equal(restartDelayMs(restartedAtMs, nowMs, 8), expected);
 };
 
-test("restarts soon at first, then ever later up to ten seconds", () => {
+test("restarts soon at first, then with growing delays up to ten seconds", () => {
   check([], 0, 250);
   check([0], 0, 500);
   check([0, 0, 0, 0, 0, 0], 0, 10_000);

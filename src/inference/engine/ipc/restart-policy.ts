@@ -1,15 +1,15 @@
-// When a process that died may be started again: soon at first, then ever later, and not at all after too many times.
-// A pure function of when it was started before.
+// Restart back-off for a process that died: short delays at first, then longer ones, and no restart after too many. A
+// pure function of the earlier restarts.
 
 export const restartWindowMs = 600_000;
 const delayFirstMs = 250;
 const delayMaxMs = 10_000;
 
 /**
- * How long to wait before the next restart.
+ * Returns the delay before the next restart.
  *
- * @param restartedAtMs when earlier restarts were made, on the clock of `nowMs`
- * @returns null when there were `countMax` of them within the last {@link restartWindowMs}
+ * @param restartedAtMs times of earlier restarts, on the clock of `nowMs`
+ * @returns null if there were `countMax` of them within the last {@link restartWindowMs}
  */
 export function restartDelayMs(
   restartedAtMs: readonly number[],

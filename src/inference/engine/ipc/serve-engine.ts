@@ -1,5 +1,5 @@
-// The embedded engine from inside its process: makes the parent's calls on it, and is the sink of what comes of them, which
-// it sends back in portions. Knows no model; checks no request, since the parent has.
+// Serves the embedded engine inside its process: makes the parent's calls on it, and sends their outputs back in
+// batches. Knows no model; checks no request, because the parent has.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import { choiceCountMax } from "../../../base/domain/generation.ts";
@@ -11,26 +11,26 @@ import { answerTransfer } from "./carried-transfers.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
 import type { CarrierProtocol, CarrierRequest } from "./protocol.ts";
 
-/** What a process carries. */
+/** An engine to serve, with its sending interval. */
 export interface Carried {
   readonly engine: LoopEngine;
   /** See {@link EventOutbox}. */
   readonly intervalMs: number;
 }
 
-/** What the parent learns of an engine that is carried. */
+/** Progress reports of a served engine to its parent. */
 export interface EngineProgress {
   readonly onStep: () => void;
-  /** It has failed, and whatever it runs too. */
+  /** The engine has failed, and so does everything it runs. */
   readonly onBreakdown: () => void;
 }
 
 /**
- * Serves the parent of this process. To be called once, when the module is loaded.
+ * Serves the parent of this process. Must be called once, when the module is loaded.
  *
- * @param make makes the engine of what the parent sends first and, once it has that, last; it is started here, and reports its
- *   progress: one that has work and does not report is ended, and started again
- * @param prepare takes what the parent says before it has the engine made, where it says something
+ * @param make makes the engine from the parent's first message and a promise of its last. The engine is started here
+ * and reports its progress; a busy engine that does not report is ended and started again
+ * @param prepare takes the parent's hint, if any, before the engine is made
  */
 export function serveEngine(
   make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => Carried,
@@ -63,7 +63,7 @@ export function serveEngine(
   }, prepare);
 }
 
-/** As many beams as a request may ask for are asked about. */
+/** Asks for each number of beams that a request may ask for. */
 function roomsOf(engine: LoopEngine): readonly number[] {
   return Array.from({ length: choiceCountMax + 1 }, (_, width) =>
     engine.roomFor(width === 0 ? { kind: "sample", count: 1 } : { kind: "beam", width, lengthPenalty: 1 }),
@@ -75,7 +75,7 @@ class Calls {
   readonly #engine: LoopEngine;
   readonly #outbox: EventOutbox;
   readonly #running = new Map<number, Submission | null>();
-  /** What came in this turn of the event loop: of one step, mostly. */
+  /** Outputs of this turn of the event loop: mostly of one step. */
   #gathered: CallOutput[] = [];
   #isGathering = false;
 
@@ -112,7 +112,7 @@ class Calls {
     }
   }
 
-  /** Hands over what comes in one turn together, so that a step is a message and not each of its requests. */
+  /** Sends the outputs of one turn together, so that there is a message per step and not per request. */
   put(...outputs: readonly CallOutput[]): void {
     this.#gathered.push(...outputs);
     if (this.#isGathering) return;
@@ -126,7 +126,7 @@ class Calls {
   }
 
   #submit({ call, request }: Extract<CarrierRequest, { readonly kind: "submit" }>): void {
-    // A request that is refused ends before there is a submission.
+    // A refused request ends before there is a submission.
     this.#running.set(call, null);
     const submission = this.#engine.submit(request, {
       push: (event) => this.put({ kind: "event", call, event }),
@@ -141,7 +141,7 @@ class Calls {
     this.#running.delete(call);
   }
 
-  /** Says why a call has failed. */
+  /** Reports why a call has failed. */
   async #follow(call: number, run: () => Promise<void>): Promise<void> {
     try {
       await run();
@@ -155,27 +155,27 @@ class Calls {
   }
 }
 
-// What comes of an engine's calls on its way to the server's process: tokens of fast steps are gathered, since a message
-// for each step, and what follows it up to the client's socket, costs more than a small model's step itself.
+// Outbox of a process: batches the tokens of fast steps, because a message per step, with its handling up to the
+// client's socket, costs more than the step of a small model.
 
 interface OutboxOptions {
-  /** At most so long after the message before are tokens kept back, and longer where many requests have some; 0 keeps none. */
+  /** Maximum delay of tokens after the previous message, extended if many requests have some; 0 disables batching. */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly send: (outputs: readonly CallOutput[]) => void;
 }
 
-/** More requests than this make the interval longer in proportion: what they cost the server together grows no further. */
+/** With more requests the interval grows in proportion, so that the server's total cost is bounded. */
 const requestCountOfInterval = 32;
-/** Of how many intervals the longest one is. */
+/** Maximum of that growth. */
 const growthMax = 4;
 
-/** Keeps the order of what is put into it for each request. */
+/** Preserves the order of each request's outputs. */
 export class EventOutbox {
   readonly #options: OutboxOptions;
   #kept: CallOutput[] = [];
   #sentAtMs = -Infinity;
-  /** Whether a step was put since the last message: its own is due also where it brought nothing. */
+  /** True if a step was added since the last message; it needs a message even without outputs. */
   #isOwing = false;
   #isWaiting = false;
 
@@ -184,8 +184,8 @@ export class EventOutbox {
   }
 
   /**
-   * Sends everything once the interval is over, so that slow steps go out each, and at once what there is of a request
-   * whose answer begins or ends.
+   * Sends everything once the interval is over, so that slow steps are sent individually. If a request's answer begins
+   * or ends, its outputs are sent immediately.
    */
   put(outputs: readonly CallOutput[]): void {
     this.#kept.push(...outputs);
@@ -195,7 +195,7 @@ export class EventOutbox {
     if (this.#isOwing && !this.#isWaiting) void this.#flushLater();
   }
 
-  /** Sends everything, also where there is nothing: the message says what the engine holds by now. */
+  /** Sends everything, also an empty message: it reports the engine's current contents. */
   flush(): void {
     const kept = this.#kept;
     this.#kept = [];
@@ -204,7 +204,7 @@ export class EventOutbox {
     this.#options.send(kept);
   }
 
-  /** How long the interval still lasts. */
+  /** Returns the remaining time of the interval. */
   #restMs(): number {
     const requestCount = new Set(this.#kept.map(({ call }) => call)).size;
     const growth = Math.min(Math.max(requestCount / requestCountOfInterval, 1), growthMax);
@@ -219,7 +219,7 @@ export class EventOutbox {
     this.#options.send(kept.filter(({ call }) => calls.has(call)));
   }
 
-  /** Waits while there is something to wait for; steps meanwhile may have sent what it began with. */
+  /** Waits and flushes; meanwhile steps may have sent what it started with. */
   async #flushLater(): Promise<void> {
     this.#isWaiting = true;
     while (this.#isOwing && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());

@@ -1,19 +1,19 @@
-// Calls a function of an operator's module, and stops it when it computes for too long. Node's `vm` is used for its watchdog
-// only: the function runs as it would without, and keeps its own realm. A thread is started for each call, which takes 0.1 ms.
+// Calls a function of an operator's module, and stops it if it computes for too long. Uses only the watchdog of Node's
+// `vm`: the function runs in its usual realm. Each call starts a thread, which takes 0.1 ms.
 import { createContext, Script } from "node:vm";
 
 const holder: { call: (() => unknown) | null } = { call: null };
 const context = createContext(holder);
 const script = new Script("call()");
 
-/** A function was stopped. */
+/** Error of a stopped function. */
 export class OverdueCall extends Error {}
 
 /**
- * Returns what the function returns. A function that never ends is stopped wherever it is, also in `Atomics.wait` and in a
- * `try`; only a system call that does not return, and work that it leaves to later tasks, are beyond reach.
+ * Returns the function's result. Stops a function that never ends wherever it is, also in `Atomics.wait` and in a
+ * `try`. A system call that does not return, and work left to later tasks, cannot be stopped.
  *
- * @throws OverdueCall if it was stopped; what the function throws
+ * @throws OverdueCall if it was stopped; errors of the function
  */
 export function callWithin(ms: number, call: () => unknown): unknown {
   let hasEnded = false;
@@ -21,7 +21,7 @@ export function callWithin(ms: number, call: () => unknown): unknown {
     try {
       return call();
     } finally {
-      // Not reached by a function that is stopped.
+      // Not reached if the function is stopped.
       hasEnded = true;
     }
   };

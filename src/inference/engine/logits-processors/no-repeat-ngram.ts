@@ -1,12 +1,12 @@
-// A logits processor that lets no sequence of a given size come twice, as `no_repeat_ngram_size` does in Hugging Face
-// transformers (`NoRepeatNGramLogitsProcessor`), which counts the prompt's sequences too; here that is asked for.
+// A logits processor that lets no n-gram occur twice, like `no_repeat_ngram_size` in Hugging Face transformers
+// (`NoRepeatNGramLogitsProcessor`). That one also counts the prompt's n-grams; here that is optional.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf } from "./read-argument.ts";
 
 /**
- * Arguments: `size` (at least 1), or the first of `args`; `prompt` true counts what the prompt holds.
+ * Arguments: `size` (at least 1), or the first of `args`; `prompt` true also counts the prompt's n-grams.
  *
- * A token is forbidden where it, behind the last size - 1 tokens, would end a sequence that is there already.
+ * A token is forbidden if it and the last size - 1 tokens form an n-gram that already occurred.
  */
 export function createProcessor({ args, kwargs }: ProcessorCall): TokenProcessor {
   const size = numberOf("size", kwargs["size"] ?? args[0], 1);

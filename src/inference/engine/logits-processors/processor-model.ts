@@ -1,11 +1,11 @@
-// What processors know of the model: how many tokens it has, and what these stand for.
+// A processor's view of the model: its vocabulary.
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 
 export interface ProcessorModel {
   readonly vocabularySize: number;
-  /** What a token stands for, in UTF-8; null for tokens that mark structure, and for ids without a token. */
+  /** Returns a token's UTF-8 bytes; null for tokens that mark structure, and for ids without a token. */
   readonly tokenBytes: (id: number) => Uint8Array | null;
-  /** The token that stands for a text alone; null where there is none. */
+  /** Returns the token that consists of exactly a text; null if there is none. */
   readonly tokenOf: (text: string) => number | null;
 }
 

@@ -1,5 +1,6 @@
-// The logits processors of an engine: their modules are loaded once, at its start, and opened for each request that asks
-// for them. What a processor does wrong ends its request, with its name; so does one of an operator's that takes too long.
+// The logits processors of an engine: modules are loaded once, when the engine starts, and opened for each request
+// that asks for them. A fault of a processor, or an operator's processor that exceeds its time, ends its request and
+// is named in the error.
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
@@ -56,7 +57,7 @@ function isModule(loaded: unknown): loaded is ProcessorModule {
     : false;
 }
 
-/** How long a module may compute at once: everybody waits meanwhile. Loops over a vocabulary take a thousandth of it. */
+/** Time limit of one call of a module: all requests wait meanwhile. Loops over a vocabulary take a thousandth of it. */
 const callMsMax = 1000;
 
 /** Calls a function of a module. */
@@ -76,7 +77,7 @@ export class ProcessorRegistry {
   }
 
   /**
-   * Those that a request asks for, in their order. They keep nothing of a choice, so all its choices share them.
+   * Opens the processors of a request, in their order. They keep no state of a choice, so all its choices share them.
    *
    * @param sampling names registered ones
    * @throws ServiceError `unsupported` naming the processor that does not take its arguments
@@ -111,7 +112,7 @@ export class ProcessorRegistry {
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
-    // Its type is the module's promise; what it does is checked whenever it is called.
+    // Unchecked cast: the module promises this type, and every call checks its effects.
     return new OpenProcessor(process as TokenProcessor, { run, refusal });
   }
 }
@@ -122,14 +123,14 @@ class OpenProcessor implements ScoreProcessor {
   readonly #process: TokenProcessor;
   readonly #run: Call;
   readonly #refusal: (what: string, cause?: unknown) => ServiceError;
-  /** Why it is not called any more. Choices share it, and each would wait as long for the same. */
+  /** Error after which it is not called again. Choices share it, and each would wait as long for the same result. */
   #stopped: ServiceError | null = null;
   /**
-   * The scores that the module gets: it may detach them, keep them, or write beyond them in their buffer, and the model's
-   * own lie beside those of other requests.
+   * Scores for the module in a separate buffer: it may detach them, keep them, or write beyond them, and the model's
+   * own share a buffer with other requests.
    */
   #given_V = new Float32Array(0);
-  /** The prompt that the module gets, and of which. */
+  /** Copy of the prompt for the module, and the prompt it was copied from. */
   #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
 
   constructor(
@@ -149,7 +150,7 @@ class OpenProcessor implements ScoreProcessor {
     const promptTokenIds = this.#promptOf(prompt.ids);
     let result: unknown;
     try {
-      // The history goes on with its own ids, whatever becomes of these.
+      // A copy: the module may change these ids without harm to the history.
       const context = { promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V };
       result = this.#run(() => this.#process(context));
     } catch (cause) {
@@ -162,33 +163,33 @@ class OpenProcessor implements ScoreProcessor {
     if (isDropped(result)) throw this.#refusal("is broken: it is asynchronous, and nobody waits for it");
     if (given_V.length !== scores_V.length) throw this.#refusal("is broken: it gave its scores away");
     for (let id = 0; id < given_V.length; id++) {
-      // Written so that what is not a number is found too.
+      // Written so that NaN is caught too.
       if (!(given_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${given_V[id]}`);
     }
     scores_V.set(given_V);
   }
 
-  /** Copied once for a request; a module that changes it is told so by the error of its own statement. */
+  /** Copied once per request, and frozen: a module that tries to change it fails at its own statement. */
   #promptOf(ids: readonly number[]): readonly number[] {
     if (this.#promptCopy?.of !== ids) this.#promptCopy = { of: ids, ids: Object.freeze(ids.slice()) };
     return this.#promptCopy.ids;
   }
 }
 
-/** Whether a result is a promise. Nobody waits for it; one that fails unheard would end the process. */
+/** True if a result is a promise. No caller awaits it; its unhandled rejection would end the process. */
 function isDropped(result: unknown): boolean {
   if (!(result instanceof Promise)) return false;
   result.catch(() => undefined);
   return true;
 }
 
-/** What was thrown, for a caller: without a full stop, and cut where it is long. */
+/** Describes the thrown value for a caller: without a full stop, and shortened if long. */
 function reasonOf(cause: unknown): string {
   try {
     const reason: unknown = cause instanceof Error ? cause.message : cause;
     return cut(String(reason)).replace(/\.$/, "");
   } catch {
-    // An object without a prototype, or a getter that throws itself: an error here would stop the engine.
+    // An object without a prototype, or with a getter that throws: an error here would stop the engine.
     return "it threw what has no text";
   }
 }

@@ -1,4 +1,4 @@
-// The processors that come along by what they do to scores, and how those of an operator are loaded and held to account.
+// Tests the effects of the built-in processors on scores, and how an operator's are loaded and checked.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ interface Place {
   readonly answer?: readonly number[];
 }
 
-/** The ids that a processor leaves after a prompt and an answer. */
+/** Returns the ids that a processor still allows after a prompt and an answer. */
 async function left(name: string, kwargs: JsonObject, place: Place): Promise<readonly number[]> {
   const registry = await load();
   const [processor] = registry.open(samplingWith(name, kwargs));
@@ -47,7 +47,7 @@ function samplingWith(name: string, kwargs: JsonObject = {}, extraArguments: Jso
 const all = [...Array(vocabularySize).keys()];
 const without = (...ids: readonly number[]): readonly number[] => all.filter((id) => !ids.includes(id));
 
-test("no-repeat-ngram forbids what would end a sequence that the answer has already", async () => {
+test("no-repeat-ngram forbids tokens that would repeat an n-gram of the answer", async () => {
   const check = async (size: number, place: Place, forbidden: readonly number[], prompt = false) =>
     assert.deepEqual(await left("no-repeat-ngram", { size, prompt }, place), without(...forbidden));
   await check(1, { answer: [0, 2] }, [0, 2]);
@@ -59,7 +59,7 @@ test("no-repeat-ngram forbids what would end a sequence that the answer has alre
   await check(2, { prompt: [0, 1], answer: [0] }, [1], true);
 });
 
-test("thinking-budget forces the end of thinking once it is used up, and else changes nothing", async () => {
+test("thinking-budget forces the end of thinking once it is used up, and otherwise changes nothing", async () => {
   const check = async (kwargs: JsonObject, place: Place, expected: readonly number[]) =>
     assert.deepEqual(await left("thinking-budget", kwargs, place), expected);
   await check({ budget: 2 }, { prompt: [0, 4], answer: [1] }, all);
@@ -87,7 +87,7 @@ test("thinking-budget takes sequences by ids, and forces them token by token", a
   await check([3, 0, 1], [2]);
 });
 
-test("thinking-budget leaves alone what may not end", async () => {
+test("thinking-budget does nothing if the end is forbidden", async () => {
   const [processor] = (await load()).open(samplingWith("thinking-budget", { budget: 0 }));
   const scores = Float32Array.of(1, 1, 1, 1, 1, -Infinity, 1, 1);
   processor.apply(scores, new TokenHistory(new PromptTokens([4]), []));
@@ -102,7 +102,7 @@ test("thinking-budget reads its budget from the request's extra arguments too", 
   assert.equal([...scores].filter((score) => score === 0).length, 1);
 });
 
-test("arguments that a processor does not take are refused with its name and its words", async () => {
+test("refuses arguments that a processor does not take, with its name and its message", async () => {
   const registry = await load(moduleOf("odd", "export const createProcessor = () => 5;"));
   const table: readonly (readonly [string, JsonObject, RegExp])[] = [
     ["no-repeat-ngram", {}, /"no-repeat-ngram" does not take these arguments: size is missing; it must be/],
@@ -131,7 +131,7 @@ test("arguments that a processor does not take are refused with its name and its
   assert.ok(scores.every((score) => score === 0));
 });
 
-test("an operator's module gets what the request says, and its mistakes end the request by name", async () => {
+test("an operator's module gets the request's arguments, and its faults end the request by name", async () => {
   const registry = await load(
     moduleOf(
       "mine",
@@ -163,7 +163,7 @@ test("an operator's module gets what the request says, and its mistakes end the 
   );
 });
 
-test("a processor that is asynchronous is refused by name, and harms nobody", async () => {
+test("refuses an asynchronous processor by name, without harm to other requests", async () => {
   const registry = await load(
     moduleOf("late", "export const createProcessor = async () => { throw new Error('late'); };"),
     moduleOf("slow", "export const createProcessor = () => async () => { throw new Error('slow'); };"),
@@ -181,7 +181,7 @@ test("a processor that is asynchronous is refused by name, and harms nobody", as
   );
 });
 
-test("a module that cannot be loaded is refused with its file", async () => {
+test("refuses a module that cannot be loaded, naming its file", async () => {
   const table: readonly (readonly [string, RegExp])[] = [
     [`gone=${join(folder, "gone.mjs")}`, /the module .*gone\.mjs of "gone" cannot be loaded: /],
     [moduleOf("broken", "this is no JavaScript"), /broken\.mjs of "broken" cannot be loaded: /],
@@ -191,7 +191,7 @@ test("a module that cannot be loaded is refused with its file", async () => {
   for (const [entry, message] of table) await assert.rejects(load(entry), { code: "invalid", message });
 });
 
-test("reads which processors there are, and refuses names that are taken or malformed", () => {
+test("reads the registered processors, and refuses duplicate or malformed names", () => {
   assert.deepEqual(processorNames(readRegistrations(["a.b:C=x.mjs"])), [
     "no-repeat-ngram",
     "thinking-budget",
@@ -205,7 +205,7 @@ test("reads which processors there are, and refuses names that are taken or malf
   }
 });
 
-test("what a module does to its arguments, tokens and scores touches no other request, nor the next token", async () => {
+test("a module that changes its arguments, tokens or scores affects no other request, nor the next token", async () => {
   const grasping = `
     export function createProcessor({ args, kwargs, extra }) {
       const { does } = kwargs;

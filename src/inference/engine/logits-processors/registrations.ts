@@ -1,11 +1,11 @@
-// Which logits processors there are: those that come along, and those that the settings name. Loads none of them.
+// The registered logits processors: the built-in ones and those of the settings. Loads none of them.
 import { resolve } from "node:path";
 import { invalid, quoted, type ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A processor of the operator's. */
+/** A processor of the operator. */
 export interface Registration {
   readonly name: string;
-  /** Of its module, absolute. */
+  /** Absolute path of its module. */
   readonly file: string;
 }
 
@@ -14,9 +14,9 @@ export const includedNames = ["no-repeat-ngram", "thinking-budget"] as const;
 const namePattern = /^[\w.:-]{1,100}$/;
 
 /**
- * Reads the setting: `name=file` each.
+ * Reads the setting, a list of `name=file`.
  *
- * @throws ServiceError `invalid` for an entry of another form, and for a name that is taken
+ * @throws ServiceError `invalid` for a malformed entry, and for a name that is taken
  */
 export function readRegistrations(entries: readonly string[]): readonly Registration[] {
   const names = new Set<string>(includedNames);
@@ -36,7 +36,7 @@ export function readRegistrations(entries: readonly string[]): readonly Registra
   });
 }
 
-/** The names that requests may use. */
+/** Returns the names that requests may use. */
 export function processorNames(registrations: readonly Registration[]): readonly string[] {
   return [...includedNames, ...registrations.map(({ name }) => name)];
 }

@@ -1,13 +1,15 @@
-// A logits processor that ends a model's thinking after so many tokens: the sequence that ends it is forced, token by
-// token, and the answer follows. Thinking that the model ends by itself, or has not begun, is left alone. The idea is
-// budget forcing of "s1: Simple test-time scaling" (arXiv 2501.19393), without its forcing of more thought.
+// A logits processor that ends a model's thinking after a number of tokens: it forces the closing sequence, token by
+// token, and the answer follows. Thinking that has ended or not begun is unaffected. The idea is budget forcing of
+// "s1: Simple test-time scaling" (arXiv 2501.19393), without forcing more thought.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf, tokenIdsOf } from "./read-argument.ts";
 
 /**
- * Arguments: `budget` (tokens, at least 0), or the first of `args`, or `thinking_budget` among the request's extra ones;
- * `start` and `end`, the ids that open and end thinking, unless the vocabulary has the tokens `<think>` and `</think>`. An
- * empty `start` says that every answer begins with thinking. With `optional` a vocabulary that lacks these tokens is left alone.
+ * Creates the processor. Its arguments:
+ * * `budget`: tokens, at least 0; or the first of `args`, or `thinking_budget` among the request's extra arguments.
+ * * `start` and `end`: ids that open and close thinking; by default the tokens `<think>` and `</think>`. An empty
+ *   `start` means that every answer begins with thinking.
+ * * `optional`: if true, the processor does nothing if the vocabulary lacks these tokens.
  */
 export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): TokenProcessor {
   const budget = numberOf("budget", kwargs["budget"] ?? args[0] ?? extra["thinking_budget"], 0);
@@ -36,26 +38,26 @@ export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): 
     if (!isThinking || ids.length - Math.max(opened, answerStart) < budget) return;
     const next = end[begunCount(ids, end, Math.max(opened, answerStart))];
     const score = logits[next];
-    // Something else forbids it; an answer that goes on is better than none.
+    // Another rule forbids it; an answer that continues is better than none.
     if (score === -Infinity) return;
     logits.fill(-Infinity);
     logits[next] = score;
   };
 }
 
-/** Where a sequence begins for the last time; -1 where it is not there. */
+/** Returns the last index at which a sequence begins; -1 if it does not occur. */
 function lastPlace(ids: readonly number[], sequence: readonly number[]): number {
   let place = ids.length - sequence.length;
   while (place >= 0 && !isAt(place, ids, sequence)) place -= 1;
   return Math.max(place, -1);
 }
 
-/** Whether a sequence is there from a place on. */
+/** True if a sequence occurs at or after an index. */
 function has(ids: readonly number[], sequence: readonly number[], from: number): boolean {
   return lastPlace(ids, sequence) >= from;
 }
 
-/** How many tokens of a sequence the end of the others, from a place on, is already. */
+/** Returns how many first tokens of a sequence the other ids, from an index on, already end with. */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);
   while (count > 0 && !isAt(ids.length - count, ids, sequence.slice(0, count))) count -= 1;

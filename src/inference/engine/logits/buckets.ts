@@ -1,30 +1,30 @@
-// Scores in buckets by their distance from the greatest one, so that of a whole vocabulary only a few need be sorted.
-// A bucket with too many is spread over finer ones, again and again where need be.
+// Sorts scores into buckets by their distance from the greatest one, so that only a few of a whole vocabulary need
+// sorting. Buckets with too many are split into finer ones, recursively.
 
-/** 1/8 each; the last holds all that is farther. */
+/** Each is 1/8 wide; the last holds everything farther away. */
 export const bucketCount = 512;
 const bucketsPerUnit = 8;
 
-/** The bucket of a score, given the greatest of its row. */
+/** Returns the bucket of a score, given the greatest of its row. */
 export function bucketOf(max: number, logit: number): number {
   const place = (max - logit) * bucketsPerUnit;
   return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
 }
 
-/** No score of this bucket, or of one with greater scores, is below this. */
+/** Returns a lower bound for the scores of this bucket and of all with greater scores. */
 export function leastOf(max: number, bucket: number): number {
-  // One bucket more than there must be: the scores' own rounding cannot matter then.
+  // One bucket more than needed, so that rounding of scores cannot matter.
   return bucket < bucketCount - 1 ? max - (bucket + 2) / bucketsPerUnit : -Infinity;
 }
 
-/** So few are sorted by comparison. */
+/** Up to this many are sorted by comparison. */
 const sortedCountMax = 64;
 const finerCount = 256;
 
 /**
- * Yields ids by their scores, least first, of equal scores the higher id first. Sorts no more than is taken.
+ * Yields ids by ascending score, of equal scores the higher id first. Sorts no more than is consumed.
  *
- * @param ids in rising order; not modified
+ * @param ids in ascending order; not modified
  */
 export function* ascending(ids: readonly number[], logits_V: Float32Array): Generator<number, void> {
   if (ids.length <= sortedCountMax) {
@@ -41,7 +41,7 @@ export function* ascending(ids: readonly number[], logits_V: Float32Array): Gene
   for (const bucket of finer.reverse()) yield* ascending(bucket, logits_V);
 }
 
-/** The k-th greatest of some scores; k counts from 1. */
+/** Returns the k-th greatest of some scores; k counts from 1. */
 export function kthGreatest(logits: Float32Array, k: number): number {
   if (logits.length <= sortedCountMax) return logits.toSorted()[logits.length - k];
   const [least, greatest] = rangeOf(logits.length, (index) => logits[index]);
@@ -55,7 +55,7 @@ export function kthGreatest(logits: Float32Array, k: number): number {
   return kthGreatest(members, k - before);
 }
 
-/** The greatest score is in the first bucket and the least is not; what is infinitely far from others is in the last. */
+/** The greatest score is in the first bucket and the least is not; scores infinitely far away are in the last. */
 function finerBucketOf(logit: number, least: number, greatest: number): number {
   const place = ((greatest - logit) * finerCount) / (greatest - least);
   return place < finerCount - 1 ? place | 0 : finerCount - 1;

@@ -1,12 +1,12 @@
-// The inputs of drawing a token beside the model's scores: the request's sampling options, and the state of the choice.
-// Data; the steps read it.
+// Inputs of a draw besides the model's scores: the request's sampling options, and the state of the choice. Data, read
+// by the steps.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import type { TokenMask } from "../token-masks/constraint-backend.ts";
 import { tokenSetOf, type TokenSet } from "./token-set.ts";
 
-/** What a request asks of all its draws, in the form that steps use. */
+/** Options that hold for all draws of a request, in the form that steps use. */
 export interface DrawRules {
   readonly sampling: SamplingParameters;
   readonly isConstrained: boolean;
@@ -14,7 +14,7 @@ export interface DrawRules {
   readonly allowedIds: TokenSet | null;
   readonly minTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
-  /** Null where log-probabilities are not wanted. */
+  /** Null if log-probabilities are not wanted. */
   readonly topLogprobCount: number | null;
 }
 
@@ -35,14 +35,15 @@ export function drawRulesOf({
   };
 }
 
-/** A step on the scores that an operator brings, opened for one request and shared by its choices. */
+/** An operator's step on the scores, opened for one request and shared by its choices. */
 export interface ScoreProcessor {
   /**
-   * Changes the scores of the next token in place. What the constraint and the request forbid is negative infinity before,
-   * and is again after, whatever a processor makes of it. What it does follows from its parameters alone: it may be
-   * called again for the same tokens.
+   * Changes the scores of the next token in place. Tokens that the constraint and the request forbid have negative
+   * infinity before and again after it. Must depend only on its parameters: it may be called again for the same
+   * tokens.
    *
-   * @param scores_V with the logit bias, before penalties; each is left finite or negative infinity, which forbids the token
+   * @param scores_V with the logit bias, before penalties; each is left finite or negative infinity, which forbids the
+   * token
    * @param history of the choice
    * @throws ServiceError which ends the request
    */
@@ -52,17 +53,17 @@ export interface ScoreProcessor {
 /** A choice before its next token. */
 export interface DrawInput {
   readonly rules: DrawRules;
-  /** The choice's own stream; one number or a few are taken for each token that is not greedy. */
+  /** The choice's own random stream; a draw that is not greedy takes one number or a few. */
   readonly random: Random;
   readonly history: TokenHistory;
-  /** Those that the request asks for, in their order. */
+  /** Processors that the request asks for, in their order. */
   readonly processors: readonly ScoreProcessor[];
-  /** What the constraint allows; null where the request has none. */
+  /** Tokens that the constraint allows; null if unconstrained. */
   readonly mask: TokenMask | null;
 }
 
-// The tokens of a choice so far, and how often it has each. Counted when it is first asked for and from then on token by
-// token, so that a choice whose steps never ask pays nothing.
+// Token history of a choice, with the count of each token. Counts are computed when first asked for and then updated
+// token by token, so choices whose steps never ask pay nothing.
 
 /** A prompt, which the choices of a request share. */
 export class PromptTokens {
@@ -81,18 +82,18 @@ export class PromptTokens {
 
 export class TokenHistory {
   readonly prompt: PromptTokens;
-  /** What was generated so far; grows while the choice goes on. */
+  /** Generated tokens so far; grows while the choice continues. */
   readonly answerIds: readonly number[];
   readonly #counts = new Map<number, number>();
   #countedLength = 0;
 
-  /** @param answerIds may grow, and never changes otherwise */
+  /** @param answerIds may grow, but never changes otherwise */
   constructor(prompt: PromptTokens, answerIds: readonly number[]) {
     this.prompt = prompt;
     this.answerIds = answerIds;
   }
 
-  /** How often the answer has each id that it has. */
+  /** Count of each id in the answer. */
   get answerCounts(): ReadonlyMap<number, number> {
     const counts = this.#counts;
     while (this.#countedLength < this.answerIds.length) {

@@ -34,7 +34,7 @@ test("agrees with Math.exp over the whole range", () => {
   check([0, -Infinity, -745, -3e38, 0], 1);
 });
 
-test("a score that is not a number makes the sum one that is not", () => {
+test("a NaN score makes the sum NaN", () => {
   const weights = new Float64Array(2);
   assert.ok(Number.isNaN(exponentials(weights, Float32Array.of(1, NaN), { max: 1, temperature: 1 })));
 });

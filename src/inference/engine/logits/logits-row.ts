@@ -1,28 +1,28 @@
-// One row of scores on its way to a token: what the steps that choose read, and what each leaves for the next. A row that is
-// narrowed keeps only what is left, so that each step passes over no more than the one before left it. Decides nothing.
+// One row of scores on its way to a token: the choosing steps read it and narrow it. A narrowed
+// row keeps only the rest, so later steps pass over fewer scores. Decides nothing.
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import { blockSize, blocksOf, type ScoreBlocks } from "./blocks/score-blocks.ts";
 
-/** What a row is drawn with. */
+/** Parameters of a row's draw. */
 export interface RowOptions {
   readonly sampling: SamplingParameters;
   readonly random: Random;
 }
 
-/** Scores that are left to draw from, in the order of their ids. */
+/** Remaining scores to draw from, in the order of their ids. */
 export interface ScoresLeft {
   readonly logits: Float32Array;
-  /** The token of each place; null where the place is the token's id. */
+  /** Token id of each index; null if the index is the id. */
   readonly ids: Int32Array | null;
 }
 
-/** Room for what is left of a vocabulary; one row uses it at a time. */
+/** Buffers for the remaining scores of a vocabulary; one row uses them at a time. */
 export class RowRoom {
   readonly ids_V: Int32Array;
   readonly logits_V: Float32Array;
   readonly weights_V: Float64Array;
-  /** Of a block. */
+  /** Weights of a block. */
   readonly blockWeights = new Float64Array(blockSize);
 
   constructor(vocabularySize: number) {
@@ -34,25 +34,25 @@ export class RowRoom {
 
 export class LogitsRow {
   readonly options: RowOptions;
-  /** The greatest score's id, the lowest of equals. */
+  /** Id of the greatest score, the lowest of equals. */
   readonly greatestId: number;
   /** The greatest score. */
   readonly max: number;
-  /** What scores are divided by before they become weights. */
+  /** Divisor of scores before they become weights. */
   temperature = 1;
-  /** The weights that are left, summed in the order of the ids; NaN when a score is not a number. See {@link weigh}. */
+  /** Sum of the remaining weights in the order of the ids; NaN if a score is NaN. See {@link weigh}. */
   total = 0;
   /** The token, once it is chosen. */
   chosenId = -1;
   readonly #room: RowRoom;
   #left: ScoresLeft;
   #weighedAt: number | null = null;
-  /** Of what is left. */
+  /** Blocks of the remaining scores. */
   #blocks: ScoreBlocks | null;
 
   /**
    * @param left not modified, unless it is in the room
-   * @param blocks of these scores, where they are known: they need not be passed over then
+   * @param blocks blocks of these scores, if known: they save passes
    */
   constructor(left: ScoresLeft, room: RowRoom, options: RowOptions, blocks: ScoreBlocks | null = null) {
     const place = greatestIndex(left.logits, blocks?.maxima);
@@ -64,27 +64,27 @@ export class LogitsRow {
     this.max = left.logits[place];
   }
 
-  /** The scores that are left. */
+  /** Remaining scores. */
   get logits(): Float32Array {
     return this.#left.logits;
   }
 
-  /** What each of them weighs in the draw, 1 for the greatest score; see {@link weigh}. */
+  /** Weight of each in the draw, 1 for the greatest score; see {@link weigh}. */
   get weights(): Float64Array {
     return this.#room.weights_V.subarray(0, this.logits.length);
   }
 
-  /** The greatest scores of blocks of what is left; null where they are not known. */
+  /** Greatest scores of the remaining blocks; null if unknown. */
   get maxima(): Float32Array | null {
     return this.#blocks?.maxima ?? null;
   }
 
-  /** Whether blocks that are known say that a score is not a number. */
+  /** True if known blocks show a NaN score. */
   get hasBrokenBlocks(): boolean {
     return this.#blocks?.masses.some(Number.isNaN) ?? false;
   }
 
-  /** What is left in blocks, at the temperature. */
+  /** Blocks of the remaining scores, at the temperature. */
   get blocks(): ScoreBlocks {
     if (this.#blocks?.temperature !== this.temperature) {
       this.weigh();
@@ -98,7 +98,7 @@ export class LogitsRow {
     return ids === null ? place : ids[place];
   }
 
-  /** Weights and total become those of the temperature; nothing is done where they are already. */
+  /** Computes weights and total for the temperature, unless they are up to date. */
   weigh(): void {
     const { temperature, logits, max } = this;
     if (temperature === this.#weighedAt) return;
@@ -106,7 +106,7 @@ export class LogitsRow {
     this.#weighedAt = temperature;
   }
 
-  /** What the scores of one block weigh; valid until it is called again. */
+  /** Returns the weights of one block; valid until the next call. */
   weightsOf(block: number): Float64Array {
     const { temperature, logits, max } = this;
     const start = block * blockSize;
@@ -116,7 +116,7 @@ export class LogitsRow {
     return weights;
   }
 
-  /** Leaves scores above `logit`, and of those equal to it the places up to `lastPlace`; and what is not a number. */
+  /** Keeps scores above `logit`, scores equal to it up to index `lastPlace`, and NaN. */
   narrow(logit: number, lastPlace = Infinity): void {
     const { ids_V, logits_V, weights_V } = this.#room;
     const { maxima } = this;
@@ -142,7 +142,7 @@ export class LogitsRow {
   }
 }
 
-/** The index of the greatest value, the lowest of equals; a row of NaN gives 0. */
+/** Returns the index of the greatest value, the lowest of equals; 0 for a row of NaN. */
 function greatestIndex(values: Float32Array, maxima?: Float32Array): number {
   if (maxima === undefined) return greatestFrom(values, 0, values.length);
   const start = greatestFrom(maxima, 0, maxima.length) * blockSize;
@@ -161,18 +161,18 @@ function greatestFrom(values: Float32Array, start: number, end: number): number 
   return best;
 }
 
-// exp over whole rows of scores, several times faster than Math.exp and as good: a distance of d from the greatest score
-// gives a relative error of about d rounding errors.
-// 2^(whole) and 2^(part / 256) come from tables, the small rest from the series.
+// exp over whole rows of scores, several times faster than Math.exp and as accurate: a distance of d from the greatest
+// score gives a relative error of about d rounding errors. 2^(whole) and 2^(part / 256) come from tables, the small
+// rest from the series.
 
 const partsPerPower = 256;
 const rest = Math.LN2 / partsPerPower;
 const partsPerUnit = partsPerPower / Math.LN2;
-/** 2^-n down to the least number that float64 knows. */
+/** 2^-n down to the least positive float64. */
 const wholePowers = Float64Array.from({ length: 1076 }, (_, exponent) => 2 ** -exponent);
 const partPowers = Float64Array.from({ length: partsPerPower }, (_, part) => 2 ** (-part / partsPerPower));
 
-/** exp(-distance); 0 beyond what float64 knows, NaN of what is not a number. */
+/** Returns exp(-distance); 0 below the range of float64, NaN for NaN. */
 export function exponentialOf(distance: number): number {
   if (distance >= 745) return 0;
   const parts = (distance * partsPerUnit) | 0;
@@ -184,9 +184,9 @@ export function exponentialOf(distance: number): number {
 /**
  * Fills `weights_V` with exp((logit - max) / temperature).
  *
- * @param logits_V as many at least, from `start` on
+ * @param logits_V at least as many, from `start` on
  * @param options.max the greatest of the logits; finite
- * @returns the sum of the weights, added up in the order of the ids; NaN when a logit is NaN
+ * @returns the sum of the weights, added in the order of the ids; NaN if a logit is NaN
  */
 export function exponentials(
   weights_V: Float64Array,
@@ -204,9 +204,10 @@ export function exponentials(
   return total;
 }
 
-// Where a random number falls among scores that are left: each place is as wide as it weighs, in the order of the places.
+// Maps a random number to one of the remaining scores: each takes a share in proportion to its weight, in the order of
+// the indices.
 
-/** Takes one number of the row's stream; -1 when a score is not a number. */
+/** Takes one number of the row's random stream; -1 if a score is NaN. */
 export function drawnPlace(row: LogitsRow): number {
   const { masses } = row.blocks;
   const total = totalMass(row.blocks);
@@ -225,7 +226,7 @@ export function drawnPlace(row: LogitsRow): number {
   return chosen * blockSize + placeIn(row.weightsOf(chosen), (aim - start) / (end - start));
 }
 
-/** @param part in [0, 1), of what they weigh together; what weighs nothing is not taken */
+/** @param part in [0, 1), a fraction of the total weight; an entry of weight 0 is never taken */
 function placeIn(weights: Float64Array, part: number): number {
   let left = part * sumOf(weights);
   let chosen = 0;
@@ -238,12 +239,12 @@ function placeIn(weights: Float64Array, part: number): number {
   return chosen;
 }
 
-/** What all scores weigh, in the unit of the blocks. */
+/** Returns the total weight of all scores, in the unit of the blocks. */
 export function totalMass({ masses }: ScoreBlocks): number {
   return sumOf(masses);
 }
 
-/** What the greatest score weighs, in the unit of the blocks. */
+/** Returns the weight of the greatest score, in the unit of the blocks. */
 export function unitOf(row: LogitsRow): number {
   const { masses, maxima } = row.blocks;
   const block = maxima.indexOf(row.max);

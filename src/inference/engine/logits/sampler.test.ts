@@ -1,5 +1,5 @@
-// The sampler against the definitions: the same token from the same random number whatever is asked for together, and
-// counts of many draws that fit the distribution.
+// Tests the sampler against the definitions: the same token from the same random number for any combination of
+// parameters, and counts of many draws that fit the distribution.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -36,7 +36,7 @@ function sampled(sampling: Partial<SamplingParameters>, more: ShortRequest = {})
   return requestOf([1], { ...more, sampling: { temperature: 1, ...sampling } });
 }
 
-/** Scores with ties, both zeros, extremes, and some that are out of the question. */
+/** Returns scores with ties, both zeros, extremes, and some impossible ones. */
 function strangeLogits(random: Random, size: number): Float32Array {
   const kind = random.index(5);
   return Float32Array.from({ length: size }, (_, id) => {
@@ -83,7 +83,7 @@ function randomAllowance(random: Random, size: number): PlainAllowance & TokenMa
   return { ids, allowed, mayEnd: random.index(2) === 0 };
 }
 
-test("draws the token that the definitions draw, whatever is asked for together", () => {
+test("draws the token of the definitions for any combination of parameters", () => {
   const sizes = [33, 64, 80, 300, 1500];
   const samplers = sizes.map((size) => new Sampler(size));
   let nothingCount = 0;
@@ -114,7 +114,10 @@ test("draws the token that the definitions draw, whatever is asked for together"
   assert.ok(nothingCount > searchCount(12), `${nothingCount} times nothing was allowed`);
 });
 
-/** Draws often and compares the counts with the definition, by chi-square over what is expected at least five times. */
+/**
+ * Draws often and compares the counts with the definition, by chi-square over tokens that are expected at least five
+ * times.
+ */
 function checkCounts(
   logits_V: Float32Array,
   request: GenerationRequest,
@@ -169,7 +172,7 @@ test("counts of many draws fit the distribution that the parameters define", () 
   checkCounts(logits_V, sampled({ ...shifting, allowedTokenIds: [1, 4, 5, 9, 11, 12] }), [3, 5, 5, 9]);
 });
 
-test("tokens that tie with the k-th all stay", () => {
+test("keeps all tokens that tie with the k-th", () => {
   checkCounts(Float32Array.of(3, 2, 2, 2, 1, 0), sampled({ topK: 2 }));
 });
 
@@ -180,7 +183,7 @@ test("greedy takes the greatest, and the lowest id of equals", () => {
   assert.equal(drawn(sampler, Float32Array.of(-Infinity, -5, -Infinity, -5, -9), input).id, 1);
 });
 
-test("log-probabilities and alternatives are raw, whatever is asked for", () => {
+test("log-probabilities and alternatives are raw for any parameters", () => {
   const logits_V = randomLogits(7, 300);
   logits_V[10] = logits_V[20];
   const logprobs = plainLogprobs([...logits_V]);
@@ -203,7 +206,7 @@ test("log-probabilities and alternatives are raw, whatever is asked for", () => 
   }
 });
 
-test("refuses scores that are not numbers, and says so where nothing may come", () => {
+test("refuses NaN scores, and reports if no token may come", () => {
   const draw = (values: readonly number[], sampling: Partial<SamplingParameters>) =>
     new Sampler(3).draw(Float32Array.from(values), drawInputOf(sampled(sampling)));
   assert.equal(draw([NaN, NaN, NaN], { temperature: 0 }), "broken scores");
@@ -214,7 +217,7 @@ test("refuses scores that are not numbers, and says so where nothing may come", 
   assert.equal(draw([1, -Infinity, 3], { allowedTokenIds: [1] }), "nothing allowed");
 });
 
-test("only the steps that a request asks for are run, in this order", () => {
+test("runs only the steps that a request asks for, in this order", () => {
   const needed = (
     sampling: Partial<SamplingParameters>,
     stopping = { minTokens: 0, stopTokenIds: [] as number[] },
@@ -259,7 +262,7 @@ test("only the steps that a request asks for are run, in this order", () => {
   assert.deepEqual(needed({}, { minTokens: 1, stopTokenIds: [] }), ["temperature", "draw"]);
 });
 
-test("processors see what is forbidden, biased scores and the tokens so far, and lift no ban", () => {
+test("processors see forbidden tokens, biased scores and the tokens so far, and lift no ban", () => {
   const seen: unknown[] = [];
   const processor: ScoreProcessor = {
     apply: (scores_V, { answerIds, prompt }) => {

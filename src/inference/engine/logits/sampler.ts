@@ -1,5 +1,5 @@
-// Chooses the next token of one row, and says its raw log-probabilities: those before any step that a request asks for.
-// Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
+// Draws the next token of one row, and returns raw log-probabilities: those before any step that a request asks for.
+// Probabilities are in float64. Sorts as little as possible, and creates no object per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../../base/domain/generation.ts";
 import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
 import type { DrawInput, DrawRules } from "./draw-input.ts";
@@ -7,32 +7,32 @@ import { totalMass, unitOf, LogitsRow, RowRoom, type ScoresLeft } from "./logits
 import { choosingSteps, drawsFromRawScores, forbiddingSteps, isGreedy, shiftingSteps } from "./steps.ts";
 import { TokenSet } from "./token-set.ts";
 
-/** Why no token was drawn. */
+/** Reason why no token was drawn. */
 export type NoToken =
-  /** No score is finite, or one is not a number: the model, or a processor, has broken down. */
+  /** No score is finite, or one is NaN: the model, or a processor, is broken. */
   | "broken scores"
   /** Everything is forbidden. */
   | "nothing allowed";
 
-/** Blocks of the raw scores of a row that save a draw passes over them; where there are none it takes these passes. */
+/** Blocks of a row's raw scores, which save a draw passes over them; without them the draw takes these passes. */
 export interface DrawBlocks {
-  /** At the temperature 1, for log-probabilities. */
+  /** At temperature 1, for log-probabilities. */
   readonly raw: ScoreBlocks | null;
-  /** At the request's temperature, where raw scores are what is drawn from. */
+  /** At the request's temperature, if the draw uses raw scores. */
   readonly tempered: ScoreBlocks | null;
 }
 
-/** The temperatures of the blocks that a request's draws have a use for; null for none. */
+/** Returns the temperatures of the blocks that a request's draws can use; null for none. */
 export function blockTemperatures(rules: DrawRules): { readonly [Kind in keyof DrawBlocks]: number | null } {
   const { temperature } = rules.sampling;
-  // At lower ones float32 does not tell the products of scores apart well enough.
+  // At lower temperatures float32 cannot distinguish the products of scores well enough.
   const isTempered = !isGreedy(rules) && temperature >= 0.1 && drawsFromRawScores(rules);
   return { raw: rules.topLogprobCount === null ? null : 1, tempered: isTempered ? temperature : null };
 }
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
-/** Draws tokens for a vocabulary of one size; holds the arrays that a draw needs, so it is not for use by two at once. */
+/** Draws tokens for a vocabulary of one size. Holds the buffers of a draw, so draws must not overlap. */
 export class Sampler {
   readonly #shifted_V: Float32Array;
   readonly #allowed: TokenSet;
@@ -45,11 +45,11 @@ export class Sampler {
   }
 
   /**
-   * The next token of a row, or why there is none.
+   * Draws the next token of a row, or returns why there is none.
    *
    * @param logits_V raw scores; not modified
-   * @param blocks of these, as {@link blockTemperatures} has them
-   * @throws ServiceError where a processor does
+   * @param blocks blocks of these scores, at the temperatures of {@link blockTemperatures}
+   * @throws ServiceError if a processor does
    */
   draw(logits_V: Float32Array, input: DrawInput, blocks = noBlocks): GeneratedToken | NoToken {
     const { topLogprobCount } = input.rules;
@@ -62,7 +62,7 @@ export class Sampler {
     const left = this.#scoresLeft(logits_V, allowed, input);
     const known = blocks.tempered ?? raw?.blocks ?? null;
     const row = this.#row(left, input, left.logits === logits_V ? known : null);
-    // Where the model's own scores are such, nothing was forbidden.
+    // If the model's own scores are all negative infinity, nothing was forbidden.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
     const id = choose(row, input);
     if (id === null) return "broken scores";
@@ -72,11 +72,11 @@ export class Sampler {
   }
 
   /**
-   * The most probable tokens that may come, in order, each with its raw log-probability. Of what is asked of draws only
-   * what forbids tokens counts.
+   * Returns the most probable allowed tokens, in order, each with its raw log-probability. Of a request's parameters,
+   * only those that forbid tokens count.
    *
    * @param logits_V raw scores; not modified
-   * @param raw of these, at the temperature 1, where they are known
+   * @param raw blocks of these scores at temperature 1, if known
    */
   best(
     logits_V: Float32Array,
@@ -98,7 +98,7 @@ export class Sampler {
       }));
   }
 
-  /** The tokens that may come; null where all may. */
+  /** Returns the allowed tokens; null if all are. */
   #allowedTokens(input: DrawInput): TokenSet | null {
     const steps = forbiddingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
     if (steps.length === 0) return null;
@@ -108,7 +108,7 @@ export class Sampler {
     return allowed;
   }
 
-  /** Shifted scores of the tokens that may come: the row itself where nothing is asked of it, never changed in place. */
+  /** Returns the shifted scores of the allowed tokens: the row itself if nothing changes it, never changed in place. */
   #scoresLeft(logits_V: Float32Array, allowed: TokenSet | null, input: DrawInput): ScoresLeft {
     const steps = shiftingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
     if (steps.length === 0) return this.#allowedScores(logits_V, allowed);
@@ -116,11 +116,11 @@ export class Sampler {
     shifted_V.set(logits_V);
     if (allowed !== null) forbid(shifted_V, allowed);
     for (const { apply } of steps) apply(shifted_V, input);
-    // Once more: whatever a processor made of them, they may not come.
+    // Again, because a processor may have changed the scores of forbidden tokens.
     return this.#allowedScores(shifted_V, allowed);
   }
 
-  /** Scores of the tokens that may come: the given ones where all may. */
+  /** Returns the scores of the allowed tokens: the given ones if all are allowed. */
   #allowedScores(logits_V: Float32Array, allowed: TokenSet | null): ScoresLeft {
     const allowedCount = allowed?.count ?? logits_V.length;
     if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
@@ -136,13 +136,13 @@ export class Sampler {
   }
 }
 
-/** The logarithm of the sum of a raw row's exponentials; NaN when no score is finite or one is not a number. */
+/** Returns the logarithm of the sum of a raw row's exponentials; NaN if no score is finite or one is NaN. */
 function logTotalOf(row: LogitsRow): number {
   if (!Number.isFinite(row.max)) return NaN;
   return row.max + Math.log(totalMass(row.blocks) / unitOf(row));
 }
 
-/** The token that the steps of a row choose; null when no score is finite or one is not a number. */
+/** Returns the token that the steps of a row choose; null if no score is finite or one is NaN. */
 function choose(row: LogitsRow, { rules }: DrawInput): number | null {
   if (!Number.isFinite(row.max) || row.hasBrokenBlocks) return null;
   for (const { isNeeded, apply } of choosingSteps) if (isNeeded(rules)) apply(row);
@@ -159,9 +159,9 @@ function alternativesOf(
 }
 
 /**
- * The indices of the `count` greatest values in order, the lower index first among equals.
+ * Returns the indices of the `count` greatest values in order, the lower index first among equals.
  *
- * @param maxima the greatest values of blocks, where they are known: few blocks are then looked into
+ * @param maxima the greatest values of blocks, if known: then only few blocks are searched
  */
 export function greatest(values: Float32Array, count: number, maxima?: Float32Array): readonly number[] {
   const best: number[] = [];
@@ -186,16 +186,16 @@ export function greatest(values: Float32Array, count: number, maxima?: Float32Ar
   return best;
 }
 
-// The scores of the tokens that may come, without the others: what draws from them then passes over no more than it must.
+// Extracts the scores of allowed tokens, so that later steps pass over no others.
 
-/** Makes the scores of tokens that may not come negative infinity. */
+/** Sets the scores of forbidden tokens to negative infinity. */
 function forbid(scores_V: Float32Array, { words }: TokenSet): void {
   for (let index = 0; index < words.length; index++) {
     if (words[index] === 0) {
       scores_V.fill(-Infinity, 32 * index, 32 * index + 32);
       continue;
     }
-    // The lowest bit that is not set is set each time.
+    // Each iteration sets the lowest bit that is not set.
     for (let word = ~words[index]; word !== 0; word &= word - 1) {
       scores_V[32 * index + (31 - Math.clz32(word & -word))] = -Infinity;
     }
@@ -203,10 +203,10 @@ function forbid(scores_V: Float32Array, { words }: TokenSet): void {
 }
 
 /**
- * The scores of the tokens that may come, in the order of their ids.
+ * Collects the scores of the allowed tokens, in the order of their ids.
  *
  * @param logits_V of the whole vocabulary; not modified
- * @param room what is returned lies in it
+ * @param room buffers that hold the result
  */
 function gather(logits_V: Float32Array, { words }: TokenSet, room: RowRoom): ScoresLeft {
   const ids_V = room.ids_V;
@@ -217,7 +217,7 @@ function gather(logits_V: Float32Array, { words }: TokenSet, room: RowRoom): Sco
     if (word === 0) continue;
     const first = 32 * index;
     const end = Math.min(first + 32, logits_V.length);
-    // Each is written, and stays where its bit is set: a branch would be guessed wrong too often.
+    // Each is written, and stays if its bit is set: a branch would be mispredicted too often.
     for (let id = first; id < end; id++) {
       ids_V[count] = id;
       left_V[count] = logits_V[id];

@@ -1,6 +1,5 @@
-// What is done to a row of scores until its token is chosen, in this order: what may not come is forbidden, scores are
-// shifted, and of what is left one token is drawn. A step is left out where a request asks nothing of it. Raw
-// log-probabilities are those before the first.
+// The steps from a row of scores to a token, in this order: forbid tokens, shift scores, and draw one of the remaining
+// tokens. Steps that a request does not need are left out. Raw log-probabilities are those before the first step.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { drawnPlace, type LogitsRow } from "./logits-row.ts";
 import {
@@ -18,7 +17,7 @@ import { drawTopP } from "./top-p.ts";
 interface Step<Parameters extends readonly unknown[]> {
   readonly name: string;
   readonly isNeeded: (rules: DrawRules) => boolean;
-  /** Changes its first parameter, and nothing else. */
+  /** Changes only its first parameter. */
   readonly apply: (...parameters: Parameters) => void;
 }
 
@@ -34,7 +33,7 @@ export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput
   },
 ];
 
-/** On scores of the whole vocabulary, where what may not come is negative infinity. */
+/** On scores of the whole vocabulary, with negative infinity for forbidden tokens. */
 export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawInput]>[] = [
   { name: "bias", isNeeded: ({ sampling }) => sampling.logitBias.length > 0, apply: addBias },
   { name: "processors", isNeeded: ({ sampling }) => sampling.processors.length > 0, apply: applyProcessors },
@@ -51,7 +50,7 @@ export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawIn
   { name: "presence", isNeeded: ({ sampling }) => sampling.presencePenalty !== 0, apply: penalizePresence },
 ];
 
-/** On scores of tokens that may come. */
+/** On scores of allowed tokens. */
 export const choosingSteps: readonly Step<[row: LogitsRow]>[] = [
   { name: "greedy", isNeeded: isGreedy, apply: (row) => void (row.chosenId = row.greatestId) },
   {
@@ -74,26 +73,26 @@ export function isGreedy({ sampling }: DrawRules): boolean {
   return sampling.temperature === 0;
 }
 
-/** Draws among what is left, where nothing was drawn yet. */
+/** Draws among the remaining tokens unless one is already chosen. */
 function draw(row: LogitsRow): void {
   if (row.chosenId >= 0) return;
   const place = drawnPlace(row);
   if (place >= 0) row.chosenId = row.idAt(place);
 }
 
-/** Whether a request draws from the scores as the model gives them. */
+/** True if a request draws from the model's unchanged scores. */
 export function drawsFromRawScores(rules: DrawRules): boolean {
   return [...forbiddingSteps, ...shiftingSteps].every(({ isNeeded }) => !isNeeded(rules));
 }
 
-/** Removes tokens less probable than this part of the most probable one. By scores: log(p) is at most so far below. */
+/** Removes tokens below this fraction of the greatest probability. In scores: log(p) is the maximum distance below it. */
 function keepMinP(row: LogitsRow): void {
   row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
 }
 
-// The steps that say which tokens may come at all. Each leaves less in the set; none looks at scores.
+// The steps that forbid tokens. Each removes tokens from the set; none looks at scores.
 
-/** What continues the constraint, and where the answer may end also what ends it. */
+/** Allows tokens that continue the constraint and, if the answer may end, tokens that end it. */
 function keepToConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
   if (mask === null) return;
   allowed.assign(mask.allowed);
@@ -104,7 +103,7 @@ function keepAllowedIds(allowed: TokenSet, { rules }: DrawInput): void {
   if (rules.allowedIds !== null) allowed.intersect(rules.allowedIds);
 }
 
-/** Forbids the last token of each word whose other tokens the answer ends with; the prompt is not looked at. */
+/** Forbids the last token of each word whose other tokens the answer ends with; ignores the prompt. */
 function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void {
   for (const word of rules.sampling.badWords) {
     const lastPlace = word.length - 1;
@@ -112,7 +111,7 @@ function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void 
   }
 }
 
-/** Whether the answer ends with the first `count` tokens of a word. */
+/** True if the answer ends with the first `count` tokens of a word. */
 function endsWith(answerIds: readonly number[], word: readonly number[], count: number): boolean {
   const start = answerIds.length - count;
   if (start < 0) return false;
@@ -123,8 +122,8 @@ function endsWith(answerIds: readonly number[], word: readonly number[], count: 
 }
 
 /**
- * Forbids what ends the answer while it is too short, unless nothing else may come: an answer that is complete under its
- * constraint ends, however short it is.
+ * Forbids tokens that end the answer while it is too short, unless no other token is allowed: an answer that is
+ * complete under its constraint ends at any length.
  */
 function holdBackEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
   if (history.answerIds.length >= rules.minTokens) return;

@@ -1,4 +1,4 @@
-// A set of token ids as bits: sets meet, and are counted, a word of 32 ids at a time. Knows nothing of scores.
+// A set of token ids as bits; intersects and counts sets by words of 32 ids. Knows nothing of scores.
 
 export class TokenSet {
   /** Ids are below this; others are never in the set. */
@@ -23,13 +23,13 @@ export class TokenSet {
     this.words[id >>> 5] &= ~(1 << (id & 31));
   }
 
-  /** Takes in every id. */
+  /** Adds every id. */
   fill(): void {
     this.words.fill(0xffff_ffff);
     this.#cutAtEnd();
   }
 
-  /** Becomes the set that other words spell; ids beyond the last of these are not in it. */
+  /** Copies the set from other words; ids beyond the last of these are not in it. */
   assign(words: Uint32Array): void {
     const own = this.words;
     own.set(words.length > own.length ? words.subarray(0, own.length) : words);
@@ -37,7 +37,7 @@ export class TokenSet {
     this.#cutAtEnd();
   }
 
-  /** Leaves what is in the other set too. */
+  /** Removes ids that are not in the other set. */
   intersect({ words }: TokenSet): void {
     const own = this.words;
     for (let index = 0; index < own.length; index++) own[index] &= words[index] ?? 0;
@@ -59,7 +59,7 @@ export class TokenSet {
   }
 }
 
-/** The set of some ids, none of them negative. */
+/** Returns the set of some ids, none of them negative. */
 export function tokenSetOf(ids: Iterable<number>): TokenSet {
   const all = [...ids];
   const set = new TokenSet(all.reduce((size, id) => Math.max(size, id + 1), 0));

@@ -1,16 +1,16 @@
-// Top-k: only the k most probable tokens stay, and those that tie with the last of them.
+// Top-k: keeps only the k most probable tokens, and those that tie with the last of them.
 import { bucketCount, bucketOf, kthGreatest, leastOf } from "./buckets.ts";
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
   const { maxima } = row;
-  // So many blocks have a score that is not below this.
+  // At least `topK` blocks have a score that is not below this.
   if (maxima !== null && topK <= maxima.length) row.narrow(kthGreatest(maxima, topK));
   if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }
 
-/** The k-th greatest score: whole buckets are counted, only the one it falls into is looked into. */
+/** Returns the k-th greatest score: counts whole buckets, and searches only the one it falls into. */
 function kthLogit(row: LogitsRow, k: number): number {
   const { max } = row;
   const counts = new Float64Array(bucketCount);

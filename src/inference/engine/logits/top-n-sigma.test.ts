@@ -1,4 +1,4 @@
-// Top-n-sigma against what llama.cpp's own tests expect of it, and against the formula.
+// Tests top-n-sigma against the expectations of llama.cpp's own tests, and against the formula.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -6,7 +6,7 @@ import { plainSampling } from "../../../base/domain/sampling.ts";
 import { LogitsRow, RowRoom } from "./logits-row.ts";
 import { keepTopNSigma } from "./top-n-sigma.ts";
 
-/** The ids that are left. */
+/** Returns the remaining ids. */
 function kept(logits: readonly number[], topNSigma: number, temperature = 1): readonly number[] {
   const options = { sampling: { ...plainSampling, topNSigma, seed: 1 }, random: seededRandom("unused") };
   const left = { logits: Float32Array.from(logits), ids: null };
@@ -16,8 +16,8 @@ function kept(logits: readonly number[], topNSigma: number, temperature = 1): re
   return Array.from(row.logits, (_, place) => row.idAt(place));
 }
 
-test("keeps what llama.cpp keeps of its own examples", () => {
-  // test_top_n_sigma of tests/test-sampling.cpp: probabilities, n, and those that are left.
+test("keeps the same as llama.cpp in its own examples", () => {
+  // test_top_n_sigma of tests/test-sampling.cpp: probabilities, n, and the remaining ones.
   const logits = [0.1, 0.2, 0.3, 0.4].map(Math.log);
   const examples: readonly (readonly [n: number, probabilities: readonly number[]])[] = [
     [1, [0, 0, 0.428571, 0.571429]],
@@ -31,8 +31,8 @@ test("keeps what llama.cpp keeps of its own examples", () => {
   }
 });
 
-test("the deviation is that of the whole population, without what may not come, whatever the temperature", () => {
-  // 0, 2, 4 and 6 have a mean of 3 and a deviation of the square root of 5: as a sample it were that of 20/3.
+test("the deviation is that of the whole population without forbidden tokens, at any temperature", () => {
+  // 0, 2, 4 and 6 have a mean of 3 and a deviation of √5; as a sample it would be √(20/3).
   const logits = [0, -Infinity, 2, 4, -Infinity, 6];
   for (const temperature of [0.01, 1, 50]) {
     assert.deepEqual(kept(logits, 0.85, temperature), [5]);

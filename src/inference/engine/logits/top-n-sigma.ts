@@ -1,12 +1,13 @@
-// Top-n-sigma (Tang et al., arXiv 2411.07641): tokens go whose score is more than n standard deviations below the greatest.
-// As llama.cpp has it: over the scores of all tokens that may come, taken as a whole population, whatever the temperature.
+// Top-n-sigma (Tang et al., arXiv 2411.07641): removes tokens whose score is more than n standard deviations below the
+// greatest. Like llama.cpp, takes the deviation over the scores of all allowed tokens as a whole population, before
+// the temperature.
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopNSigma(row: LogitsRow): void {
   row.narrow(row.max - row.options.sampling.topNSigma * standardDeviation(row.logits));
 }
 
-/** Of the scores that are not negative infinity, in float64. */
+/** Standard deviation of the scores other than negative infinity, in float64. */
 function standardDeviation(logits: Float32Array): number {
   let count = 0;
   let sum = 0;

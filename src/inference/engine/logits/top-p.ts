@@ -1,12 +1,12 @@
-// Top-p: from the least probable token up, tokens go while what went is at most 1 - p of the weight; the most probable
-// one stays. Of equal scores the higher id goes first. What is drawn is mostly among those that stay, and whether it is can
-// be told from few of the others; so tokens are drawn from all, again while they are none of those. Where p is small that
-// may not come to an end soon, and then what goes is found.
+// Top-p: drops tokens from the least probable up while their total weight is at most 1 - p, but never the most
+// probable one; of equal scores the higher id goes first. A token drawn from all is mostly a kept one, which few other
+// scores can show. So it draws from all and repeats until the token is kept; after {@link topPDrawCount} draws it
+// computes the kept set.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
 import { drawnPlace, totalMass, unitOf, exponentialOf, type LogitsRow } from "./logits-row.ts";
 
-/** How often a token is drawn from all before what goes is found. */
+/** Draws from all tokens before the kept set is computed. */
 export const topPDrawCount = 8;
 
 export function drawTopP(row: LogitsRow): void {
@@ -21,7 +21,7 @@ export function drawTopP(row: LogitsRow): void {
   keepTopP(row);
 }
 
-/** Whether more than 1 - p of the weight is the token's and that of what is not more probable. */
+/** True if the token and all that are not more probable have more than 1 - p of the weight. */
 function staysUnderTopP(row: LogitsRow, place: number): boolean {
   const { logits, max, temperature, blocks } = row;
   const { maxima, masses } = blocks;
@@ -30,7 +30,7 @@ function staysUnderTopP(row: LogitsRow, place: number): boolean {
   const own = logits[place];
   const scale = 1 / temperature;
   const unit = unitOf(row);
-  /** Of blocks that were not looked into and may have more probable tokens. */
+  /** Weight of unexamined blocks that may hold more probable tokens. */
   let open = 0;
   for (let block = 0; block < maxima.length; block++) if (maxima[block] >= own) open += masses[block];
   let above = 0;
@@ -73,7 +73,7 @@ function keepTopP(row: LogitsRow): void {
   row.narrow(logits[lastPlace], lastPlace);
 }
 
-/** What the scores of each bucket weigh together. */
+/** Returns the total weight of each bucket. */
 function massesOf({ logits, weights, max }: LogitsRow): Float64Array {
   const masses = new Float64Array(bucketCount);
   for (let place = 0; place < logits.length; place++) masses[bucketOf(max, logits[place])] += weights[place];

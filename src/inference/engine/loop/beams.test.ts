@@ -1,5 +1,5 @@
-// Searches in the loop against their definition over the fake model, which notices every slot that was copied wrongly: alone
-// and in a crowd, under constraints whose masks come late, and interrupted.
+// Tests beam searches in the loop against their definition over the fake model, which notices any slot that was copied
+// wrongly: separately, in a crowd, under constraints whose masks come late, and preempted.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
@@ -17,7 +17,7 @@ import { searchPlainly, type PlainCandidates } from "../testing/plain-beams.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** Letters for the fake model's tokens, and none for token 0, which ends texts. */
+/** Letters for the fake model's tokens, except token 0, which ends texts. */
 const trie = buildTokenTrie({
   bytes: Array.from({ length: fakeShape.vocabularySize }, (_, id) =>
     id === 0 ? null : Uint8Array.of(96 + (id % 26) + 1),
@@ -25,7 +25,7 @@ const trie = buildTokenTrie({
 });
 const constraints = [regex("[a-f]{3,12}"), regex("(ab|c)*z"), choice("abc", "abd", "xyz")];
 
-/** What may follow an answer, by the scores of the fake model. */
+/** Returns the possible next tokens of an answer, by the fake model's scores. */
 function candidatesAfter(
   request: GenerationRequest,
   answer: readonly number[],
@@ -50,7 +50,7 @@ function candidatesAfter(
   return { tokens, mayEnd: mask?.mayEnd === true };
 }
 
-/** The events of a search, without the one that says that the prompt is computed. */
+/** Returns the events of a search, except the one that says that the prompt is computed. */
 async function expectedEvents(request: GenerationRequest): Promise<readonly GenerationEvent[]> {
   const { choices, prompt, stopping, outputs } = request;
   assert.ok(choices.kind === "beam");
@@ -104,7 +104,7 @@ async function check(request: GenerationRequest, transcript: Transcript, context
   );
 }
 
-test("searches that come at any time find what they would find alone, however late their masks come", async () => {
+test("searches that start at random times find the same as without company, with late masks too", async () => {
   for (const seed of searchSeeds(8)) {
     const random = seededRandom("beams", seed);
     const lateness = (): number => (random.index(3) === 0 ? random.index(9) : 0);
@@ -120,7 +120,7 @@ test("searches that come at any time find what they would find alone, however la
         const beside = { maxTokens: 6, choiceCount: 2, priority: random.index(3) };
         loop.submit(100 + step, requestOf([step], beside));
       }
-      // Until what was submitted is prepared.
+      // Waits until the submitted requests are prepared.
       await new Promise((resolve) => setImmediate(resolve));
       await loop.step();
     }

@@ -1,6 +1,6 @@
-// What becomes of the rows of a beam search when every live hypothesis knows its candidates: rows whose hypothesis goes on keep
-// their slots, others take over what the best have computed, and the answers are emitted at the end. Which hypotheses
-// live is decided by the search.
+// Moves the rows of a beam search when every live hypothesis knows its candidates: rows whose hypothesis continues
+// keep their slots, others copy a better row, and the answers are emitted at the end. The search decides which
+// hypotheses live.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent } from "../../../base/domain/generation.ts";
 import {
@@ -22,12 +22,12 @@ export function isSearched(running: RunningRequest): running is SearchedRequest 
   return running.search !== null;
 }
 
-/** Whether its next step can be taken. */
+/** True if the search can take its next step. */
 export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
   return sequences.every(({ candidates, isFinished }) => candidates !== null && !isFinished);
 }
 
-/** Takes the next step of a search that is ready. Only between calls of the runner: slots are written. */
+/** Takes the next step of a search that is ready. Only between calls of the runner: it writes slots. */
 export function advanceBeams(running: SearchedRequest, lane: Lane): void {
   const { search, sequences } = running;
   const rows = new Map(sequences.map((row) => [row.hypothesis, row]));
@@ -39,8 +39,8 @@ export function advanceBeams(running: SearchedRequest, lane: Lane): void {
 }
 
 /**
- * Gives every survivor a row. The first of a parent's stays where the parent is computed, and copies nothing; the others
- * take over rows whose hypotheses do not go on, and copy what these do not have in common with theirs.
+ * Assigns every survivor a row. The first survivor of each parent stays in the parent's row and copies nothing. The
+ * others take rows whose hypotheses ended, and copy only what those do not already share.
  */
 function reassign(
   survivors: readonly Survivor[],
@@ -69,7 +69,7 @@ function reassign(
     goOn(target, survivor);
     target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
   }
-  // Last, since others began with copies of what these were.
+  // Last, because others start with copies of these rows' earlier state.
   for (const { row, survivor } of staying) {
     goOn(row, survivor);
     row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
@@ -83,7 +83,7 @@ function goOn(row: Sequence, { hypothesis }: Survivor): void {
   row.candidates = null;
 }
 
-/** Every answer whole; their choices are their ranks. */
+/** Emits every answer whole; the number of a choice is its rank. */
 function finish(running: SearchedRequest): void {
   const { search, sequences, request, unwanted, output } = running;
   const { answers } = search;

@@ -4,11 +4,11 @@ import { promptMsMax, type OwnerLoad } from "./call-pace.ts";
 
 const load = (rowCount: number, promptedCount: number): OwnerLoad => ({ rowCount, promptedCount });
 
-/** @param expected in times the time of the rows' step */
+/** @param expected as a multiple of the time of the rows' step */
 const check = (owners: readonly OwnerLoad[], expected: number): void =>
   assert.equal(promptMsMax(10, owners), 10 * expected);
 
-test("prompts take all the time there is where there are no rows", () => {
+test("gives prompts unlimited time if there are no rows", () => {
   check([], Infinity);
   check([load(0, 5)], Infinity);
 });
@@ -18,12 +18,12 @@ test("rows wait for prompts little longer than for each other", () => {
   check([load(8, 2)], 1.5);
 });
 
-test("who has few rows and many choices that wait for their prompts lets these go on", () => {
+test("an owner with few rows and many choices in prefill delays its own rows for them", () => {
   check([load(8, 4)], 6);
   check([load(8, 8)], 24);
 });
 
-test("nobody's rows wait longer for what others want", () => {
+test("does not delay an owner's rows for the demand of others", () => {
   check([load(8, 56), load(1, 0)], 1.5);
   check([load(0, 100), load(8, 1)], 1.5);
   check([load(1, 40), load(8, 8)], 24);

@@ -1,5 +1,5 @@
-// Times the calls of an engine's steps, and says from it what prompts may take of the next one. Knows who has rows and
-// prompts; decides nothing else.
+// Measures the calls of an engine's steps, and derives the time that prompts may take of the next step. Knows who has
+// rows and prompts; decides nothing else.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { CallTimes, expectedMs, type CallKind, type CallWork } from "../schedule/call-times.ts";
 import type { Lane } from "./lane.ts";
@@ -16,7 +16,7 @@ export class CallPace {
     this.#clock = clock;
   }
 
-  /** Runs a call, and learns from how long it takes; drafts are chosen by measurements of their own. */
+  /** Runs a call and learns from its duration. Calls with drafts are excluded: drafting has its own measurements. */
   async timed<Result extends Pick<CallResult, "drafted">>(
     call: PlannedCall<Sequence>,
     lanes: Lanes,
@@ -30,7 +30,7 @@ export class CallPace {
     return result;
   }
 
-  /** What prompts may take of the next step. */
+  /** Returns the time that prompts may take of the next step. */
   promptTime(lanes: Iterable<Lane>): PromptTime {
     const { costs } = this.#times;
     const { decode } = costs;
@@ -45,7 +45,7 @@ export class CallPace {
   }
 }
 
-/** Null where what was planned has gone meanwhile. */
+/** Returns a call's work; null if its rows or prompts have gone meanwhile. */
 function timedWork(
   call: PlannedCall<Sequence>,
   lanes: Lanes,
@@ -59,7 +59,7 @@ function timedWork(
   return { kind: chunks[0].start === 0 ? "first" : "later", work: prefillWork({ chunks }) };
 }
 
-/** Also of rows that wait for their constraints: they go on before a long call would end. */
+/** Includes rows that wait for their constraints: they continue before a long call would end. */
 function decodeWork(lanes: readonly Lane[]): CallWork {
   const rows = lanes.flatMap((lane) => lane.rows);
   return {
@@ -82,9 +82,9 @@ function ownerLoads(lanes: readonly Lane[]): Iterable<OwnerLoad> {
   return loads.values();
 }
 
-// How much of a step's time prompts may take, by who waits for them and who waits because of them.
+// Limits the share of a step's time for prompts, by who waits for the prompts and whose rows wait because of them.
 
-/** What an owner has in the engine. */
+/** Rows and pending choices of an owner. */
 export interface OwnerLoad {
   /** Rows, each of which waits for its next token. */
   readonly rowCount: number;
@@ -93,21 +93,21 @@ export interface OwnerLoad {
 }
 
 /**
- * The time that prompts may take, in times the time of the rows' own step. Together with it a step takes 2.5 times as long as
- * one without prompts, which leaves room up to the 3 times that readers of a stream put up with.
+ * Maximum time for prompts as a multiple of the rows' own time. A step then takes 2.5 times as long as one without
+ * prompts, below the factor of 3 that readers of a stream accept.
  */
 const promptTimes = 1.5;
 
-/** Choices that wait for prompts, for each of an owner's rows, from which on its rows wait longer. */
+/** If an owner has more pending choices per row than this, its rows wait longer. */
 const burstPart = 0.25;
 
 /**
- * Rows wait for prompts no longer than {@link promptTimes} says, unless everyone who has rows has so many choices that wait
- * for prompts: who starts many at once wants them all to begin, and few rows a step are computed at a bad rate. It grows with
- * the square, so that a burst has begun within few steps and little of it is left to steps of the usual pace.
+ * Returns the time that prompts may take: {@link promptTimes}, or more if every owner with rows has many choices in
+ * prefill. An owner who starts many at once wants them all to begin, and a step with few rows is inefficient. It grows
+ * with the square, so that most of a burst begins within few steps.
  *
- * @param decodeMs what the rows take of this step
- * @returns milliseconds; Infinity where there are no rows
+ * @param decodeMs time of the rows in this step
+ * @returns milliseconds; Infinity if there are no rows
  */
 export function promptMsMax(decodeMs: number, owners: Iterable<OwnerLoad>): number {
   let least = Infinity;

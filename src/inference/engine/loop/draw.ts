@@ -1,6 +1,6 @@
-// Draws the next tokens of sequences from the scores of their rows: each with its own random numbers, and under its
-// constraint where it has one. A sequence whose constraint does not say in time what it allows keeps its scores, and is
-// drawn from them later: nobody else waits for it, and its answer stays the same.
+// Draws the next tokens of sequences from their scores, each with separate random numbers and under its constraint. If
+// a constraint's mask is late, the sequence keeps its scores and is drawn later: no other sequence waits for it, and
+// its answer stays the same.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
@@ -11,9 +11,9 @@ import type { ScoredSequence } from "./run-call.ts";
 import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
-/** A mask that is late by less costs less than leaving its row out of the next step. */
+/** Waiting this long for a late mask costs less than leaving its row out of the next step. */
 const graceMs = 1;
-/** How long the engine may be deaf to messages where all that runs waits for masks. */
+/** Maximum time without reading messages while everything that runs waits for masks. */
 const pauseMs = 2;
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
@@ -27,13 +27,13 @@ export class Drawer {
   readonly #sampler: Sampler;
   readonly #blocks: BlockSession | null;
 
-  /** @param blocks null where the vocabulary is small enough to do without */
+  /** @param blocks null if the vocabulary is small enough to do without */
   constructor(vocabularySize: number, blocks: BlockSession | null) {
     this.#sampler = new Sampler(vocabularySize);
     this.#blocks = blocks;
   }
 
-  /** Draws for what was scored; the choices that follow a computed prompt all draw from its scores. */
+  /** Draws from the scores of a call; all choices of a newly computed prompt draw from its scores. */
   async draw(scored: readonly ScoredSequence[]): Promise<readonly Draw[]> {
     const blocks = await this.#blocksOf(scored);
     const all = scored.flatMap(({ sequence: leader, logits_V }, index) =>
@@ -55,7 +55,7 @@ export class Drawer {
     return draws;
   }
 
-  /** Draws for those of the sequences that kept their scores and need not wait any more. */
+  /** Draws for those sequences with held scores that need not wait any longer. */
   drawHeld(sequences: Iterable<Sequence>): readonly Draw[] {
     const draws: Draw[] = [];
     this.#drawInto(draws, [...heldAmong(sequences)]);
@@ -63,12 +63,12 @@ export class Drawer {
     return draws;
   }
 
-  /** Blocks the thread for a moment, or until what the sequences wait for is there. */
+  /** Blocks the thread for a moment, or until the masks of the sequences are ready. */
   pause(sequences: Iterable<Sequence>): void {
     waitFor([...heldAmong(sequences)], pauseMs);
   }
 
-  /** Of each of the rows what its request has a use for. */
+  /** Computes the blocks that each row's request needs. */
   async #blocksOf(scored: readonly ScoredSequence[]): Promise<readonly DrawBlocks[]> {
     const session = this.#blocks;
     if (session === null) return scored.map(() => noBlocks);
@@ -95,7 +95,7 @@ export class Drawer {
     }));
   }
 
-  /** @returns those for which it is too early */
+  /** @returns rows whose masks are not ready */
   #drawInto(draws: Draw[], scored: readonly DrawnSequence[]): readonly DrawnSequence[] {
     return scored.filter((row) => {
       const outcome = drawFor(row, this.#sampler);
@@ -105,7 +105,7 @@ export class Drawer {
   }
 }
 
-/** Blocks the engine's thread until each of them has its mask, at most for the time, which they share: 1 or 2 ms. */
+/** Blocks the engine's thread until each of them has its mask, for at most `ms` milliseconds in all (1 or 2). */
 function waitFor(waiting: readonly DrawnSequence[], ms: number): void {
   const endMs = systemClock.monotonicMs() + ms;
   for (const { sequence } of waiting) sequence.cursor?.waitUntil(endMs);
@@ -118,7 +118,7 @@ function* heldAmong(sequences: Iterable<Sequence>): Generator<DrawnSequence, voi
   }
 }
 
-/** Null while it is not known what the constraint allows; nothing is drawn then. The scores are not modified. */
+/** Draws a token; null while the constraint's mask is unknown, and then nothing is drawn. Does not modify the scores. */
 function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler): DrawOutcome | null {
   const { running, random, history, processors, cursor } = sequence;
   try {
@@ -143,7 +143,7 @@ function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler
   }
 }
 
-/** Of a request whose answers cannot go on, and may not end. */
+/** Error of a request whose answers can neither continue nor end. */
 export function nothingAllowed({ request }: RunningRequest): ServiceError {
   const { allowedTokenIds, badWords, processors } = request.sampling;
   const forbidding = [

@@ -1,4 +1,5 @@
-// Embeddings in the loop: what else runs goes on at every step, kept scores are not taken for them, and broken numbers fail.
+// Tests embeddings in the loop: other requests continue at every step, cached scores are not mistaken for embeddings,
+// and non-finite numbers fail.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { embeddingOf } from "../../../base/domain/testing/feature-requests.ts";
@@ -8,7 +9,7 @@ import { observedLoop, requestOf, runTogether, smallLimits } from "../testing/ru
 const idsFrom = (start: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, place) => (start + place) % 64);
 
-test("a row gets a token at every step while many texts are embedded, a part of one at a time", async () => {
+test("a row gets a token at every step while many texts are embedded, one part at a time", async () => {
   const runner = new FakeRunner();
   const { loop, transcript } = observedLoop(runner, {
     ...smallLimits,
@@ -32,7 +33,7 @@ test("a row gets a token at every step while many texts are embedded, a part of 
     assert.deepEqual(transcript(key).embedding(), [...fakeLogits(idsFrom(key, 100), null)]);
 });
 
-test("a text whose scores and beginning are kept is embedded, and not taken for answered", async () => {
+test("a text whose scores and prefix are cached is still embedded", async () => {
   const limits = { ...smallLimits, prefixCachePercent: 100 };
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);
   loop.submit(0, requestOf(idsFrom(0, 64), { maxTokens: 2 }));
@@ -41,13 +42,13 @@ test("a text whose scores and beginning are kept is embedded, and not taken for 
   while (loop.hasWork) await loop.step();
   assert.ok(loop.keptPrefixes.hits > 0);
   assert.deepEqual(transcript(1).embedding(), [...fakeLogits(idsFrom(0, 64), null)]);
-  // What the embedding left behind serves the next chat.
+  // The next chat uses the prefix that the embedding left in the cache.
   loop.submit(2, requestOf(idsFrom(0, 64), { maxTokens: 2 }));
   while (loop.hasWork) await loop.step();
   assert.deepEqual(transcript(2).ids(), transcript(0).ids());
 });
 
-test("numbers that are not finite fail their request alone", async () => {
+test("non-finite numbers fail only their request", async () => {
   const runner = new FakeRunner();
   runner.isBroken = true;
   const [transcript] = await runTogether(runner, [embeddingOf(requestOf([1, 2]))]);

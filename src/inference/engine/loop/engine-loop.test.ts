@@ -12,7 +12,7 @@ import { EngineLoop, type LoopOptions } from "./engine-loop.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** What the fake model answers, computed without an engine. */
+/** Returns the fake model's answer, computed without an engine. */
 const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {
   const random = seededRandom(request.sampling.seed, choice);
   const { prompt, stopping } = request;
@@ -68,20 +68,20 @@ const randomRequest = (seed: number): GenerationRequest => {
   });
 };
 
-test("a crowd of different requests gets the tokens that each would get alone", async () => {
+test("each request in a mixed crowd gets the tokens that it would get without company", async () => {
   for (const seed of searchSeeds(5)) {
     await check(Array.from({ length: 12 }, (_, index) => randomRequest(100 * seed + index)));
   }
 });
 
-test("choices that do not fit at once run in portions and give the same tokens", async () => {
+test("choices that do not fit at the same time run in portions and give the same tokens", async () => {
   const sampling = { temperature: 1, topP: 1, topK: 0, seed: 5 };
   const request = requestOf([1, 2, 3], { choiceCount: 11, sampling });
   const runner = await check([request], { ...smallLimits, slotCountMax: 4 });
   assert.deepEqual(runner.prefillSizes, [1, 1, 1]);
 });
 
-test("says how long each request waited until it was begun", async () => {
+test("reports how long each request waited until it began", async () => {
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => (nowMs += 1) };
   const limits = { ...smallLimits, slotCountMax: 1, clock };
@@ -91,13 +91,13 @@ test("says how long each request waited until it was begun", async () => {
   assert.ok(waits[0] > 0 && waits[0] < waits[1] && waits[1] < waits[2], waits.join());
 });
 
-test("a prompt is computed once for all its choices", async () => {
+test("computes a prompt once for all its choices", async () => {
   const runner = await check([requestOf([1, 2, 3], { choiceCount: 8 })]);
   assert.deepEqual(runner.prefillSizes, [1]);
   assert.deepEqual(new Set(runner.decodeSizes), new Set([8]));
 });
 
-test("says how each choice ended", async () => {
+test("reports how each choice ended", async () => {
   const [free] = await runTogether(new FakeRunner(), [requestOf([1, 2, 3], { maxTokens: 5 })]);
   assert.deepEqual(free.finishes(), ["0 length null"]);
   const stop = free.ids()[3];
@@ -108,7 +108,7 @@ test("says how each choice ended", async () => {
   assert.deepEqual(stopped.finishes(), [`0 stop ${stop}`]);
 });
 
-test("an abort frees everything within one step, and the others go on unharmed", async () => {
+test("an abort frees everything within one step, and the others continue unharmed", async () => {
   const runner = new FakeRunner();
   const { loop, transcript } = observedLoop(runner);
   loop.submit(0, requestOf([1, 2], { maxTokens: 400, choiceCount: 4 }));
@@ -152,7 +152,7 @@ test("aborts a request that waits, and one whose prompt is half computed", async
   assert.deepEqual([transcript(0).events, transcript(1).events], [[], []]);
 });
 
-test("stopping one choice leaves the others as they would have been", async () => {
+test("stopping one choice does not change the others", async () => {
   const request = requestOf([9, 8, 7], {
     choiceCount: 3,
     sampling: { temperature: 1, topP: 1, topK: 0, seed: 3 },
@@ -168,7 +168,7 @@ test("stopping one choice leaves the others as they would have been", async () =
   assert.deepEqual(transcript(0).ids(2), expectedIds(request, 2));
 });
 
-test("another choice takes over a half computed prompt when the one that led it is stopped", async () => {
+test("another choice takes over a half computed prompt when its leader is stopped", async () => {
   const prompt = Array.from({ length: 100 }, (_, index) => index % 60);
   const sampling = { temperature: 1, seed: 8 };
   const request = requestOf(prompt, { choiceCount: 3, sampling });
@@ -187,7 +187,7 @@ test("another choice takes over a half computed prompt when the one that led it 
   assert.equal(transcript(0).events[0].kind, "prompt-computed");
 });
 
-test("a later portion says that the prompt is computed when the first was stopped before", async () => {
+test("a later portion reports the computed prompt if the first was stopped before", async () => {
   const { loop, transcript } = observedLoop(new FakeRunner(), { ...smallLimits, slotCountMax: 1 });
   loop.submit(0, requestOf([1, 2], { choiceCount: 2, maxTokens: 3 }));
   loop.stopChoice(0, 0);
@@ -198,7 +198,7 @@ test("a later portion says that the prompt is computed when the first was stoppe
   );
 });
 
-test("an adapter that cannot be read fails its requests alone", async () => {
+test("an unreadable adapter fails only its own requests", async () => {
   const [failed, fine] = await runTogether(new FakeRunner(), [
     requestOf([1], { adapter: { id: "x", folder: "missing" }, choiceCount: 40, maxTokens: 2 }),
     requestOf([2]),
@@ -208,7 +208,7 @@ test("an adapter that cannot be read fails its requests alone", async () => {
   assert.equal(fine.ids().length, 16);
 });
 
-test("a model whose scores are not numbers fails the request and not the engine", async () => {
+test("non-finite scores fail the request and not the engine", async () => {
   const runner = new FakeRunner();
   runner.isBroken = true;
   const [broken] = await runTogether(runner, [requestOf([1], { choiceCount: 2 })]);
@@ -218,7 +218,7 @@ test("a model whose scores are not numbers fails the request and not the engine"
   assert.equal(fine.ids().length, 16);
 });
 
-/** The kinds of what was emitted, those that follow one another once. */
+/** Returns the kinds of the emitted events, each run of equal kinds once. */
 const kindsOf = ({ events }: Transcript): readonly string[] =>
   events.map(({ kind }) => kind).filter((kind, index, kinds) => kind !== kinds[index - 1]);
 
@@ -236,13 +236,13 @@ test("a prompt's log-probabilities come part by part, once for all choices, befo
   }
 });
 
-test("a prompt of one token has no log-probabilities but its place", async () => {
+test("a prompt of one token has only a position and no log-probabilities", async () => {
   const [transcript] = await runTogether(new FakeRunner(), [requestOf([7], { promptLogprobCount: 0 })]);
   assert.deepEqual(transcript.promptLogprobs(), [null]);
   assert.deepEqual(kindsOf(transcript).slice(0, 2), ["prompt-logprobs", "prompt-computed"]);
 });
 
-test("what is emitted of a prompt is not emitted again when another choice takes it over", async () => {
+test("does not emit a prompt's log-probabilities again when another choice takes it over", async () => {
   const tokenIds = Array.from({ length: 60 }, (_, index) => index);
   const limits = { ...smallLimits, slotCountMax: 1, logprobTokensPerStepMax: 8 };
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);
@@ -259,7 +259,7 @@ test("what is emitted of a prompt is not emitted again when another choice takes
   assert.equal(transcript(0).ids(1).length, 2);
 });
 
-test("a request whose prompt is scored with what are no numbers fails alone", async () => {
+test("non-finite prompt scores fail only their request", async () => {
   const runner = new FakeRunner();
   runner.isBroken = true;
   const prompt = Array.from({ length: 60 }, () => 3);
@@ -268,7 +268,7 @@ test("a request whose prompt is scored with what are no numbers fails alone", as
   assert.deepEqual(broken.events, []);
 });
 
-test("tokens carry log-probabilities where they are asked for", async () => {
+test("tokens carry log-probabilities if requested", async () => {
   const [transcript] = await runTogether(new FakeRunner(), [
     requestOf([1], { topLogprobCount: 3, maxTokens: 4 }),
   ]);
@@ -276,7 +276,7 @@ test("tokens carry log-probabilities where they are asked for", async () => {
   assert.ok(transcript.alternatives().every((alternatives) => alternatives.length === 3));
 });
 
-test("run goes on until it is stopped, and takes requests while it runs", async () => {
+test("run continues until it is stopped, and accepts requests while it runs", async () => {
   const { loop, transcript } = observedLoop(new FakeRunner());
   const running = loop.run();
   loop.submit(0, requestOf([1]));
@@ -292,7 +292,7 @@ test("run goes on until it is stopped, and takes requests while it runs", async 
   assert.equal(transcript(0).ids().length, 16);
 });
 
-test("a request waits alone for its adapter to be read, and is answered or refused then", async () => {
+test("only the request itself waits for its adapter to be read, and is then answered or refused", async () => {
   const readings: { resolve(): void; reject(error: Error): void }[] = [];
   class SlowRunner extends FakeRunner {
     override prepareAdapter(): Promise<void> | null {
@@ -317,7 +317,7 @@ test("a request waits alone for its adapter to be read, and is answered or refus
   readings[0].resolve();
   readings[1].reject(new ServiceError({ code: "conflict", message: "It is not what it was." }));
   readings[2].resolve();
-  // What waits goes on in turns of its own.
+  // Waiting requests continue in separate turns of the event loop.
   await new Promise((resolve) => setImmediate(resolve));
   await run();
   assert.deepEqual(transcript(given).ids(), expectedIds(adapted, 0));
@@ -326,7 +326,7 @@ test("a request waits alone for its adapter to be read, and is answered or refus
   assert.deepEqual([transcript(abandoned).events, transcript(abandoned).failure], [[], null]);
 });
 
-test("what an adapter's first request would wait for is made when it is prepared, unless something runs", async () => {
+test("preparing an adapter warms it up for its first request, unless something runs", async () => {
   const runner = new FakeRunner();
   const loop = new EngineLoop(runner, smallLimits);
   const output = { push: () => undefined, fail: (error: Error) => assert.fail(error) };

@@ -1,7 +1,6 @@
-// The engine proper, single-threaded: takes requests, and runs steps while there is work. A step is planned, its calls
-// are run one after another, tokens are drawn and settled. Between calls messages come in, so that an abort acts within
-// one step. Rows that wait for their constraints hold nobody else. Knows neither processes nor text.
-// A step that throws is a programmer error: `run` rejects and the process must end.
+// The engine's loop, single-threaded. Each step plans, runs its calls one after another, then draws and settles
+// tokens; messages arrive between calls, so an abort acts within one step. Knows neither processes nor text; a step
+// that throws is a programmer error: `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
@@ -41,42 +40,42 @@ export interface LoopOptions {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
-  /** From how many positions fewer in each step on a second lane pays; absent goes by the model's sizes. */
+  /** Positions per step that a second lane must save to pay; if absent, derived from the model's dimensions. */
   readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
-  /** Absent where the vocabulary's size decides. */
+  /** If absent, derived from the size of the vocabulary. */
   readonly logprobTokensPerStepMax?: number;
-  /** Absent where no request brings a constraint. */
+  /** Absent if no request brings a constraint. */
   readonly constraints?: ConstraintBackend;
-  /** Absent where no request asks for a logits processor. */
+  /** Absent if no request asks for a logits processor. */
   readonly processors?: ProcessorRegistry;
-  /** What saves draws passes over a large vocabulary; absent where it is small. */
+  /** Session that saves draws passes over a large vocabulary; absent if the vocabulary is small. */
   readonly blocks?: BlockSession | null;
-  /** Absent where prompts are neither held for other engines nor received. */
+  /** Absent if prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
-  /** Absent where nothing is drafted. */
+  /** Absent if nothing is drafted. */
   readonly drafter?: Drafter;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
-  /** By which calls are timed; absent is the system's. */
+  /** Clock that times calls; the system's if absent. */
   readonly clock?: Clock;
 }
 
-/** The ways to change a request that was submitted; without effect once it has ended. */
+/** Controls of a submitted request; without effect once it has ended. */
 export interface Submission {
   /** Ends one choice without further output. */
   stopChoice(choice: number): void;
-  /** As {@link Submission.stopChoice}, for all of the request. */
+  /** Like {@link Submission.stopChoice}, for the whole request. */
   abort(): void;
 }
 
-/** What was drafted since the start. */
+/** Draft statistics since the start. */
 export interface DraftCounts {
-  /** Rows of steps for which tokens were drafted. */
+  /** Number of drafts: one per row and step with draft tokens. */
   readonly drafts: number;
   readonly tokens: number;
-  /** Those of them that came true. */
+  /** Accepted draft tokens. */
   readonly accepted: number;
 }
 
@@ -87,9 +86,9 @@ interface Submitted {
   readonly output: GenerationOutput;
   /** Null while it waits for its adapter or its constraint. */
   running: RunningRequest | null;
-  /** Aborted when it is given up. */
+  /** Aborted when the caller aborts the request. */
   readonly abort: AbortController;
-  /** The choices that were stopped while it waited. */
+  /** Choices that were stopped while it waited. */
   readonly stopped: Set<number>;
 }
 
@@ -106,9 +105,9 @@ export class EngineLoop {
   readonly #transfers: TransferStore | undefined;
   readonly #drafter: Drafter | null;
   readonly #draftCounts = { drafts: 0, tokens: 0, accepted: 0 };
-  /** Those that want tokens. */
+  /** Unfinished requests. */
   readonly #requests = new Set<RunningRequest>();
-  /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
+  /** Sequences without slots, each with its followers, in the order in which they are to start. */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
   #turns: Turns = noTurns;
@@ -154,7 +153,10 @@ export class EngineLoop {
     return this.#requests.size > 0 || !this.#lanes.isEmpty;
   }
 
-  /** Queues a request. Choices that can never run all at once run in portions, each computing the prompt again. */
+  /**
+   * Queues a request. Choices that can never all run at the same time run in portions, each computing the prompt
+   * again.
+   */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     const { constraint, prompt } = request;
     const abort = new AbortController();
@@ -174,7 +176,7 @@ export class EngineLoop {
     };
   }
 
-  /** Holds a request back until its adapter is read and its constraint ready; what cannot be served fails it. */
+  /** Delays a request until its adapter is read and its constraint is ready; fails it if either cannot be served. */
   async #prepare(
     submitted: Submitted,
     {
@@ -234,7 +236,7 @@ export class EngineLoop {
     this.#wake();
   }
 
-  /** One whose log-probabilities are wanted has to be computed. */
+  /** A prompt whose log-probabilities are wanted must be computed. */
   #receivedOf({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
     const { received, tokenIds } = prompt;
     if (received === undefined || this.#transfers === undefined) return null;
@@ -243,25 +245,25 @@ export class EngineLoop {
     return null;
   }
 
-  /** As `roomFor` of the engine's contract. */
+  /** Implements `roomFor` of the engine's contract. */
   roomFor(choices: ChoiceRequest): number {
     const slotCount = choices.kind === "beam" ? choices.width : 1;
     return Math.min(this.#runner.shape.contextLength, positionsThatFit(slotCount, this.#budget));
   }
 
   /**
-   * Has an adapter in memory, so that requests that name it need not wait for its files.
+   * Loads an adapter into memory, so that requests that name it need not wait for its files.
    *
    * @throws ServiceError as {@link ModelRunner.loadAdapter}
    */
   async prepareAdapter(reference: AdapterReference): Promise<void> {
     await this.#runner.prepareAdapter(reference);
     const adapter = this.#runner.loadAdapter(reference);
-    // Whatever runs would stand still: then it is made in a quiet moment, or by the first request.
+    // It would stall everything that runs; in that case idle work or the first request does it.
     if (!this.hasWork) await this.#runner.makeReady(adapter);
   }
 
-  /** Gives memory back that only saves time where work follows work. */
+  /** Frees spare memory that is kept only to speed up the next burst of work. */
   releaseSpares(): void {
     this.#lanes.releaseSpares();
   }
@@ -282,13 +284,13 @@ export class EngineLoop {
     }
   }
 
-  /** Lets the step in progress end; `run` then returns. Requests are left as they are. */
+  /** Lets the step in progress end; `run` then returns. Requests stay as they are. */
   stop(): void {
     this.#isStopping = true;
     this.#wake();
   }
 
-  /** One step; public so that tests can go step by step. */
+  /** Runs one step; public so that tests can step. */
   async step(): Promise<void> {
     this.#settleHeld();
     const calls = await this.#schedule();
@@ -305,13 +307,13 @@ export class EngineLoop {
     this.#onStep();
   }
 
-  /** Where few rows decode, and nobody else waits for the step's end. */
+  /** True if few rows decode and nothing else waits for the step's end. */
   #mayDraft(calls: readonly PlannedCall<Sequence>[]): boolean {
     const decodingCount = [...this.#lanes].reduce((sum, { load }) => sum + load.decodingCount, 0);
     return calls.every(({ kind }) => kind === "decode") && mayPay(decodingCount);
   }
 
-  /** What waited for its constraint goes on, where it need not wait any more. */
+  /** Settles draws of sequences whose late masks have arrived. */
   #settleHeld(): void {
     const draws = this.#drawer.drawHeld(this.#rows());
     settleDraws(draws);
@@ -331,7 +333,7 @@ export class EngineLoop {
       { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },
       this.#budget,
     );
-    // What was stopped waits for the next step: room that it made is for others.
+    // Preempted sequences wait for the next step: the room they freed is for others.
     if (admitted.length + preempted.length > 0) {
       const begun = new Set(admitted);
       const left = this.#waiting.filter((sequence) => !begun.has(sequence));
@@ -357,7 +359,7 @@ export class EngineLoop {
     return [...this.#lanes].flatMap(({ prompts }) => prompts).sort(compareRanks);
   }
 
-  /** Prompts go on with what is kept of them; those of which nothing is missing begin to be answered. */
+  /** Continues prompts from their cached prefixes; prompts that were cached whole begin decoding. */
   async #readKept(): Promise<void> {
     const whole = this.#prompts().flatMap((sequence) => {
       const logits_V = this.#lanes.readKept(sequence);
@@ -371,7 +373,10 @@ export class EngineLoop {
     );
   }
 
-  /** Stops what must make room for prompts of better priority or of who holds less; it waits again, and goes on where it was. */
+  /**
+   * Preempts what must make room for a better priority or an owner who holds less; it waits again, and later continues
+   * where it was.
+   */
   #preempt(): readonly Sequence[] {
     if (this.#waiting.length === 0) return [];
     const preempted = choosePreempted(this.#waiting, this.#lanes.holders, this.#budget);
@@ -379,7 +384,7 @@ export class EngineLoop {
     return preempted;
   }
 
-  /** A request whose adapter cannot be read fails; the rest of the step is as it was planned. */
+  /** Admits a sequence. An unreadable adapter fails its request; the rest of the step runs as planned. */
   #admit(sequence: Sequence): void {
     if (sequence.isFinished) return;
     try {
@@ -396,7 +401,7 @@ export class EngineLoop {
     }
   }
 
-  /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
+  /** Settles draws: appends and emits tokens, starts decoding computed prompts, and removes what has finished. */
   async #settle(
     prompts: readonly Sequence[],
     draws: readonly Draw[],
@@ -413,7 +418,7 @@ export class EngineLoop {
     this.#sweep();
   }
 
-  /** Searches whose every beam now knows its candidates take their next step. */
+  /** Advances searches whose every beam now knows its candidates. */
   #advanceSearches(draws: readonly Draw[]): void {
     const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
     for (const running of searched) {
@@ -429,7 +434,7 @@ export class EngineLoop {
     }
   }
 
-  /** Takes away whatever wants nothing more. */
+  /** Removes finished sequences. */
   #sweep(): void {
     this.#waiting = this.#waiting.flatMap((leader) => successorOf(leader) ?? []);
     this.#lanes.sweep();
@@ -470,14 +475,17 @@ function stopChoice({ running, stopped }: Submitted, choice: number): void {
   else stopSearched(running, choice);
 }
 
-/** Which beams become the choice is known at the end alone: until then all go on, unless no choice is wanted. */
+/**
+ * Stops a choice of a search. Only the end shows which beams become it, so all beams continue unless no choice is
+ * wanted.
+ */
 function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): void {
   unwanted.add(choice);
   if (unwanted.size < sequences.length) return;
   for (const sequence of sequences) sequence.isFinished = true;
 }
 
-/** Of the choices that have finished. */
+/** Closes the cursors of finished choices. */
 function closeCursors(sequences: readonly Sequence[]): void {
   for (const sequence of sequences) {
     if (!sequence.isFinished) continue;

@@ -1,5 +1,5 @@
-// Prompts that begin alike: the loop computes what they share once, says truly how much that was, and answers each to the last
-// bit as it does alone and without what was kept.
+// Tests the prefix cache in the loop: it computes a shared prefix once, reports the number of cached tokens
+// truthfully, and answers each prompt with the same bits as without company and without a cache.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -36,7 +36,7 @@ const beginning = Array.from({ length: 100 }, (_, index) => (index * 7) % 64);
 const cachedCount = ({ events }: Transcript): number | undefined =>
   events.flatMap((event) => (event.kind === "prompt-computed" ? [event.cachedTokenCount] : []))[0];
 
-/** Runs requests one after the other in one loop; how many tokens of each prompt were found, and its answers. */
+/** Runs requests one after the other in one loop; returns how many tokens of each prompt were cached, and its answers. */
 const runInTurn = async (
   requests: readonly GenerationRequest[],
   limits = sharing,
@@ -53,7 +53,7 @@ const runInTurn = async (
   return { cached: transcripts.map(cachedCount), transcripts };
 };
 
-/** Asks in turn, checks the counts, and that the answers are those without anything kept. */
+/** Runs requests one after the other; checks the counts, and that the answers equal those without a cache. */
 const checkInTurn = async (
   requests: readonly GenerationRequest[],
   expected: readonly number[],
@@ -69,7 +69,7 @@ const checkInTurn = async (
   transcripts.forEach((each, key) => assert.deepEqual(each.ids(), plain.transcripts[key].ids()));
 };
 
-test("a prompt is computed but for what an earlier one has in common with it, and not at all where that is all", async () => {
+test("computes only what a prompt does not share with an earlier one, and nothing if that is all", async () => {
   await checkInTurn(
     [
       requestOf(beginning),
@@ -82,22 +82,22 @@ test("a prompt is computed but for what an earlier one has in common with it, an
   );
 });
 
-test("the beginning of a prompt that was kept is no whole prompt: its last token is computed", async () => {
+test("a cached prefix is no whole prompt: its last token is computed", async () => {
   await checkInTurn([requestOf(beginning), requestOf(beginning.slice(0, 90))], [0, 89]);
 });
 
-test("fewer than 32 tokens in common are computed again, but for a whole prompt", async () => {
+test("recomputes a shared prefix of fewer than 32 tokens, unless it is the whole prompt", async () => {
   const prompts = [40, 31, 32].map((count, index) => requestOf([...beginning.slice(0, count), 60 + index]));
   await checkInTurn([...prompts, ...prompts], [0, 0, 32, 41, 32, 33]);
 });
 
-test("an answer is computed once more as part of the next prompt, and kept from then on", async () => {
+test("an answer is computed once more as part of the next prompt, and cached from then on", async () => {
   const [first] = (await runInTurn([requestOf(beginning)])).transcripts;
   const turn = [...beginning, ...first.ids(), 9, 8, 7];
   await checkInTurn([requestOf(beginning), requestOf(turn), requestOf([...turn, 6])], [0, 100, turn.length]);
 });
 
-test("nothing is shared between owners, salts, adapters, or an adapter and another one that was loaded under its name", async () => {
+test("shares nothing between owners, salts, adapters, or adapters loaded under the same name", async () => {
   const salted = (cacheSalt: string | null) => requestOf(beginning, { cacheSalt });
   await checkInTurn([salted(null), salted("a"), salted("b"), salted("a"), salted(null)], [0, 0, 0, 100, 100]);
   const owned = (cacheOwner: string) => requestOf(beginning, { cacheOwner });
@@ -116,12 +116,12 @@ test("nothing is shared between owners, salts, adapters, or an adapter and anoth
   );
 });
 
-test("a prompt whose log-probabilities are wanted is computed whole, and kept for others", async () => {
+test("a prompt whose log-probabilities are wanted is computed whole, and cached for others", async () => {
   const probed = requestOf(beginning, { promptLogprobCount: 1 });
   await checkInTurn([probed, probed, requestOf(beginning)], [0, 0, 100]);
 });
 
-test("requests that come together compute what they share once", async () => {
+test("simultaneous requests compute their shared prefix once", async () => {
   const requests = Array.from({ length: 8 }, (_, index) =>
     requestOf([...beginning, index, index], { sampling: { temperature: 1, seed: index } }),
   );
@@ -131,7 +131,7 @@ test("requests that come together compute what they share once", async () => {
   transcripts.forEach((each, key) => assert.deepEqual(each.ids(), alone[key].ids()));
 });
 
-test("who waited for another's prompt goes on with what that one left when it is aborted", async () => {
+test("a waiting prompt continues from what another computed before it was aborted", async () => {
   const { loop, transcript } = observedLoop(new FakeRunner(), sharing);
   loop.submit(0, requestOf(beginning));
   loop.submit(1, requestOf(beginning));
@@ -145,7 +145,7 @@ test("who waited for another's prompt goes on with what that one left when it is
   );
 });
 
-test("what was computed for a request itself and found again after it made room does not count", async () => {
+test("a request's own tokens, found again after its preemption, do not count as cached", async () => {
   const { loop, transcript } = observedLoop(new FakeRunner(), { ...sharing, slotCountMax: 1 });
   loop.submit(0, requestOf(beginning, { priority: 1 }));
   await loop.step();
@@ -162,7 +162,7 @@ test("choices that run in portions compute their prompt once", async () => {
   assert.equal(cachedCount(together), 0);
 });
 
-test("what runs takes memory back from what is kept", async () => {
+test("running sequences take memory back from the cache", async () => {
   const bytes = positionBytes(fakeShape);
   const limits = { ...sharing, kvCacheBytesMax: 640 * bytes, prefixCachePercent: 100 };
   const { loop } = observedLoop(new FakeRunner(), limits);
@@ -186,7 +186,7 @@ test("what runs takes memory back from what is kept", async () => {
   assert.deepEqual([queries, hits], [306, 0]);
 });
 
-/** Requests whose prompts begin alike at random places. */
+/** Returns requests whose prompts share prefixes of random lengths. */
 const randomRequests = (random: Random, vocabularySize: number): readonly GenerationRequest[] => {
   const ids = (count: number) => Array.from({ length: count }, () => random.index(vocabularySize));
   const beginnings = [ids(70), ids(50)];
@@ -211,7 +211,7 @@ const randomRequests = (random: Random, vocabularySize: number): readonly Genera
   return [...requests, ...requests.slice(0, 4).map(again)];
 };
 
-/** All numbers of an answer: of the prompt, and of each choice. */
+/** Returns all numbers of an answer: of the prompt, and of each choice. */
 const numbersOf = (transcript: Transcript) => ({
   prompt: transcript.promptLogprobs(),
   choices: [0, 1].map((choice) =>
@@ -221,7 +221,7 @@ const numbersOf = (transcript: Transcript) => ({
   ),
 });
 
-/** Requests that come at random times, some of which are aborted; what comes of each is what comes of it alone. */
+/** Runs requests that arrive at random times, some aborted; each result must equal the one without company. */
 const checkSchedule = async (runner: ModelRunner, seed: number): Promise<number> => {
   const random = seededRandom("kept prefixes", seed);
   const requests = randomRequests(random, runner.shape.vocabularySize);

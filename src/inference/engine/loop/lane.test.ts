@@ -24,7 +24,7 @@ const sequencesOf = (count: number): readonly Sequence[] =>
     submittedMs: 0,
   }).running.sequences;
 
-/** Writes one position that says whose it is. */
+/** Writes one position that identifies its sequence. */
 const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   const slot = slotOf(sequence);
   for (let layer = 0; layer < fakeShape.layerCount; layer++) {
@@ -35,7 +35,7 @@ const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   sequence.computedCount = 1;
 };
 
-/** Rows first, prompts after them, every slot with what its sequence wrote. */
+/** Checks that rows come first, then prompts, and that every slot holds its sequence's marks. */
 const check = (lane: Lane, marks: ReadonlyMap<Sequence, number>, context: string): void => {
   const holders = [...lane.rows, ...lane.prompts];
   assert.equal(lane.kv.usedCount, holders.length, context);
@@ -51,7 +51,7 @@ const check = (lane: Lane, marks: ReadonlyMap<Sequence, number>, context: string
   }
 };
 
-test("sequences keep what they wrote through any order of coming, growing up and leaving", () => {
+test("sequences keep their contents through any order of adding, promoting and removing", () => {
   for (const seed of searchSeeds(25)) {
     const random = seededRandom("lane", seed);
     const lane = setUp();
@@ -86,7 +86,7 @@ test("sequences keep what they wrote through any order of coming, growing up and
   }
 });
 
-test("a row that begins with another's answer copies what they do not have in common, and nothing else", () => {
+test("a row that starts from another's answer copies only what they do not share", () => {
   const lane = setUp();
   const [from, to] = sequencesOf(2);
   const answer = (sequence: Sequence, ids: readonly number[]): void => {
@@ -120,7 +120,7 @@ test("a row that begins with another's answer copies what they do not have in co
   assert.notEqual(to.answerTokenIds, from.answerTokenIds);
 });
 
-test("says what it holds together with what its sequences were promised", () => {
+test("reports its contents including the reservations of its sequences", () => {
   const lane = setUp();
   const [leader] = sequencesOf(3);
   lane.addPrompt(leader);

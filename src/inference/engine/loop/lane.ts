@@ -1,6 +1,6 @@
-// Which sequence holds which slot of a lane of one adapter's keys and values. Decoding rows come first, prompts on their way
-// after them, so that both kinds are contiguous; slots move when a sequence leaves, and each learns its new place.
-// Does not compute and does not decide who gets a slot.
+// Assigns the slots of a lane, which holds one adapter's keys and values, to sequences; does not decide who gets one.
+// Decoding rows come first, prompts in prefill after them, so that both are contiguous. Slots move when a sequence
+// leaves, and each sequence is told its new slot.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { LaneProspect } from "../cache/kv-cache.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
@@ -10,7 +10,7 @@ import type { Sequence } from "./sequence.ts";
 
 export class Lane {
   readonly id: string;
-  /** As of its sequences. */
+  /** As in its sequences. */
   readonly adapterKey: string;
   readonly adapter: LoadedAdapter | null;
   readonly kv: KvLane;
@@ -34,7 +34,7 @@ export class Lane {
     return this.rows.length === 0 && this.prompts.length === 0;
   }
 
-  /** What its longest sequence may grow to, as it was promised. */
+  /** Reserved maximum length of its longest sequence. */
   get positionCountMax(): number {
     return Math.max(
       0,
@@ -43,7 +43,7 @@ export class Lane {
     );
   }
 
-  /** What its prompts will fill, and its sequences were promised. */
+  /** Positions that its prompts will fill, and its sequences' reservations. */
   get prospect(): LaneProspect {
     const { positionCountMax } = this;
     return {
@@ -52,7 +52,7 @@ export class Lane {
     };
   }
 
-  /** What the lane holds, with everything that its sequences were promised. */
+  /** The lane's contents, including all reservations of its sequences. */
   get load(): LaneLoad {
     return {
       laneId: this.id,
@@ -62,7 +62,7 @@ export class Lane {
     };
   }
 
-  /** Moves the rows whose next token is to be computed before those that wait; how many they are. */
+  /** Moves rows whose next token is to be computed before those that wait; returns their number. */
   arrangeRows(): number {
     let count = 0;
     for (const [slot, row] of this.rows.entries()) {
@@ -79,7 +79,7 @@ export class Lane {
     sequence.slot = this.kv.takeSlot();
   }
 
-  /** A follower takes the place of the sequence it follows, with what is computed of their prompt. */
+  /** Replaces a leader by its follower, which takes over the computed part of their prompt. */
   handOver(leader: Sequence, follower: Sequence): void {
     this.prompts[this.#placeOf(leader)] = follower;
     follower.slot = slotOf(leader);
@@ -87,7 +87,7 @@ export class Lane {
     leader.slot = null;
   }
 
-  /** A prompt that is computed becomes a row. */
+  /** Turns a computed prompt into a row. */
   promote(sequence: Sequence): void {
     const target = this.rows.length;
     const slot = slotOf(sequence);
@@ -101,7 +101,7 @@ export class Lane {
     this.rows.push(sequence);
   }
 
-  /** Adds a row that starts from what another holds; there must be room for its slot. */
+  /** Adds a row with a copy of another's contents; there must be room for its slot. */
   addCopy(original: Sequence, sequence: Sequence): void {
     const target = this.rows.length;
     const last = this.kv.takeSlot();
@@ -117,7 +117,7 @@ export class Lane {
     this.rows.push(sequence);
   }
 
-  /** A row begins with what another row of its request holds; what both have in common is there already. */
+  /** Copies another row of the same request over a row, except for the positions that both share. */
   copyRow(from: Sequence, to: Sequence): void {
     const { tokenCount, computedCount, answerTokenIds } = to;
     let common = 0;
@@ -127,7 +127,7 @@ export class Lane {
     to.copyAnswer(from);
   }
 
-  /** A row goes on in another lane, which has no prompts and room for one more. */
+  /** Moves a row to another lane, which has no prompts and room for one more. */
   moveRow(row: Sequence, target: Lane): void {
     assert(target.prompts.length === 0, "a moved row comes last in its lane");
     const slot = target.kv.takeSlot();
@@ -191,7 +191,7 @@ export class Lane {
   }
 }
 
-/** The slot of a sequence that is in a lane. */
+/** Returns the slot of a sequence that is in a lane. */
 export function slotOf({ slot }: Sequence): number {
   return present(slot, "the slot of a sequence in a lane");
 }

@@ -1,5 +1,5 @@
-// All lanes with the memory behind them: for the base model and for each adapter in use one, and more where their sequences
-// are of very different lengths; opened when a sequence needs it and closed when it is empty. The scheduler admits only what
+// All lanes and their memory: one for the base model and for each adapter in use, more if their sequences differ much
+// in length. A lane is opened when a sequence needs it and closed when it is empty. The scheduler admits only what
 // fits.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -22,37 +22,37 @@ import type { PlannedCall } from "../schedule/plan-calls.ts";
 import { Lane, slotOf } from "./lane.ts";
 import { successorOf, type Sequence } from "./sequence.ts";
 
-/** What lanes and kept prompts may take. */
+/** Limits of lanes and cached prompts. */
 export interface LaneLimits {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
-  /** Of the memory for keys and values, for prompts that later ones may begin with. */
+  /** Share of the memory for keys and values that cached prefixes may take. */
   readonly prefixCachePercent: number;
-  /** From how many positions fewer in each step on a second lane pays; absent goes by the model's sizes. */
+  /** Positions per step that a second lane must save to pay; if absent, derived from the model's dimensions. */
   readonly lanePositions?: number;
-  /** Absent where prompts are neither held for other engines nor received. */
+  /** Absent if prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
 }
 
 export interface LaneCounts {
   readonly laneCount: number;
-  /** That are in use. */
+  /** Slots in use. */
   readonly slotCount: number;
 }
 
-/** What is kept of prompts. */
+/** Prefix cache statistics. */
 export interface PrefixCounts {
   readonly bytes: number;
-  /** Tokens of prompts that were looked for. */
+  /** Prompt tokens looked up. */
   readonly queries: number;
-  /** Those of them that were there. */
+  /** Prompt tokens found. */
   readonly hits: number;
 }
 
-/** A row that fills so much of its slot will soon need more room. */
+/** A row that fills this share of its slot will soon need more room. */
 const longPart = 0.8;
 
-/** Takes some ten milliseconds. */
+/** Copying this much takes about ten milliseconds. */
 const copiedBytesMax = 2 ** 25;
 
 const layerBytesOfSecond = 2 ** 21;
@@ -110,13 +110,13 @@ export class Lanes implements Iterable<Lane> {
     return this.#lanes.get(id);
   }
 
-  /** Those of a call that are still there. */
+  /** Returns the lanes of a planned call that still exist. */
   decodingIn({ laneId, pairedId }: Extract<PlannedCall<Sequence>, { kind: "decode" }>): readonly Lane[] {
     const ids = pairedId === undefined ? [laneId] : [laneId, pairedId];
     return ids.flatMap((id) => this.#lanes.get(id) ?? []);
   }
 
-  /** What two lanes gain by decoding in one call; operations of adapters are left out where neither has one. */
+  /** Returns the gain of decoding two lanes in one call; without adapters in either, adapter operations are left out. */
   pairGain(one: string, other: string): number {
     const [first, second] = [one, other].map(
       (id) => present(this.#lanes.get(id), "a lane with rows").adapter,
@@ -128,7 +128,7 @@ export class Lanes implements Iterable<Lane> {
   /**
    * Gives a sequence a slot in a lane of its adapter.
    *
-   * @throws ServiceError when the adapter cannot be read
+   * @throws ServiceError if the adapter cannot be read
    */
   admit(sequence: Sequence): void {
     const wanted = sequence.tokenCount + sequence.answerTokenIds.length + 1;
@@ -137,16 +137,16 @@ export class Lanes implements Iterable<Lane> {
     this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
     for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
     lane.addPrompt(sequence);
-    // One whose log-probabilities are wanted has to be computed, and leaves what it computes to others.
+    // A prompt whose log-probabilities are wanted must be computed; others may still use its result.
     const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
     sequence.prefixScope = isShared ? scopeOf(sequence) : null;
     if (isShared) this.#queries += sequence.tokenCount;
   }
 
   /**
-   * Goes on with what other prompts have left of the same beginning, where that is worth the copying.
+   * Continues a prompt from its cached prefix, if that is worth the copy.
    *
-   * @returns where nothing is missing any more, the scores after the prompt; else null
+   * @returns scores after the prompt if it was cached whole; else null
    */
   readKept(prompt: Sequence): Float32Array | null {
     const { prefixScope, tokenIds, tokenCount, computedCount, running } = prompt;
@@ -156,11 +156,11 @@ export class Lanes implements Iterable<Lane> {
     const found = this.#prefixes.countKept(kept, tokenCount);
     const isWhole = found === tokenCount && !prompt.wantsEmbedding;
     const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
-    // Without the scores after it the last token is computed, and for an embedding always.
+    // Without cached scores the last token must be computed; an embedding always needs it computed.
     const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
-    // What it takes may be what is kept: then there is less to read.
+    // Making room may evict cached entries; then there is less to read.
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
@@ -170,7 +170,7 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Goes on with what another engine computed, as {@link readKept}; the next step goes on where something is left. */
+  /** Continues a prompt from another engine's keys and values, like {@link readKept}; the next step computes the rest. */
   #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
     this.makeRoom(lane, received.tokenCount);
@@ -187,7 +187,7 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Holds a computed prompt for another engine, where its request asks for that. */
+  /** Holds a computed prompt for another engine if its request asks for that. */
   #hold(prompt: Sequence, scores_V: Float32Array): void {
     const { running, tokenIds } = prompt;
     const { hold } = running.request.prompt;
@@ -204,9 +204,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Leaves what is computed of a prompt to others.
+   * Caches the computed part of a prompt for others.
    *
-   * @param logits_V after its last computed token; not modified. Null where it has none
+   * @param logits_V scores after its last computed token; not modified. Null if it has none
    */
   keepPrompt(prompt: Sequence, logits_V: Float32Array | null): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
@@ -218,15 +218,15 @@ export class Lanes implements Iterable<Lane> {
     this.#hold(prompt, logits_V);
   }
 
-  /** Everything that holds slots; the rows of a search hold theirs together, and the first stands for them. */
+  /** Everything that holds slots. The rows of a search hold theirs together; the first represents them. */
   get holders(): readonly Sequence[] {
     const isHolder = ({ running, choice }: Sequence): boolean => running.search === null || choice === 0;
     return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows.filter(isHolder), ...prompts]);
   }
 
   /**
-   * Takes their slots from a sequence and its followers, and what is computed of them. Only between calls of the
-   * runner: slots move.
+   * Takes the slots and the computed entries from a sequence and its followers. Only between calls of the runner:
+   * slots move.
    */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
@@ -238,7 +238,7 @@ export class Lanes implements Iterable<Lane> {
     this.#tidy(lane);
   }
 
-  /** Goes on with giving lanes the room that they will need. Once a step, between calls of the runner: slots move. */
+  /** Continues resizing lanes ahead of their needs. Once per step, between calls of the runner: slots move. */
   resize(): void {
     this.#moveLongRows();
     const lanes = new Map([...this.#lanes.values()].map((lane) => [lane.kv, lane]));
@@ -251,7 +251,7 @@ export class Lanes implements Iterable<Lane> {
     this.#ensure(lane, { slotCount: lane.kv.usedCount, positionCount });
   }
 
-  /** A prompt that is computed becomes a row for each of its choices that goes on; where none does, the sweep takes it. */
+  /** Turns a computed prompt into a row for each unfinished choice; if none is left, the sweep removes it. */
   beginRows(leader: Sequence): void {
     const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
     const first = successorOf(leader);
@@ -264,10 +264,10 @@ export class Lanes implements Iterable<Lane> {
     for (const follower of followers) lane.addCopy(first, follower);
   }
 
-  /** Takes away every sequence that wants nothing more. Only between calls of the runner: slots move. */
+  /** Removes every finished sequence. Only between calls of the runner: slots move. */
   sweep(): void {
     for (const lane of this.#lanes.values()) {
-      // The last first: rows that end together leave no holes to fill.
+      // Last to first: rows that end together leave no holes to fill.
       for (const row of lane.rows.filter(({ isFinished }) => isFinished).reverse()) lane.removeRow(row);
       for (const prompt of lane.prompts.slice()) {
         const successor = successorOf(prompt);
@@ -278,7 +278,7 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** Of the lanes of its adapter the best for a sequence; a new one where that is better. */
+  /** Returns the best lane of its adapter for a sequence, or a new one if that is better. */
   #laneFor(
     { adapterKey, running, positionCountMax }: Sequence,
     need: Pick<PlacedNeed, "positionCount" | "slotCount">,
@@ -292,7 +292,7 @@ export class Lanes implements Iterable<Lane> {
     return this.#open(adapterKey, running.adapter);
   }
 
-  /** Of an adapter, first the one that the scheduler counts with. */
+  /** Returns the lanes of an adapter, first the one that the scheduler counts with. */
   #lanesOf(adapterKey: string): readonly Lane[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.adapterKey === adapterKey);
     return lanes.toSorted((one, other) => Number(other.id === adapterKey) - Number(one.id === adapterKey));
@@ -300,7 +300,7 @@ export class Lanes implements Iterable<Lane> {
 
   #open(adapterKey: string, adapter: LoadedAdapter | null): Lane {
     this.#openedCount += 1;
-    // No key of an adapter is a number.
+    // No adapter key is a number.
     const id = this.#lanes.has(adapterKey) ? `${this.#openedCount}` : adapterKey;
     const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane(adapterKey));
     this.#lanes.set(id, lane);
@@ -308,8 +308,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Rows that outgrow a lane, where the lane of all need not grow for them, go to another one of their adapter. What they
-   * hold is copied at once, so only while that is little.
+   * Moves rows that outgrow their lane to another lane of their adapter, if growing the lane for them can be avoided.
+   * Their contents are copied in one step, so this is done only while they are small.
    */
   #moveLongRows(): void {
     for (const lane of this.#lanes.values()) {
@@ -327,7 +327,7 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** The one row of a lane that will soon need more room than the lane has; undefined where others do too. */
+  /** Returns the one row of a lane that will soon need more room than the lane has; undefined if several do. */
   #longRowOf({ rows, prompts, kv }: Lane): Sequence | undefined {
     if (prompts.length > 0 || rows.length < 2) return undefined;
     const long = rows.filter(({ computedCount }) => computedCount > longPart * kv.capacity);
@@ -340,7 +340,7 @@ export class Lanes implements Iterable<Lane> {
     return mayMove ? row : undefined;
   }
 
-  /** Where a long row goes; null where its lane better grows for it. */
+  /** Returns the lane for a long row; null if its own lane had better grow. */
   #targetOf(
     { positionCountMax }: Sequence,
     {
@@ -352,7 +352,7 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    // Those that run beside it are known: what it would cost them to be in one lane with it has to pay for another one.
+    // Its neighbours are known here: the saving of not sharing a lane with it must pay for another one.
     const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;
     const target = place === null ? "new" : others[place - 1];
@@ -370,12 +370,12 @@ export class Lanes implements Iterable<Lane> {
     this.#limitPrefixes();
   }
 
-  /** Gives memory back that no lane uses. */
+  /** Frees memory that no lane uses. */
   releaseSpares(): void {
     this.#cache.limitSpares(0);
   }
 
-  /** What runs comes first: prompts are kept in what it leaves. */
+  /** Lanes take precedence: the prefix cache gets the memory they leave. */
   #limitPrefixes(): void {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
     this.#cache.limitSpares(this.#bytesMax - this.#cache.bytes - this.#prefixes.bytes);
@@ -397,15 +397,18 @@ function stateOf(lane: Lane): LaneState {
 }
 
 /**
- * What another lane costs, in positions that a step reads. The operations of a second lane take about as long as reading
- * two megabytes for each layer, and a call of its own some four times that.
+ * Costs of another lane, in positions that a step reads. The operations of a second lane take about as long as reading
+ * two megabytes per layer, and a separate call about four times that.
  */
 function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
   const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
   return { second, call: 4 * second, copiedCountMax: copiedBytesMax / positionBytes(shape) };
 }
 
-/** What a prompt's keys and values depend on beside its tokens: the weights, and whom its request lets share them. */
+/**
+ * Returns the cache scope of a prompt: everything besides its tokens that its keys and values depend on (the weights),
+ * and who may share them.
+ */
 function scopeOf({ running }: Sequence): string {
   const { cacheOwner, cacheSalt } = running.request;
   return JSON.stringify([running.adapter?.revision ?? null, cacheOwner, cacheSalt]);

@@ -1,4 +1,4 @@
-// Rows whose constraints do not say in time what they allow: they wait alone, and get the answer that they would have got.
+// Tests rows whose constraints' masks come late: only they wait, and their answers are unchanged.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -11,7 +11,7 @@ import { LateConstraints } from "../testing/late-constraints.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** Letters for the fake model's tokens, and none for token 0, which ends texts. */
+/** Letters for the fake model's tokens, except token 0, which ends texts. */
 const trie = buildTokenTrie({
   bytes: Array.from({ length: fakeShape.vocabularySize }, (_, id) =>
     id === 0 ? null : Uint8Array.of(96 + (id % 26) + 1),
@@ -23,12 +23,12 @@ function lateBy(lateness: () => number): LateConstraints {
   return new LateConstraints({ trie, limits: defaultGrammarLimits, lateness });
 }
 
-/** So few slots that requests wait, and make room for one another. */
+/** Few slots, so that requests wait and preempt one another. */
 function observe(late: LateConstraints, runner = new FakeRunner()) {
   return observedLoop(runner, { ...smallLimits, slotCountMax: 6, constraints: late });
 }
 
-/** Lets requests be prepared, and runs steps until nothing is left to do. */
+/** Waits until requests are prepared, and runs steps until nothing is left to do. */
 async function run(
   late: LateConstraints,
   requests: readonly GenerationRequest[],
@@ -44,7 +44,7 @@ async function run(
   return requests.map((_, key) => transcript(key));
 }
 
-/** Until everything that is submitted is prepared. */
+/** Waits until everything that is submitted is prepared. */
 async function prepared(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -74,7 +74,7 @@ function randomRequest(random: Random): GenerationRequest {
   );
 }
 
-test("answers are the same however late masks come", async () => {
+test("answers do not depend on the delay of masks", async () => {
   for (const seed of searchSeeds(10)) {
     const random = seededRandom("late masks", seed);
     const requests = Array.from({ length: 8 }, () => randomRequest(random));
@@ -98,7 +98,7 @@ test("answers are the same however late masks come", async () => {
   }
 });
 
-test("a row that waits is not computed, and holds nobody", async () => {
+test("a waiting row is not computed, and delays no other", async () => {
   const runner = new FakeRunner();
   const late = lateBy(() => Infinity);
   const { loop, transcript } = observe(late, runner);
@@ -115,7 +115,7 @@ test("a row that waits is not computed, and holds nobody", async () => {
   assert.deepEqual([loop.kvCacheBytes, loop.hasWork, late.openCount, late.preparedCount], [0, false, 0, 0]);
 });
 
-test("a request that is given up while its constraint is prepared leaves nothing", async () => {
+test("a request aborted while its constraint is prepared leaves nothing behind", async () => {
   const late = lateBy(() => 0);
   const { loop, transcript } = observe(late);
   loop.submit(0, requestOf([1], { constraint: constraints[0] }));

@@ -1,5 +1,5 @@
-// Rows of very different lengths, and of several adapters, in lanes of their own that share calls: every request gets the
-// answer that it gets alone.
+// Tests rows of very different lengths, and of several adapters, in separate lanes that share calls: every request
+// gets the answer that it gets without company.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -11,7 +11,7 @@ const limits = { ...smallLimits, lanePositions: 0 };
 const tokens = (count: number, first: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => (first + 5 * index) % 64);
 
-/** @returns the rows of both lanes in the calls that two shared */
+/** @returns row counts of both lanes in each shared call */
 async function check(requests: readonly GenerationRequest[]): Promise<readonly string[]> {
   const runner = new FakeRunner();
   const together = await runTogether(runner, requests, limits);
@@ -25,14 +25,14 @@ async function check(requests: readonly GenerationRequest[]): Promise<readonly s
   ];
 }
 
-test("a long prompt among short ones has a lane of its own, in the same calls", async () => {
+test("a long prompt among short ones has a separate lane, in the same calls", async () => {
   const short = [1, 2, 3].map((first) => requestOf(tokens(8, first), { maxTokens: 30 }));
   const long = requestOf(tokens(300, 4), { maxTokens: 30 });
   assert.ok((await check([...short, long])).includes("1 and 3"));
   assert.ok((await check([long, ...short])).includes("1 and 3"));
 });
 
-test("a row that outgrows its lane goes on in another one, and those that grow together stay together", async () => {
+test("a row that outgrows its lane moves to another, and rows that grow together stay together", async () => {
   const short = [1, 2, 3, 4].map((first) => requestOf(tokens(8, first), { maxTokens: 90 }));
   const longer = requestOf(tokens(40, 5), { maxTokens: 200 });
   assert.ok((await check([...short, longer])).includes("1 and 4"));

@@ -1,5 +1,5 @@
-// Requests that make room for others: each gets the answer that it would get undisturbed, to the last bit, and what was
-// taken from it is given back.
+// Tests preemption: each request gets the same answer as undisturbed, to the last bit, and its slots and memory are
+// freed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -20,7 +20,7 @@ async function openRunner(): Promise<ModelRunner> {
   return createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1 });
 }
 
-test("an answer that was interrupted again and again is the same to the last bit", async () => {
+test("a repeatedly preempted answer is the same to the last bit", async () => {
   const runner = await openRunner();
   for (const own of [null, adapter]) {
     const request = requestOf(prompt, {
@@ -32,7 +32,7 @@ test("an answer that was interrupted again and again is the same to the last bit
       priority: 1,
     });
     const [alone] = await runTogether(runner, [request], limits);
-    // In its prompt, in its answer, and while it computes that again; once two of its choices stop, else all three.
+    // During its prompt, its answer, and its recomputation; once two of its choices are preempted, else all three.
     const interruptedAt = [2, 9, 17, 40, 44];
     const { loop, transcript } = observedLoop(runner, limits);
     loop.submit(0, request);
@@ -56,7 +56,7 @@ test("an answer that was interrupted again and again is the same to the last bit
   await runner.close();
 });
 
-test("who fills every slot makes room for who comes, and answers as undisturbed", async () => {
+test("an owner that fills every slot makes room for a newcomer, and its answers are unchanged", async () => {
   const runner = await openRunner();
   const flood = requestOf(prompt, {
     choiceCount: 9,
@@ -82,7 +82,7 @@ test("who fills every slot makes room for who comes, and answers as undisturbed"
   await runner.close();
 });
 
-test("who makes room waits until there is room, and comes before what came later", async () => {
+test("a preempted request waits until there is room, and precedes later arrivals", async () => {
   const finished: number[] = [];
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);
   const worse = requestOf([1, 2], { choiceCount: 2, maxTokens: 30, priority: 3 });
@@ -100,7 +100,7 @@ test("who makes room waits until there is room, and comes before what came later
   assert.deepEqual(finished, [1, 0, 2]);
 });
 
-test("nothing stops for what has the same priority", async () => {
+test("preempts nothing for the same priority", async () => {
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);
   loop.submit(0, requestOf([1], { choiceCount: 3, maxTokens: 12, priority: 1 }));
   await loop.step();
@@ -109,7 +109,7 @@ test("nothing stops for what has the same priority", async () => {
   assert.deepEqual([transcript(0).finishes().length, transcript(1).events.length], [3, 0]);
 });
 
-test("what waits again can be given up, in part and whole", async () => {
+test("a preempted request can be aborted, in part and whole", async () => {
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);
   loop.submit(0, requestOf([1, 2], { choiceCount: 3, maxTokens: 9, priority: 1 }));
   await loop.step();
@@ -135,7 +135,7 @@ test("what waits again can be given up, in part and whole", async () => {
   assert.deepEqual([transcript(3).ids().length, loop.kvCacheBytes], [1, 0]);
 });
 
-test("an answer ends on the adapter that it began with, though it cannot be read any more", async () => {
+test("an answer ends on the adapter that it began with, though it can no longer be read", async () => {
   class ForgetfulRunner extends FakeRunner {
     override loadAdapter(reference: { readonly id: string; readonly folder: string }) {
       if (this.droppedIds.includes(reference.id))

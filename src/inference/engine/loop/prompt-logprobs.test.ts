@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { plainLogprobs, rankedIds } from "../testing/plain-sampler.ts";
 import { logprobTokensPerStep, scoreTokens } from "./prompt-logprobs.ts";
 
-/** Compares with the definitions, which sort and count for every token anew. */
+/** Compares with the definitions, which sort and count anew for every token. */
 function check(rows: readonly (readonly number[])[], ids: readonly number[], alternativeCount: number): void {
   const vocabularySize = rows[0].length;
   const scored = scoreTokens(Float32Array.from(rows.flat()), ids, { vocabularySize, alternativeCount });
@@ -26,7 +26,7 @@ function check(rows: readonly (readonly number[])[], ids: readonly number[], alt
   });
 }
 
-test("log-probabilities, ranks and alternatives are those of the definitions", () => {
+test("matches the definitions of log-probabilities, ranks and alternatives", () => {
   const random = seededRandom("prompt-logprobs");
   for (let time = 0; time < 200; time++) {
     const vocabularySize = 1 + random.index(40);
@@ -40,7 +40,7 @@ test("log-probabilities, ranks and alternatives are those of the definitions", (
   }
 });
 
-test("equals share the rank of the last of them", () => {
+test("equal tokens share the rank of the last of them", () => {
   const [token] = scoreTokens(Float32Array.of(2, 5, 2, 5, 1), [0], {
     vocabularySize: 5,
     alternativeCount: 3,
@@ -56,7 +56,7 @@ test("equals share the rank of the last of them", () => {
   );
 });
 
-test("a token that cannot come has the log-probability minus infinity, and the last rank", () => {
+test("an impossible token has log-probability minus infinity, and the last rank", () => {
   const [token] = scoreTokens(Float32Array.of(1, -Infinity, 1), [1], {
     vocabularySize: 3,
     alternativeCount: 0,
@@ -64,7 +64,7 @@ test("a token that cannot come has the log-probability minus infinity, and the l
   assert.deepEqual(token, { id: 1, logprob: -Infinity, rank: 3, alternatives: [] });
 });
 
-test("scores that are not finite numbers are the model's fault", () => {
+test("non-finite scores are the model's fault", () => {
   for (const logits of [
     [NaN, 1],
     [1, NaN],
@@ -77,7 +77,7 @@ test("scores that are not finite numbers are the model's fault", () => {
   }
 });
 
-test("the scores of one step stay within 64 MiB, whatever the vocabulary", () => {
+test("keeps the scores of one step within 64 MiB for any vocabulary", () => {
   assert.equal(logprobTokensPerStep(512), 32_768);
   assert.equal(logprobTokensPerStep(151_936), 110);
   assert.equal(logprobTokensPerStep(2 ** 30), 1);

@@ -1,14 +1,14 @@
-// How probable the tokens of a prompt were: log-probability and rank of each among all tokens, and the best alternatives,
-// from the scores after the tokens before it. Scores are reduced to that at once; no row of them is kept.
+// Log-probabilities of a prompt's tokens: the value and rank of each among all tokens, and the best alternatives, from
+// the scores after the tokens before it. Scores are reduced immediately; no row of them is kept.
 import type { PromptLogprob, RankedToken } from "../../../base/domain/generation.ts";
 import { exponentials } from "../logits/logits-row.ts";
 import { greatest } from "../logits/sampler.ts";
 import { brokenModel } from "../../../base/domain/broken-model.ts";
 
-/** The most that the scores of prompts take in one step, unless those after a single token are more. */
+/** Maximum size of prompts' scores in one step, unless the scores after a single token are larger. */
 const scoreBytesMax = 64 * 1024 * 1024;
 
-/** How many tokens a step computes at most of prompts whose log-probabilities are wanted. */
+/** Returns the maximum tokens that a step computes of prompts whose log-probabilities are wanted. */
 export function logprobTokensPerStep(vocabularySize: number): number {
   const bytesPerToken = vocabularySize * Float32Array.BYTES_PER_ELEMENT;
   return Math.max(1, Math.floor(scoreBytesMax / bytesPerToken));
@@ -16,7 +16,7 @@ export function logprobTokensPerStep(vocabularySize: number): number {
 
 /**
  * @param logits_TV raw scores, row i for the i-th token; not modified. Further rows may follow
- * @param tokenIds those that came
+ * @param tokenIds tokens of the prompt
  * @throws ServiceError {@link brokenModel} if scores are not finite numbers
  */
 export function scoreTokens(
@@ -53,7 +53,7 @@ function scoreToken(
   return { id, logprob: own - logTotal, rank: ownRank, alternatives };
 }
 
-/** How many scores are at least the one, and at least the other. */
+/** Counts the scores that reach each of two thresholds. */
 function countsFrom(
   logits_V: Float32Array,
   one: number,

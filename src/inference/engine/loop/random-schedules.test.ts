@@ -1,6 +1,6 @@
-// The step loop over a real model against the naive twin: whatever arrives when, in whatever portions, parts and company
-// it is computed, a request gets the answer that the twin computes for it alone.
-// Scores of the two differ in their last digits; no draw of these requests is so close that it would fall otherwise.
+// Compares the step loop over a real model with the naive twin: with any arrival times, portions, parts and company, a
+// request gets the answer that the twin computes for it separately. Scores of the two differ in their last digits; no
+// draw of these requests is close enough for that to matter.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
@@ -25,7 +25,7 @@ import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
 const tolerance = 1e-4;
 
-/** Requests that schedules are made of; the twin answers each once. */
+/** Requests that schedules consist of; the twin answers each once. */
 const requests = Array.from({ length: 60 }, (_, number) => randomRequest(seededRandom("request", number)));
 const expected: Transcript[] = [];
 let runner: ModelRunner;
@@ -56,7 +56,7 @@ function randomRequest(random: Random): GenerationRequest {
       random.index(4) === 0 ? { width: 1 + random.index(4), lengthPenalty: pick([1, 0, 1.5]) } : undefined,
     maxTokens: 1 + random.index(12),
     minTokens: pick([0, 0, 1, 5]),
-    // With many, a choice often ends with its first token while others of its prompt go on.
+    // With many stop tokens, a choice often ends with its first token while others of its prompt continue.
     stopTokenIds: ids(pick([0, 0, 60, 250])),
     topLogprobCount: pick([0, 2]),
     priority: pick([0, 0, 0, 1, -2]),
@@ -77,11 +77,11 @@ before(async () => {
 
 after(() => runner.close());
 
-/** One request of a schedule, and what its caller does at which step. */
+/** One request of a schedule, with its caller's actions and their steps. */
 interface Visit {
   readonly number: number;
   readonly arrivesAt: number;
-  /** Choices by the step at which each is stopped. */
+  /** Step at which each choice is stopped. */
   readonly stops: ReadonlyMap<number, number>;
   readonly abortedAt: number | null;
 }
@@ -123,13 +123,13 @@ function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
   };
 }
 
-/** By which calls take any time, so that prompts are cut anyhow. */
+/** A clock by which calls take random times, so that prompts are cut at random. */
 function randomClock(random: Random): Clock {
   let ms = 0;
   return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
 }
 
-/** Numbers of the requests that can run within limits: beams must all run side by side. */
+/** Returns the numbers of the requests that can run within limits: beams must all run at the same time. */
 function fittingIn(limits: Omit<LoopOptions, "emit">): readonly number[] {
   const budget = { ...limits, bytesPerPosition: positionBytes(runner.shape) };
   return [...requests.keys()].filter((number) => {
@@ -172,12 +172,12 @@ async function runSchedule(seed: number): Promise<void> {
   visits.forEach((visit, key) => checkVisit(visit, transcript(key), `seed ${seed}, request ${visit.number}`));
 }
 
-/** What was emitted of one choice so far. */
+/** Returns the events of one choice so far. */
 function eventsOf({ events }: Transcript, choice: number): readonly GenerationEvent[] {
   return events.filter((event) => "choice" in event && event.choice === choice);
 }
 
-/** What was not ended early is whole; what was is the beginning of it. */
+/** Checks that a result is whole, or a prefix of the whole one if it was ended early. */
 function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, context: string): void {
   const twin = expected[number];
   assert.equal(actual.failure, null, context);
@@ -211,7 +211,7 @@ function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, con
   }
 }
 
-/** The log-probabilities of the prompt are those of the twin, as far as they came. */
+/** Checks that the emitted log-probabilities of the prompt equal the twin's. */
 function checkPrompt(actual: Transcript, twin: Transcript, context: string): void {
   const tokens = actual.promptLogprobs();
   if (actual.ids().length > 0) assert.equal(tokens.length, twin.promptLogprobs().length, context);
@@ -225,7 +225,7 @@ function checkPrompt(actual: Transcript, twin: Transcript, context: string): voi
   });
 }
 
-/** For each token its log-probability and those of its alternatives. */
+/** Returns for each token its log-probability and those of its alternatives. */
 function logprobsOf(transcript: Transcript, choice: number): readonly (readonly number[])[] {
   const alternatives = transcript.alternatives(choice);
   return transcript

@@ -1,7 +1,7 @@
-// Runs one planned call of a step: makes room for what it computes, hands the tokens to the runner, and counts them as
-// computed. Draws nothing; says for which sequences a next token can now be drawn, and how probable the tokens of prompts
-// were. A row that was preempted computes its answer again as it did the first time, token by token: as parts of a prompt
-// they would get other last digits, and the request perhaps another answer than undisturbed.
+// Runs one planned call of a step: makes room, passes the tokens to the runner, and counts them as computed. Draws
+// nothing; returns the sequences whose next token can now be drawn, and the log-probabilities of prompts. Preempted
+// rows recompute their answers token by token: as prompt parts they would get other last digits, and perhaps another
+// answer.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { PromptLogprob } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -19,13 +19,13 @@ export interface ScoredSequence {
   readonly logits_V: Float32Array;
 }
 
-/** The next tokens of a prompt with their log-probabilities, or why they have none, which ends the request. */
+/** The next tokens of a prompt with their log-probabilities, or the error that ends the request. */
 export interface PromptLogprobs {
   readonly running: RunningRequest;
   readonly outcome: readonly (PromptLogprob | null)[] | ServiceError;
 }
 
-/** A prompt that is computed, with what was asked of it in place of an answer. */
+/** A computed prompt whose request asks for an embedding instead of an answer. */
 export interface EmbeddedPrompt {
   readonly sequence: Sequence;
   /** Valid until the next call. */
@@ -34,7 +34,7 @@ export interface EmbeddedPrompt {
 
 export interface CallResult {
   readonly scored: readonly ScoredSequence[];
-  /** Those of the scored ones that can be drawn from further, once that is settled. */
+  /** Scored rows whose drafts can be checked once their first draw is settled. */
   readonly drafted: readonly DraftedRow[];
   /** In the order of their prompts' tokens. */
   readonly promptLogprobs: readonly PromptLogprobs[];
@@ -44,9 +44,9 @@ export interface CallResult {
 const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [], embedded: [] };
 
 /**
- * A lane or a prompt may have gone since the step was planned; what is left of the call is run.
+ * Runs a call. Lanes and prompts that have gone since the step was planned are left out.
  *
- * @param drafter null where nothing is to be drafted
+ * @param drafter null if nothing is to be drafted
  */
 export async function runCall(
   call: PlannedCall<Sequence>,
@@ -98,7 +98,7 @@ async function decodeRows(
   return { ...nothing, scored, drafted };
 }
 
-/** Of every row the scores after its next token, and after each of its draft. */
+/** Returns for each row the scores after its next token, and after each of its draft tokens. */
 async function scoresAfter(
   {
     lane,
@@ -122,7 +122,7 @@ async function scoresAfter(
   return rows.map((_, row) => logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize));
 }
 
-/** A row's next token for each of two lanes; nothing is drafted where so many wait for the step. */
+/** Decodes the next token of each row in two lanes. Drafts nothing, because many rows wait for the step. */
 async function decodePair(
   pair: readonly [Lane, Lane],
   lanes: Lanes,
@@ -191,8 +191,8 @@ function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
 }
 
 /**
- * Tokens whose log-probabilities a chunk gives and no chunk before it gave, which there may be where choices run in
- * portions: `firstRow` of the scores after its tokens is for the first of them.
+ * Tokens whose log-probabilities a chunk gives for the first time; choices that run in portions compute some again.
+ * `firstRow` is the row of scores for the first of them.
  */
 interface NewTokens {
   readonly ids: readonly number[];
@@ -201,7 +201,7 @@ interface NewTokens {
 
 function newTokensOf({ prompt, start, count }: PromptChunk<Sequence>): NewTokens {
   const { request, emittedLogprobCount } = prompt.running;
-  // The first token of a prompt comes after nothing.
+  // The first token of a prompt has no log-probability.
   const first = Math.max(1, emittedLogprobCount);
   const isNext = prompt.needsLogprobs && first > start;
   const ids = isNext ? request.prompt.tokenIds.slice(first, start + count + 1) : [];

@@ -1,6 +1,6 @@
-// One choice of a request while the engine has it: its tokens, how many of them are computed, and where they are kept.
-// Choices of one request share the computation of their prompt: one leads, the others follow it until the prompt is
-// computed, and each then starts from a copy. Data with its simplest questions; nothing here computes or decides.
+// A sequence: one choice of a request while the engine has it, with its tokens, how many are computed, and where they
+// are kept. Choices of one request share the computation of their prompt: one leads, and the others follow until it is
+// computed and then copy it. Data with simple questions; nothing here computes or decides.
 import {
   choiceCountOf,
   type FinishReason,
@@ -22,53 +22,56 @@ import type { DrawBlocks } from "../logits/sampler.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 
-/** Where whatever comes of a request goes. */
+/** Receiver of a request's events. */
 export interface GenerationOutput {
   push(event: GenerationEvent): void;
-  /** It has come to its end; nothing follows. */
+  /** Ends the output with an error; nothing follows. */
   fail(error: ServiceError): void;
-  /** Called when nothing more comes, for whatever reason. */
+  /** Called when nothing more comes, for any reason. */
   end?(): void;
 }
 
-/** A request that was submitted to the engine and has not ended. */
+/** A submitted request that has not ended. */
 export interface RunningRequest {
   readonly output: GenerationOutput;
   readonly request: GenerationRequest;
-  /** What its choices are held to; null leaves them free. */
+  /** Constraint on its choices; null if unconstrained. */
   readonly constraint: PreparedConstraint | null;
   readonly rules: DrawRules;
   readonly prompt: PromptTokens;
-  /** Held from its first admission, so that the request ends on the weights that it began with; null for the base model. */
+  /**
+   * Held from its first admission, so that the request ends on the weights that it began with; null for the base
+   * model.
+   */
   adapter: LoadedAdapter | null;
-  /** Null where its choices are drawn. */
+  /** Null if its choices are sampled. */
   readonly search: BeamSearch | null;
-  /** Choices of a search that nobody wants, which are only known by its end. */
+  /** Unwanted choices of a search, which are identified only at its end. */
   readonly unwanted: Set<number>;
-  /** One for each choice; of a search one for each beam, whose choice is known at its end. */
+  /** One for each choice; in a search one for each beam, whose choice is known only at the end. */
   readonly sequences: readonly Sequence[];
-  /** Tokens of the prompt that were computed for it until its prompt was: the others are those that an earlier one left. */
+  /** Prompt tokens computed for it before the prompt was complete; the others came from the cache. */
   computedPromptCount: number;
-  /** What another engine computed of the prompt, until it is in a slot. */
+  /** The prompt's keys and values from another engine, until they are in a slot. */
   received: ReceivedPrompt | null;
-  /** Whether the prompt is held for another engine; null before it is computed, and where that was not asked for. */
+  /** True if the prompt is held for another engine; null before it is computed, and if not requested. */
   isHeld: boolean | null;
-  /** Tokens of the prompt whose log-probabilities were emitted. */
+  /** Prompt tokens whose log-probabilities were emitted. */
   emittedLogprobCount: number;
   readonly submittedMs: number;
-  /** From then until it was first admitted; null while it waits for that. */
+  /** Time from its submission to its first admission; null before that. */
   waitedMs: number | null;
-  /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
+  /** True once `prompt-computed` was emitted: choices that run in portions compute the prompt again. */
   isPromptComputed: boolean;
 }
 
-/** Scores that are kept until they can be drawn from. */
+/** Scores kept until they can be drawn from. */
 export interface HeldScores {
   readonly logits_V: Float32Array;
   readonly blocks: DrawBlocks;
 }
 
-/** How a choice ended by itself. */
+/** Reason and details of a choice's own end. */
 export interface Finish {
   readonly reason: FinishReason;
   readonly stopTokenId: number | null;
@@ -77,34 +80,34 @@ export interface Finish {
 export class Sequence {
   readonly running: RunningRequest;
   readonly choice: number;
-  /** Its place among all sequences by the time they came. */
+  /** Its rank among all sequences by arrival. */
   readonly arrival: number;
-  /** The stream that it alone draws from. */
+  /** Random stream of this sequence only. */
   readonly random: Random;
   answerTokenIds: number[] = [];
-  /** What its draws know of its tokens. */
+  /** Token history for its draws. */
   history: TokenHistory;
-  /** Those that its request asks for, in their order. */
+  /** Logits processors that its request asks for, in their order. */
   processors: readonly ScoreProcessor[] = [];
-  /** Choices that begin with a copy of this one's prompt; they hold nothing and do nothing before. */
+  /** Choices that start with a copy of this one's prompt; until then they hold no slots and do nothing. */
   followers: readonly Sequence[] = [];
   /** Tokens, from the first of the prompt, whose keys and values are in its slot. */
   computedCount = 0;
-  /** With which prompts it shares what is computed of its own; null where it shares nothing. */
+  /** Scope of prompts with which it shares computed prefixes; null if it shares nothing. */
   prefixScope: string | null = null;
-  /** Written by its lane alone; null while it has none. */
+  /** Written only by its lane; null while it has none. */
   slot: number | null = null;
-  /** Of several lanes of its adapter the one that it was given; null while it waits. */
+  /** Lane of its adapter that it was given; null while it waits. */
   placedIn: string | null = null;
-  /** Its place in its constraint while it runs; null where it has none. */
+  /** Its state in its constraint while it runs; null if unconstrained. */
   cursor: ConstraintCursor | null = null;
-  /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
+  /** Scores of its next token while its constraint's mask is late; it is not computed meanwhile. */
   held: HeldScores | null = null;
-  /** Of a search: the live hypothesis that it holds, as its answer so far; null while it holds none. */
+  /** In a search: the live hypothesis that it holds, as its answer so far; null while it holds none. */
   hypothesis: Hypothesis | null = null;
-  /** Of a search: how it may go on; it is not computed until all others of its request know that too. */
+  /** In a search: its possible next tokens; it is not computed until all others of its request know theirs. */
   candidates: Candidates | null = null;
-  /** It wants no more tokens; it leaves its slot at the next sweep. */
+  /** True if it wants no more tokens; it leaves its slot at the next sweep. */
   isFinished = false;
 
   constructor(running: RunningRequest, choice: number, arrival: number) {
@@ -115,7 +118,7 @@ export class Sequence {
     this.history = new TokenHistory(running.prompt, this.answerTokenIds);
   }
 
-  /** Of its adapter, by its id and its hash: empty for the base model. */
+  /** Key of its adapter from its id and hash: empty for the base model. */
   get adapterKey(): string {
     const { adapter } = this.running.request.prompt;
     return adapter === null ? "" : `${adapter.id} ${adapter.hash ?? ""}`;
@@ -131,12 +134,12 @@ export class Sequence {
     return this.running.request.priority;
   }
 
-  /** Whose it is, among whom turns are shared out. */
+  /** Owner among whom turns are shared. */
   get owner(): string {
     return this.running.request.cacheOwner;
   }
 
-  /** Of its prompt. */
+  /** Tokens of its prompt. */
   get tokenIds(): readonly number[] {
     return this.running.request.prompt.tokenIds;
   }
@@ -145,33 +148,33 @@ export class Sequence {
     return this.tokenIds.length;
   }
 
-  /** Whether every token that it has is computed: the next one can be drawn. */
+  /** True if every token that it has is computed: the next one can be drawn. */
   get isComputed(): boolean {
     return this.computedCount === this.tokenCount + this.answerTokenIds.length;
   }
 
-  /** Whether it is to be computed further: it waits neither for its constraint, nor for others of its search. */
+  /** True if the next step computes it: it waits neither for its constraint nor for others of its search. */
   get isDecoding(): boolean {
     return this.held === null && this.candidates === null;
   }
 
-  /** Whether it is a beam's row that no live hypothesis has. */
+  /** True if it is a beam's row without a live hypothesis. */
   get isFree(): boolean {
     return this.running.search !== null && this.hypothesis === null;
   }
 
-  /** Of its answer, the token to compute next. */
+  /** Token of its answer to compute next. */
   get inputTokenId(): number {
     return this.answerTokenIds[this.computedCount - this.tokenCount];
   }
 
-  /** Tokens it may come to hold. */
+  /** Maximum tokens that it may hold. */
   get positionCountMax(): number {
     const { prompt, stopping } = this.running.request;
     return prompt.tokenIds.length + stopping.maxTokens;
   }
 
-  /** Whether log-probabilities of the prompt are wanted and were not all emitted. */
+  /** True if log-probabilities of the prompt are wanted and not all emitted. */
   get needsLogprobs(): boolean {
     const { request, emittedLogprobCount } = this.running;
     return (
@@ -179,17 +182,17 @@ export class Sequence {
     );
   }
 
-  /** Whether its prompt's embedding is all that is wanted of it. */
+  /** True if the request wants only its prompt's embedding. */
   get wantsEmbedding(): boolean {
     return this.running.request.outputs.embedding === true;
   }
 
-  /** Slots that it and its followers come to need. */
+  /** Slots that it and its followers will need. */
   get slotCount(): number {
     return 1 + this.followers.length;
   }
 
-  /** Gives up what is computed of it, and keeps its tokens: they are computed again when it runs again. */
+  /** Discards its computed entries but keeps its tokens; they are computed again when it runs again. */
   forgetComputed(): void {
     this.computedCount = 0;
     this.placedIn = null;
@@ -199,7 +202,7 @@ export class Sequence {
     this.cursor = null;
   }
 
-  /** Holds no live hypothesis any more. What it has computed stays, for another to begin with. */
+  /** Drops its live hypothesis. Its computed entries stay for another hypothesis to start with. */
   dropHypothesis(): void {
     this.hypothesis = null;
     this.candidates = noCandidates;
@@ -207,14 +210,14 @@ export class Sequence {
     this.cursor = null;
   }
 
-  /** Its answer becomes a copy of another's, as far as that is computed. */
+  /** Copies another's answer, as far as that is computed. */
   copyAnswer({ answerTokenIds, computedCount }: Sequence): void {
     this.answerTokenIds = [...answerTokenIds];
     this.history = new TokenHistory(this.running.prompt, this.answerTokenIds);
     this.computedCount = computedCount;
   }
 
-  /** Takes a drawn token; returns how the choice ends with it, null when it goes on. */
+  /** Appends a drawn token; returns how the choice ends with it, or null if it continues. */
   append(tokenId: number): Finish | null {
     const { rules, request } = this.running;
     this.answerTokenIds.push(tokenId);
@@ -225,10 +228,11 @@ export class Sequence {
 }
 
 /**
- * A request with a sequence for each choice. Of every `portion` of them one leads; the others follow it.
+ * Opens a request with a sequence for each choice. In each group of `portion` sequences one leads and the others
+ * follow.
  *
- * @param options.arrival how many sequences came before
- * @returns the leaders beside it
+ * @param options.arrival number of earlier sequences
+ * @returns the request and its leaders
  */
 export function openRequest(
   request: GenerationRequest,
@@ -293,8 +297,8 @@ function searchOf({ choices, prompt, stopping }: GenerationRequest, rules: DrawR
 }
 
 /**
- * Of a leader and its followers the first that wants more tokens, followed by the others that do; null when none does.
- * It gets the slot only when its lane hands it over.
+ * Returns the first unfinished sequence of a leader and its followers, followed by the other unfinished ones; null if
+ * there is none. It gets the slot only when its lane hands it over.
  */
 export function successorOf(leader: Sequence): Sequence | null {
   if (!leader.isFinished && !leader.followers.some(({ isFinished }) => isFinished)) return leader;

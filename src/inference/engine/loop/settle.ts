@@ -1,5 +1,5 @@
-// Applies drawn tokens: appends them to their sequences, finishes choices that end with them, and emits the events of both.
-// Moves no slots and draws nothing.
+// Settles draws: appends drawn tokens to their sequences, finishes choices that end with them, and emits the events of
+// both. Moves no slots and draws nothing.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -15,14 +15,14 @@ export interface Draw {
 
 export type DrawOutcome =
   | { readonly kind: "token"; readonly token: GeneratedToken }
-  /** Of a beam: the tokens that it may go on with. */
+  /** Possible next tokens of a beam. */
   | { readonly kind: "candidates"; readonly candidates: Candidates }
-  /** The answer is complete under its constraint, and no token says so. */
+  /** The answer is complete under its constraint, without an end token. */
   | { readonly kind: "complete" }
   /** Nothing can be drawn, which ends the whole request. */
   | { readonly kind: "failed"; readonly error: ServiceError };
 
-/** Settles draws in their order. Those of sequences that have finished meanwhile are dropped. */
+/** Settles draws in their order. Draws for sequences that have finished meanwhile are dropped. */
 export function settleDraws(draws: readonly Draw[]): void {
   for (const { sequence, outcome } of draws) {
     if (sequence.isFinished) continue;
@@ -35,7 +35,7 @@ export function settleDraws(draws: readonly Draw[]): void {
   }
 }
 
-/** Settles log-probabilities of prompts; to be called before the draws of the same call are settled. */
+/** Settles log-probabilities of prompts; must be called before the draws of the same call are settled. */
 export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
   for (const { running, outcome } of parts) {
     if (running.sequences.every(({ isFinished }) => isFinished)) continue;
@@ -65,7 +65,10 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
   running.output.fail(error);
 }
 
-/** Before anything else of a request. What was computed for it, and lost and computed again, does not count as kept. */
+/**
+ * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for it, lost and computed
+ * again do not count as cached.
+ */
 function sayPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;
   running.isPromptComputed = true;

@@ -1,5 +1,5 @@
-// A prompt that one loop computes and another one answers: to the last bit as a loop that does both, whatever the other does
-// meanwhile, and without computing what came.
+// Tests prompts that one loop computes and another answers: with the same bits as one loop that does both, next to any
+// other requests, and without recomputing the transferred part.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -30,7 +30,7 @@ const withPrompt = (
   more: Partial<GenerationRequest["prompt"]>,
 ): GenerationRequest => ({ ...request, prompt: { ...request.prompt, ...more } });
 
-/** Has a prompt computed and held, as a prefill server does, and carries it to another store in pieces of odd sizes. */
+/** Computes and holds a prompt, as a prefill server does, and copies it to another store in pieces of odd sizes. */
 const carry = async (
   runner: ModelRunner,
   request: GenerationRequest,
@@ -54,7 +54,7 @@ const carry = async (
 
 const computedOf = ({ events }: Transcript) => events.find((event) => event.kind === "prompt-computed");
 
-/** By choice: which of them goes on first, others beside them may change. */
+/** Returns the events by choice: other requests may change the order between choices. */
 const answerOf = ({ events, failure }: Transcript) => ({
   failure,
   tokens: events
@@ -70,7 +70,7 @@ const limitsOf = (random: Random, runner: ModelRunner): LoopOptions => ({
   promptChunkTokens: [8, 37, 64][random.index(3)],
 });
 
-/** Both loops with limits of their own, and other requests beside the one that is answered. */
+/** Gives the two loops different limits, and other requests to run next to the one that is answered. */
 const checkTransfer = async (runner: ModelRunner, seed: number): Promise<void> => {
   const random = seededRandom("transfers", seed);
   const ids = (count: number): number[] =>
@@ -130,7 +130,7 @@ for (const [name, quantization] of searchedOf(models, 2)) {
 
 const prompt = Array.from({ length: 100 }, (_, index) => (index * 7) % fakeShape.vocabularySize);
 
-/** Carries the prompt, and answers a request with it. */
+/** Transfers the prompt, and answers a request with it. */
 const answered = async (
   request: GenerationRequest,
 ): Promise<{ readonly runner: FakeRunner; readonly transcript: Transcript }> => {
@@ -145,13 +145,13 @@ const answered = async (
   return { runner, transcript };
 };
 
-test("nothing of a prompt that came whole is computed", async () => {
+test("computes nothing of a prompt that was transferred whole", async () => {
   const { runner, transcript } = await answered(requestOf(prompt));
   assert.deepEqual(runner.prefillSizes, []);
   assert.deepEqual(computedOf(transcript), { kind: "prompt-computed", cachedTokenCount: 100 });
 });
 
-test("of a prompt that begins alike the rest is computed, and of another one all", async () => {
+test("computes the rest of a prompt that shares a prefix, and all of a different one", async () => {
   const cases: readonly (readonly [number[], number])[] = [
     [[...prompt.slice(0, 70), 1, 1, 1], 70],
     [prompt.slice(0, 60), 59],
@@ -165,13 +165,13 @@ test("of a prompt that begins alike the rest is computed, and of another one all
   }
 });
 
-test("log-probabilities of a prompt are computed, whatever came", async () => {
+test("computes a prompt whose log-probabilities are wanted, despite a transfer", async () => {
   const { runner, transcript } = await answered(requestOf(prompt, { promptLogprobCount: 1 }));
   assert.ok(runner.prefillSizes.length > 0);
   assert.equal(transcript.promptLogprobs().length, 100);
 });
 
-test("where there is no room to hold a prompt the request says so, and is answered all the same", async () => {
+test("a request whose prompt there is no room to hold says so, and is answered anyway", async () => {
   const runner = new FakeRunner();
   const transfers = storeFor(runner, 1000);
   const request = withPrompt(requestOf(prompt), { hold });
@@ -180,7 +180,7 @@ test("where there is no room to hold a prompt the request says so, and is answer
   assert.equal(transcript.ids().length, 16);
 });
 
-test("what is held stays as it is while the kept prompts that it lies in make room for others", async () => {
+test("a held prompt stays intact while the cache that contains it evicts others", async () => {
   const runner = new FakeRunner();
   const transfers = storeFor(runner);
   const kvCacheBytesMax = 512 * positionBytes(fakeShape);
@@ -198,7 +198,7 @@ test("what is held stays as it is while the kept prompts that it lies in make ro
   transfers.close();
 });
 
-test("a request that is aborted before its prompt is in a slot lets go of what came", async () => {
+test("a request aborted before its prompt is in a slot frees the transferred data", async () => {
   const runner = new FakeRunner();
   const transfers = storeFor(runner);
   await carry(new FakeRunner(), requestOf(prompt), { limits: smallLimits, to: transfers });

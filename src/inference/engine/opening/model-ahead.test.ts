@@ -1,4 +1,4 @@
-// A model that is opened before it is asked for: when it is taken, and that nothing is written for it.
+// Tests a model that is opened ahead: when it is taken, and that nothing is written for it.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { modelFolder } from "../contract/engine-under-test.ts";
 import { ModelAhead } from "./model-ahead.ts";
 import type { ModelOpening } from "./model-opening.ts";
 
-test("a model is taken as it was opened ahead, once, and only where it is the one to be loaded", async (t) => {
+test("takes the model opened ahead only once, and only if it is the one to load", async (t) => {
   const cacheFolder = join(mkdtempSync(join(tmpdir(), "hone-ahead-")), "cache");
   t.after(() => rmSync(dirname(cacheFolder), { recursive: true }));
   const opening: ModelOpening = {

@@ -1,4 +1,4 @@
-// Which model an engine's process opens, and how: what the server says of it, and compares. Opens nothing.
+// Parameters with which an engine's process opens a model, as the server sends and compares them. Opens nothing.
 import type { Quantization } from "../../../base/domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 
@@ -9,12 +9,12 @@ type OpeningSettings = Pick<
 
 export interface ModelOpening extends OpeningSettings {
   readonly modelFolder: string;
-  /** For what is computed of the model once. */
+  /** Cache folder for data derived from the model. */
   readonly cacheFolder: string;
   readonly quantization: Quantization;
 }
 
-/** What of an engine's load decides it; an absent quantization means `off`. */
+/** Returns the parameters of an engine's load that decide how its model is opened; an absent quantization means `off`. */
 export function openingOf({
   modelFolder,
   cacheFolder,

@@ -1,4 +1,4 @@
-// A model folder made ready to compute.
+// Opens a model folder, ready to compute.
 import { realpathSync } from "node:fs";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
@@ -12,12 +12,15 @@ import { createGraphRunner } from "../graph-runner.ts";
 import type { OpenModel } from "../loop-engine.ts";
 import type { ModelOpening } from "./model-opening.ts";
 
-/** As {@link openModelFolder}, from what is kept of the model; null where something would be written, or cannot be opened. */
+/**
+ * Like {@link openModelFolder}, using only cached data; null if something would have to be written, or cannot be
+ * opened.
+ */
 export async function openKeptModel(opening: ModelOpening): Promise<OpenModel | null> {
   return open(opening, { isReadOnly: true }).catch(() => null);
 }
 
-/** @throws ServiceError for a folder that holds no model which can be computed; what nobody foresaw is said in the log alone */
+/** @throws ServiceError for a folder without a model that can be computed; unforeseen errors go only to the log */
 export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
   const { modelFolder } = opening;
   try {
@@ -32,14 +35,14 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
   }
 }
 
-/** `isReadOnly` writes no cache, and throws where one is missing. */
+/** `isReadOnly` writes no cache, and throws if one is missing. */
 async function open(
   opening: ModelOpening,
   { isReadOnly }: { readonly isReadOnly: boolean },
 ): Promise<OpenModel> {
   const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
   const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
-  // First, since it says of a folder without a model that there is none.
+  // First, because it reports a folder without a model as such.
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
@@ -55,7 +58,7 @@ async function open(
     adapterCountMax,
     clock: systemClock,
     preparesAhead,
-    // Where a row depends on its batch, drafts would change answers.
+    // If a row depended on its batch, drafts would change answers.
     takesDrafts: draftTokensMax > 0 && device === "cpu",
     weightsHash: weights,
     arrangedCache: {

@@ -12,21 +12,21 @@ const expected = (times: CallTimes, of: CallWork): number => {
   return expectedMs(later, of);
 };
 
-test("knows nothing of a kind of call before the first of it", () => {
+test("has no estimate for a kind of call before the first one", () => {
   const times = new CallTimes();
   times.observe("first", work(64), 10);
   assert.equal(times.costs.later, null);
   assert.ok(times.costs.first !== null);
 });
 
-test("expects again what one call took", () => {
+test("expects a call to take as long as the last one", () => {
   const times = new CallTimes();
   times.observe("later", work(64, 4096), 33);
   assert.ok(Math.abs(expected(times, work(64, 4096)) - 33) < 1e-9);
   assert.ok(expected(times, work(128, 8192)) < 66, "a call costs something of its own");
 });
 
-test("learns any line from calls of random sizes, however fast the machine is", () => {
+test("learns any line from calls of random sizes, at any speed of the machine", () => {
   for (const seed of searchSeeds(8)) {
     const random = seededRandom("call times", seed);
     const scale = 10 ** (4 * random.uniform() - 2);
@@ -52,14 +52,14 @@ test("learns any line from calls of random sizes, however fast the machine is", 
   }
 });
 
-test("one call that something else held up changes little", () => {
+test("one delayed call changes little", () => {
   const times = new CallTimes();
   for (let call = 0; call < 50; call++) times.observe("later", work(64), 20);
   times.observe("later", work(64), 2000);
   assert.ok(expected(times, work(64)) < 24);
 });
 
-test("a first call that was held up is forgotten with the next one", () => {
+test("forgets a delayed first call with the next one", () => {
   const times = new CallTimes();
   times.observe("later", work(64), 2000);
   times.observe("later", work(64), 20);
@@ -74,7 +74,7 @@ test("follows a machine that becomes slower, and one that becomes faster", () =>
   }
 });
 
-test("calls that take no time are expected to take none", () => {
+test("expects no time for calls that take none", () => {
   const times = new CallTimes();
   for (let call = 0; call < 3; call++) times.observe("later", work(64, 1000), 0);
   assert.equal(expected(times, work(64, 1000)), 0);

@@ -1,11 +1,11 @@
-// How long calls of the runner take, learned from those that were made: a line over what a call computes, for each kind of
-// call. Machines and models differ by a thousand times, and a machine's pace changes with what else it does, so nothing is
-// assumed but the line. Reads no clock.
+// Estimates how long the runner's calls take from measured ones: one line per kind of call, over the work of a call.
+// Machines and models differ by a factor of a thousand, and a machine's speed changes with its load, so only linearity
+// is assumed. Reads no clock.
 
-/** First parts of prompts, later parts, and the next token of rows. */
+/** Kinds of calls: first parts of prompts, later parts, and the next tokens of rows. */
 export type CallKind = "first" | "later" | "decode";
 
-/** What a call computes, and so what its time depends on. */
+/** Work of a call, on which its time depends. */
 export interface CallWork {
   /** Padding included. */
   readonly tokenCount: number;
@@ -13,31 +13,34 @@ export interface CallWork {
   readonly pairCount: number;
 }
 
-/** Milliseconds of a call's own, for each token and for each pair. */
+/** Fixed milliseconds per call, and those per token and per pair. */
 export interface CallCost {
   readonly callMs: number;
   readonly tokenMs: number;
   readonly pairMs: number;
 }
 
-/** What is known of each kind of call; null before the first of its kind. */
+/** Estimates by kind; null before the first call of the kind. */
 export type CallCosts = Readonly<Record<CallKind, CallCost | null>>;
 
-/** Before more is known a call costs as much as so many tokens, and so many pairs cost as much as one of them. */
+/**
+ * Before the first measurements, a call's fixed cost equals that of this many tokens, and this many pairs cost as much
+ * as one token.
+ */
 const tokensPerCall = 64;
 const pairsPerToken = 2048;
 
-/** The part of an error that one call corrects: machines that do something else at times must not upset what is known. */
+/** Share of an error that one call corrects: occasional other load on the machine must not upset the estimate. */
 const learningRate = 0.3;
-/** Of what was expected: what a call took beyond it says more about the machine than about the call. */
+/** Maximum correction as a share of the expected time: a longer delay says more about the machine than about the call. */
 const errorPartMax = 0.5;
 
-/** @returns what a call is expected to take, in milliseconds */
+/** @returns expected milliseconds of a call */
 export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork): number {
   return callMs + tokenMs * work.tokenCount + pairMs * work.pairCount;
 }
 
-/** So many of the first calls of a kind may be all that is known of it, and held up by something. */
+/** Until this many calls of a kind were measured, a delayed one may dominate the estimate. */
 const firstCalls = 8;
 
 export class CallTimes {
@@ -48,9 +51,9 @@ export class CallTimes {
     return { ...this.#costs };
   }
 
-  /** Learns from a call that took so long, by normalised least mean squares (Widrow and Hoff 1960, Nagumo and Noda 1967). */
+  /** Learns from a call's duration by normalised least mean squares (Widrow and Hoff 1960, Nagumo and Noda 1967). */
   observe(kind: CallKind, { tokenCount, pairCount }: CallWork, ms: number): void {
-    // In units that weigh about the same, so that no part of the line learns for the others.
+    // Scaled to similar weights, so that no coefficient absorbs the others' errors.
     const features = [tokensPerCall, tokenCount, pairCount / pairsPerToken] as const;
     const known = this.#costs[kind];
     this.#callCounts[kind] += 1;
@@ -61,7 +64,7 @@ export class CallTimes {
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
     if (ms < errorPartMax * expected && this.#callCounts[kind] <= firstCalls) {
-      // What is known is of calls that something held up, such as the first of their kind.
+      // The estimate comes from delayed calls, such as the first of their kind.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;
       this.#costs[kind] = { callMs: part * callMs, tokenMs: part * tokenMs, pairMs: part * pairMs };

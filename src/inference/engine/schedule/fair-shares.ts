@@ -1,10 +1,13 @@
-// What each owner holds of the engine, and who starts next by it: by priority, then of the owner who holds least, then first
-// come, first served. With one owner that is first come, first served alone.
+// Fair shares: what each owner holds of the engine, and who starts next. The order is by priority, then by the owner
+// who holds least, then first come, first served.
 import type { SlotHolder, StepBudget } from "./slot-holder.ts";
 
 type ShareBudget = Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">;
 
-/** Shares of the slots or of the memory, whichever is more (dominant resource fairness, Ghodsi et al. 2011). */
+/**
+ * Each owner's share of the slots or of the memory, whichever is larger (dominant resource fairness, Ghodsi et al.
+ * 2011).
+ */
 export class Shares {
   readonly #budget: ShareBudget;
   readonly #byOwner = new Map<string, number>();
@@ -14,12 +17,12 @@ export class Shares {
     for (const holder of holders) this.add(holder);
   }
 
-  /** Of an owner, in parts of the whole. */
+  /** Returns an owner's share, as a fraction of the whole. */
   of(owner: string): number {
     return this.#byOwner.get(owner) ?? 0;
   }
 
-  /** What one holder's owner holds by it. */
+  /** Returns the share that one holder adds to its owner's. */
   by({ slotCount, positionCountMax }: SlotHolder): number {
     const { slotCountMax, kvCacheBytesMax, bytesPerPosition } = this.#budget;
     return slotCount * Math.max(1 / slotCountMax, (positionCountMax * bytesPerPosition) / kvCacheBytesMax);
@@ -36,8 +39,8 @@ export class Shares {
   }
 
   /**
-   * Whether one may take the place of another of the same priority: if the other's owner then still holds at least as much.
-   * So nobody takes a place back, and nobody is left with less than those who come.
+   * True if one may replace the other of the same priority: the other's owner must still hold at least as much
+   * afterwards. So places are never taken back, and no owner is left with less than the newcomer.
    */
   mayReplace(one: SlotHolder, other: SlotHolder): boolean {
     if (one.owner === other.owner) return false;
@@ -46,7 +49,7 @@ export class Shares {
 }
 
 /**
- * The waiting in the order in which they are to start, each chosen by the shares at that time.
+ * Yields the waiting in the order in which they are to start, each chosen by the shares at that time.
  *
  * @param waiting by priority, then first come, first served
  */

@@ -7,12 +7,12 @@ const check = (lanes: string, gains: Readonly<Record<string, number>>, expected:
   assert.equal(calls.map((call) => call.join("")).join(" "), expected);
 };
 
-test("lanes that gain nothing have calls of their own", () => {
+test("lanes that gain nothing keep separate calls", () => {
   check("", {}, "");
   check("abc", {}, "a b c");
 });
 
-test("those share a call that gain most by it, and each only one", () => {
+test("pairs the lanes that gain most, each at most once", () => {
   check("ab", { ab: 1 }, "ab");
   check("abc", { ab: 1, ac: 2, bc: 1 }, "ac b");
   check("abcd", { ab: 1, ac: 1, ad: 1, bc: 1, bd: 1, cd: 1 }, "ab cd");

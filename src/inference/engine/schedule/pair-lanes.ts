@@ -1,9 +1,9 @@
-// Which lanes share the calls that decode their rows: a call has room for two. A pure function.
+// Chooses lanes that decode their rows in a shared call, which has room for two. A pure function.
 
-/** What two lanes gain by one call in place of two; 0 where they cannot or should not share one. */
+/** Gain of one call for two lanes over two calls; 0 if they cannot or should not share one. */
 export type PairGain<L> = (one: L, other: L) => number;
 
-/** All lanes in their order, each once: those that gain most by it with another one. */
+/** Returns all lanes in their order, each once, paired so that the largest gains come first. */
 export function pairLanes<L>(lanes: readonly L[], gain: PairGain<L>): readonly (readonly [L, L?])[] {
   const pairs = lanes.flatMap((one, place) =>
     lanes.slice(place + 1).map((other) => ({ one, other, gain: gain(one, other) })),

@@ -23,33 +23,34 @@ const check = (
     place,
   );
 
-test("sequences of like length share a lane", () => {
+test("sequences of similar length share a lane", () => {
   check(50, [], null);
   check(50, [lane(3, 128)], 0);
   check(200, [lane(1, 128)], 0);
 });
 
-test("a long one among short ones has a lane of its own, and so have short ones beside a long one", () => {
+test("a long sequence among short ones gets a separate lane, and so do short ones among long ones", () => {
   check(1000, [lane(15, 320)], null);
   check(100, [lane(1, 1280)], null);
   check(100, [lane(1, 1280), lane(3, 192)], 1);
   check(1000, [lane(3, 192), lane(1, 1280)], 1);
 });
 
-test("a third lane has to save a call", () => {
+test("a third lane must save a call", () => {
   check(500, [lane(15, 320), lane(1, 1280)], 1);
   check(500, [lane(15, 320), lane(1, 6400)], null);
 });
 
-test("a lane whose rows hold much is not copied for one that comes", () => {
+test("a lane with much content is not copied for a new sequence", () => {
   check(400, [lane(1, 320, { heldCount: 300 })], 0);
   check(400, [lane(1, 320, { heldCount: 900 })], null);
 });
 
-test("no place takes more memory than the first, with all that was promised", () => {
+test("no lane takes more memory than the first, including all reservations", () => {
   const [short, long] = [lane(4, 128, { positionCountMax: 128 }), lane(4, 1280)];
   check(100, [long, short], 1, { positionCountMax: 128 });
   check(900, [short, long], 1);
-  // In the first lane it would take 2048 positions, as in the second: but beside long ones it is promised as much as they.
+  // It would take 2048 positions in the first lane as in the second: next to long rows its reservation is as long as
+  // theirs.
   check(100, [short, lane(1, 128)], 0, { positionCountMax: 100 });
 });

@@ -1,46 +1,50 @@
-// In which lane a sequence goes: a step computes over the whole capacity of a lane for each of its rows, so a long row among
-// short ones makes all of them as long. Lanes of one adapter differ in capacity; a second one costs what its operations take,
-// a third one a call. A pure function; what it counts are positions that a step computes over.
+// Chooses the lane of a sequence: a step computes over the whole capacity of a lane for each of its rows, so one long
+// row makes all short ones as expensive. Lanes of one adapter differ in capacity; a second one costs its operations, a
+// third one a whole call. A pure function that counts the positions a step computes over.
 import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 
-/** What a lane of the sequence's adapter has. */
+/** State of a lane of the sequence's adapter. */
 export interface LaneState {
-  /** Promised ones included. */
+  /** Reserved ones included. */
   readonly slotCount: number;
   /** Positions that each of its slots has room for. */
   readonly capacity: number;
-  /** What all of its slots hold together. */
+  /** Total positions that its slots hold. */
   readonly heldCount: number;
-  /** What its longest sequence may grow to. */
+  /** Reserved maximum length of its longest sequence. */
   readonly positionCountMax: number;
 }
 
 export interface PlacedNeed {
   readonly slotCount: number;
-  /** What it will soon hold in each. */
+  /** Positions that it will soon hold in each slot. */
   readonly positionCount: number;
   readonly positionCountMax: number;
 }
 
-/** What decides where a second lane begins to pay. */
+/** Costs that decide when a second lane pays. */
 export interface LaneCosts {
-  /** Of the operations of a second lane in a call, in positions. */
+  /** Cost in positions of a second lane's operations in a call. */
   readonly second: number;
-  /** Of a call. */
+  /** Cost in positions of a call. */
   readonly call: number;
-  /** So many positions are copied at once, without that a step becomes noticeably longer. */
+  /** Positions that can be copied in one step without a noticeable delay. */
   readonly copiedCountMax: number;
 }
 
-/** Few of those that come next are known, so a lane for one that has just come need not pay with it alone. */
+/**
+ * Assumed number of sequences that will share a new lane. Few coming ones are known yet, so the first one need not pay
+ * for the whole lane.
+ */
 const sequencesToCome = 4;
 
 /**
- * The lane that is best for a sequence, of those that take no more memory, with all that was promised, than the first would.
+ * Chooses the best lane for a sequence among those that take no more memory, with all reservations, than the first
+ * would.
  *
- * @param lanes the first is the one that the scheduler has counted with; where there is none, a new one
- * @param sequenceCount how many sequences like it may share a lane of its own
- * @returns its place in `lanes`; null for a lane of its own
+ * @param lanes the first is the one that the scheduler has counted with; if empty, a new lane
+ * @param sequenceCount number of similar sequences that may share a new lane
+ * @returns its index in `lanes`; null for a new lane
  */
 export function placeSequence(
   need: PlacedNeed,
@@ -64,7 +68,7 @@ export function placeSequence(
   return best.place;
 }
 
-/** What a lane costs more with the sequence, and takes more. */
+/** Returns the additional cost and memory of a lane if the sequence joins it. */
 function joining(
   { slotCount, capacity, heldCount, positionCountMax }: LaneState,
   need: PlacedNeed,

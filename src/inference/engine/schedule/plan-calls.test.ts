@@ -24,7 +24,7 @@ const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {
   ...more,
 });
 
-/** Prompts of one scope that begin alike: `sharedCount` tokens in common, then each its own. */
+/** Creates a prompt of a scope whose prompts share a prefix of `sharedCount` tokens, followed by different ones. */
 const alike = (name: number, tokenCount: number, sharedCount: number, more: Partial<NamedPrompt> = {}) =>
   prompt(name, tokenCount, {
     prefixScope: "s",
@@ -62,7 +62,7 @@ const planOf = (prompts: readonly NamedPrompt[], given: Given) =>
     },
   );
 
-/** Calls in their order: the lane that decodes, or chunks as `name:start+count`. */
+/** Checks calls in their order, written as the lane that decodes, or chunks as `name:start+count`. */
 const check = (prompts: readonly NamedPrompt[], given: Given, expected: string): void => {
   const { calls } = planOf(prompts, given);
   assert.equal(calls.map(describe).join(" | "), expected);
@@ -73,36 +73,36 @@ const describe = (call: PlannedCall<NamedPrompt>): string =>
     ? `decode ${call.laneId}`
     : call.chunks.map(({ prompt: { name }, start, count }) => `${name}:${start}+${count}`).join(" ");
 
-test("does nothing where there is nothing to do", () => check([], {}, ""));
+test("plans nothing if there is no work", () => check([], {}, ""));
 
-test("computes short prompts of like length together, the shortest first", () => {
+test("batches short prompts of similar length, the shortest first", () => {
   check([prompt(1, 10), prompt(2, 9), prompt(3, 3)], {}, "3:0+3 | 1:0+10 2:0+9");
 });
 
-test("where nothing waits for them prompts get parts as large as they may be", () => {
+test("prompts get parts of the maximum size if no rows wait for them", () => {
   check([prompt(1, 90)], {}, "1:0+40");
   check([prompt(1, 90, { computedCount: 40 })], {}, "1:40+40");
   check([prompt(1, 90, { computedCount: 80 })], {}, "1:80+10");
 });
 
-test("rows of all lanes go on before prompts", () => {
+test("decodes the rows of all lanes before prompts", () => {
   const lanes = [lane("a", 2), lane("b"), lane("c", 1)];
   check([prompt(1, 10, { laneId: "b" }), prompt(2, 10)], { lanes }, "decode a | decode c | 1:0+10 | 2:0+10");
 });
 
-test("a part is as large as there is time for, in whole blocks of attention", () => {
+test("a part fills the available time, in whole blocks of attention", () => {
   check([prompt(1, 90)], { msMax: 45 }, "1:0+32");
   check([prompt(1, 90)], { msMax: 50 }, "1:0+40");
   check([prompt(1, 90, { computedCount: 40 })], { msMax: 34 }, "1:40+24");
 });
 
-test("a part is no smaller than pays, however little time there is and where nothing is known", () => {
+test("a part has a minimum size, even without time and without estimates", () => {
   check([prompt(1, 90)], { msMax: 1 }, "1:0+16");
   check([prompt(1, 9)], { msMax: 1 }, "1:0+9");
   check([prompt(1, 90)], { msMax: 50, costs: { first: null, later: null, decode: null } }, "1:0+16");
 });
 
-test("where a call's own time is long a part is larger than the smallest, for little more time", () => {
+test("a part exceeds the minimum size if a call's fixed cost is high and little time is added", () => {
   const slow = { callMs: 100, tokenMs: 1, pairMs: 0 };
   check(
     [prompt(1, 90)],
@@ -111,20 +111,20 @@ test("where a call's own time is long a part is larger than the smallest, for li
   );
 });
 
-test("what attention costs makes later parts smaller", () => {
+test("the cost of attention makes later parts smaller", () => {
   const later = { ...cost, pairMs: 0.01 };
   check([prompt(1, 190)], { msMax: 50, costs: { ...costs, later } }, "1:0+40");
   check([prompt(1, 190, { computedCount: 100 })], { msMax: 50, costs: { ...costs, later } }, "1:100+16");
 });
 
-test("takes a small rest along, and leaves no token alone", () => {
+test("includes a small rest, and never leaves a single token", () => {
   check([prompt(1, 30)], { msMax: 35 }, "1:0+30");
   check([prompt(1, 31)], { msMax: 35 }, "1:0+24");
   check([prompt(1, 41)], {}, "1:0+39");
   check([prompt(1, 41, { computedCount: 39 })], {}, "1:39+2");
 });
 
-test("others share a step where time is left for a part of them", () => {
+test("others share a step if time for a part of theirs is left", () => {
   const started = [prompt(1, 90, { computedCount: 60 }), prompt(2, 90, { computedCount: 40 })];
   check(started, { msMax: 45 }, "1:60+30");
   check(started, { msMax: 57 }, "1:60+30");
@@ -134,7 +134,7 @@ test("others share a step where time is left for a part of them", () => {
   check([started[0], prompt(3, 40)], { msMax: 68 }, "1:60+30 | 3:0+16");
 });
 
-test("computes few tokens of prompts whose log-probabilities are wanted, and lets others pass meanwhile", () => {
+test("limits tokens of prompts whose log-probabilities are wanted, and lets others pass meanwhile", () => {
   const needy = (name: number, tokenCount: number): NamedPrompt =>
     prompt(name, tokenCount, { needsLogprobs: true });
   check([needy(1, 90), needy(2, 20), prompt(3, 40)], {}, "3:0+40 2:0+20");
@@ -142,38 +142,38 @@ test("computes few tokens of prompts whose log-probabilities are wanted, and let
   check([needy(1, 10), needy(2, 21)], {}, "1:0+10");
 });
 
-test("gives the first prompt its part even where the rows use up the tokens of the step", () => {
+test("gives the first prompt its part even if the rows use up the step's tokens", () => {
   check([prompt(1, 40)], { lanes: [lane("a", 4)], budget: { tokensPerStepMax: 4 } }, "decode a | 1:0+40");
 });
 
-test("computes at most as many later parts together as their graph takes, and never with first ones", () => {
+test("batches at most as many later parts as their graph takes, and never with first ones", () => {
   const started = [1, 2, 3, 4, 5].map((name) => prompt(name, 50 + name, { computedCount: 45 }));
   check([...started, prompt(6, 30)], {}, "1:45+6 2:45+7 3:45+8 4:45+9 | 5:45+10 | 6:0+30");
 });
 
-test("a better priority is computed first, however long and whenever it came", () => {
+test("computes a better priority first, regardless of length and arrival", () => {
   check([prompt(2, 40), prompt(1, 20, { priority: 1 })], { budget: { tokensPerStepMax: 40 } }, "2:0+40");
 });
 
-test("of prompts that begin alike the first computes for all, and the others wait meanwhile", () => {
+test("the first of prompts with a shared prefix computes it for all, and the others wait", () => {
   check([alike(1, 50, 40), alike(2, 60, 40), prompt(3, 40)], {}, "3:0+40 1:0+40");
   const computed = { computedCount: 40 };
   check([alike(1, 90, 90, computed), alike(2, 90, 90, computed)], {}, "1:40+40");
 });
 
-test("they wait for one that is a little ahead, also where it is not its turn", () => {
+test("prompts wait for one that is a little ahead, also if it is not its turn", () => {
   check([alike(1, 90, 40, { computedCount: 16 }), alike(2, 50, 40), prompt(3, 9)], { msMax: 19 }, "3:0+9");
   check([alike(1, 90, 40, { computedCount: 16 }), alike(2, 50, 40)], { msMax: 26 }, "1:16+16");
-  // What it has beyond was not kept.
+  // Its tokens beyond these were not kept.
   check([alike(1, 90, 40, { computedCount: 32 }), alike(2, 50, 40)], { msMax: 26 }, "2:0+16");
 });
 
-test("nobody waits for what is of worse priority", () => {
+test("no prompt waits for one of worse priority", () => {
   const worse = { computedCount: 16, priority: 1 };
   check([alike(2, 50, 40), alike(1, 90, 40, worse)], { msMax: 26 }, "2:0+16");
 });
 
-test("nobody waits for few tokens, nor for what was not kept, nor where nothing is shared", () => {
+test("no prompt waits for few tokens, for tokens that are not kept, or without a shared prefix", () => {
   check([alike(1, 40, 31), alike(2, 40, 31)], {}, "1:0+40 2:0+40");
   check([alike(1, 32, 32), alike(2, 32, 32)], {}, "1:0+32 2:0+32");
   check([alike(1, 33, 33), alike(2, 33, 33)], {}, "1:0+33");
@@ -182,11 +182,11 @@ test("nobody waits for few tokens, nor for what was not kept, nor where nothing 
     check([alike(1, 40, 40), alike(2, 40, 40, more)], {}, "1:0+40 2:0+40");
 });
 
-test("who waited goes on by itself when the one before is gone", () => {
+test("a waiting prompt continues on its own when the one before it is gone", () => {
   check([alike(2, 40, 40), alike(3, 40, 40)], {}, "2:0+40");
 });
 
-/** Plays steps of so many milliseconds each; the names of whose part each step computes, one letter a step. */
+/** Simulates steps of the given length; returns the names of the prompts that each step computes, one letter a step. */
 const played = (prompts: readonly NamedPrompt[], stepCount: number, msMax: number): string => {
   let current = prompts;
   let turns: Turns = noTurns;
@@ -205,22 +205,22 @@ const played = (prompts: readonly NamedPrompt[], stepCount: number, msMax: numbe
   return names;
 };
 
-test("a short prompt goes before a long one, which gets as much in turn", () => {
+test("a short prompt goes before a long one, which then gets as much", () => {
   assert.equal(played([prompt(1, 96), prompt(2, 48)], 9, 26), "212121111");
 });
 
-test("however many short prompts come, a long one gets half", () => {
+test("a long prompt gets half, however many short ones arrive", () => {
   const short = Array.from({ length: 8 }, (_, index) => prompt(2 + index, 16));
   assert.equal(played([prompt(1, 96), ...short], 14, 26), "21314151611789");
 });
 
-test("of several owners each gets its share, whoever came first and however much others want", () => {
+test("each owner gets its share, regardless of arrival order and the others' demand", () => {
   const many = [1, 2, 3, 4].map((name) => prompt(name, 32, { owner: "a" }));
   const one = prompt(5, 64, { owner: "b" });
   assert.equal(played([...many, one], 12, 26), "115252553344");
 });
 
-test("says what a call computes: first parts as long as the longest, blocks of attention filled", () => {
+test("reports a call's work: first parts as long as the longest, blocks of attention filled", () => {
   const [one, other] = [prompt(1, 40), prompt(2, 30)];
   const chunks = [
     { prompt: one, start: 0, count: 30 },

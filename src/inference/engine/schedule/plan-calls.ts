@@ -1,7 +1,6 @@
-// Decides what one step of the engine computes: a pure function of the prompts on their way, the rows, the budget and how
-// long calls take. Rows always go on. Prompts get so much of each step as the time allows, in turns: any cut of a prompt
-// gives the same numbers to the last bit, so that parts can be as large as there is time for. Of prompts that need the same
-// tokens next, the first computes them for all.
+// Plans one step of the engine: a pure function of the prompts in prefill, the rows, the budget and estimates of call
+// times. Rows always continue. Prompts take turns and get as much of each step as the time allows: any cut of a prompt
+// gives the same bits, so parts can be any size.
 import { laterPartCount } from "../../architectures/serving-graphs.ts";
 import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
@@ -9,10 +8,13 @@ import { inTurn, turnsAfter, type Turns, type TurnTaker } from "./prompt-turns.t
 import { pairLanes, type PairGain } from "./pair-lanes.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
-/** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
+/** The planner's view of a prompt. The caller passes its own objects and gets them back in the plan. */
 export interface PlannedPrompt extends TurnTaker, PromptOnItsWay {
   readonly laneId: string;
-  /** Log-probabilities of its tokens are wanted, and so scores after each, not after the last alone. */
+  /**
+   * True if log-probabilities of its tokens are wanted: then scores are needed after each token, not only after the
+   * last.
+   */
   readonly needsLogprobs: boolean;
 }
 
@@ -23,22 +25,22 @@ export interface PromptChunk<Prompt> {
   readonly count: number;
 }
 
-/** Parts of prompts, computed together: all of them first parts, or all of them later ones. */
+/** Parts of prompts computed in one call: either all first parts or all later ones. */
 export interface PrefillCall<Prompt> {
   readonly kind: "prefill";
   readonly laneId: string;
   readonly chunks: readonly PromptChunk<Prompt>[];
 }
 
-/** What is computed together. */
+/** A planned call. */
 export type PlannedCall<Prompt> =
   | PrefillCall<Prompt>
-  /** One token for each decoding row of a lane, and of another one where two share the call. */
+  /** One token for each decoding row of a lane, and of another lane if the two share the call. */
   | { readonly kind: "decode"; readonly laneId: string; readonly pairedId?: string };
 
-/** What prompts may take of a step. */
+/** Time that prompts may take of a step. */
 export interface PromptTime {
-  /** Infinity where nothing waits for them. */
+  /** Infinity if no rows wait for them. */
   readonly msMax: number;
   readonly costs: CallCosts;
 }
@@ -46,23 +48,26 @@ export interface PromptTime {
 export interface StepPlan<Prompt> {
   /** In the order in which they are computed. */
   readonly calls: readonly PlannedCall<Prompt>[];
-  /** For the plan of the next step. */
+  /** Turns for the plan of the next step. */
   readonly turns: Turns;
 }
 
-/** First parts share a call while at least this part of the padded tokens is real. */
+/** First parts share a call while at least this share of the padded tokens is real. */
 const leastRealPart = 0.75;
 
-/** A part is no smaller, however little time there is: most of its time would be that of the call itself. */
+/** Minimum tokens of a part, however little time there is: below it most of the time would be the call's fixed cost. */
 const partTokensMin = 16;
 
-/** Nor smaller than what takes so many times the time of the smallest part: the call's own time buys more tokens for little. */
+/**
+ * A part may take at least this multiple of the smallest part's time: next to the call's fixed cost, more tokens are
+ * cheap.
+ */
 const smallestPartTimes = 1.3;
 
-/** What attention pads parts to; see part-layout. */
+/** Granule to which attention pads parts; see part-layout. */
 const partGranule = 8;
 
-/** Of a part, how large a rest must be to become a part of its own. */
+/** Minimum size of a rest that becomes a separate part, as a share of the part before it. */
 const leastRestPart = 0.25;
 
 /**
@@ -93,7 +98,7 @@ export function planCalls<Prompt extends PlannedPrompt>(
   };
 }
 
-/** What a call with parts of prompts computes. */
+/** Returns the work of a call with parts of prompts. */
 export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): CallWork {
   const longest = Math.max(...chunks.map(({ count }) => count));
   const isFirst = chunks.every(({ start }) => start === 0);
@@ -104,7 +109,7 @@ export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): C
   };
 }
 
-/** Those that do not better wait for what another one, which is further or comes first, computes of their beginning. */
+/** Drops prompts that had better wait for another, earlier or further advanced, which computes their shared prefix. */
 function withoutWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
   return prompts.filter(
     (prompt, place) =>
@@ -119,8 +124,8 @@ function withoutWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]
 }
 
 /**
- * One chunk of each prompt, in their order, while time and tokens last; the first always gets a chunk. A prompt whose
- * log-probabilities are wanted lets others pass in a step in which there is no room for its scores.
+ * Chooses one chunk of each prompt, in their order, while time and tokens last; the first always gets a chunk. A
+ * prompt whose log-probabilities are wanted lets others pass if the step has no room for its scores.
  */
 function chooseChunks<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -149,7 +154,7 @@ function chooseChunks<Prompt extends PlannedPrompt>(
   return chunks;
 }
 
-/** How many tokens of a chunk there is time for beside others; 0 where too few are left for a part. */
+/** Returns how many tokens of a chunk there is time for in addition to others; 0 if too few are left for a part. */
 function countInTime<Prompt extends PlannedPrompt>(
   chunk: PromptChunk<Prompt>,
   others: readonly PromptChunk<Prompt>[],
@@ -158,7 +163,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   const { prompt, start, count: wanted } = chunk;
   const smallest = Math.min(partTokensMin, wanted);
   const msWith = (count: number): number => msOf([...others, { prompt, start, count }], time);
-  // Where nothing is known no time is long enough, and the smallest part is computed.
+  // Without estimates no time is long enough, and the smallest part is computed.
   const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
   const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
   if (fits(wanted)) return wanted;
@@ -175,7 +180,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   return rest === wanted && rest - count <= leastRestPart * count ? rest : withoutLoneToken(count, rest);
 }
 
-/** What calls with these parts are expected to take together; Infinity where nothing is known of calls with prompts. */
+/** Returns the expected time of calls with these parts; Infinity if there is no estimate of calls with prompts. */
 function msOf<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
   { msMax, costs }: PromptTime,
@@ -188,12 +193,15 @@ function msOf<Prompt extends PlannedPrompt>(
   }, 0);
 }
 
-/** A last token by itself would cost as much as a part. */
+/** Avoids leaving a single last token, which would cost as much as a part. */
 function withoutLoneToken(count: number, rest: number): number {
   return rest - count === 1 && count > 2 ? count - 1 : count;
 }
 
-/** Calls in the order of the first chunk of each: those of one lane, first parts with first ones, later with later ones. */
+/**
+ * Groups chunks into calls, in the order of each call's first chunk: calls have one lane, and only first or only later
+ * parts.
+ */
 function groupChunks<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly PrefillCall<Prompt>[] {
@@ -210,7 +218,7 @@ function groupChunks<Prompt extends PlannedPrompt>(
     .map((group) => ({ kind: "prefill", ...group }));
 }
 
-/** Right-padded to the longest. */
+/** Groups first parts, which are right-padded to the longest. */
 function groupByLength<Prompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly (readonly PromptChunk<Prompt>[])[] {
@@ -230,7 +238,7 @@ function groupByLength<Prompt>(
   return groups;
 }
 
-/** As many as the graph of later parts has room for; they are not padded to each other's length. */
+/** Groups as many as the graph of later parts has room for; they are not padded to each other's length. */
 function groupByCount<Prompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly (readonly PromptChunk<Prompt>[])[] {

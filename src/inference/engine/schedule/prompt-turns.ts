@@ -1,23 +1,24 @@
-// Whose turn it is among the prompts on their way, by priority first. Two orders take turns, so that each gets at least half
-// of what is computed of prompts: the shortest rest first, so that a short prompt never waits for a long one, and the oldest
-// prompt of the owner for whom least was computed, so that neither a long prompt waits for ever nor one owner for another's
-// many. Pure: what has to be remembered from step to step goes in and comes out.
+// Turns among the prompts in prefill, by priority first. Two orders alternate, so that each gets at least half of the
+// computed tokens. Pure: state between steps goes in and comes out.
+// * The shortest rest first: a short prompt never waits for a long one.
+// * The oldest prompt of the least-served owner: no long prompt waits forever, and no owner waits for another's many
+//   prompts.
 import { compareRanks, type Ranked } from "./slot-holder.ts";
 
-/** A prompt that takes its turn. */
+/** A prompt that takes turns. */
 export interface TurnTaker extends Ranked {
-  /** Among whom turns are shared out: an API key, or whatever else stands for one client. */
+  /** Client that gets a share of turns, such as an API key. */
   readonly owner: string;
   readonly tokenIds: readonly number[];
-  /** Of its tokens, from the first on. */
+  /** Number of its tokens computed so far, from the first on. */
   readonly computedCount: number;
 }
 
-/** What is remembered from step to step. */
+/** State of the turns between steps. */
 export interface Turns {
-  /** Tokens that were computed for each owner with prompts on their way, beyond the one who got least. */
+  /** Tokens computed for each owner with prompts in prefill, beyond those of the least-served owner. */
   readonly servedCounts: ReadonlyMap<string, number>;
-  /** Tokens that shorter prompts got before the one whose turn it would have been. */
+  /** Tokens that shorter prompts got before the prompt whose turn it was by the other order. */
   readonly owedCount: number;
 }
 
@@ -31,7 +32,7 @@ export function inTurn<Prompt extends TurnTaker>(
   return turns.owedCount > 0 ? inFairOrder(prompts, turns) : prompts.toSorted(compareRests);
 }
 
-/** What is remembered after a step that computed so many tokens of some of the prompts. */
+/** Returns the state after a step that computed the given numbers of tokens of some prompts. */
 export function turnsAfter<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,
@@ -69,7 +70,7 @@ function inFairOrder<Prompt extends TurnTaker>(prompts: readonly Prompt[], turns
   );
 }
 
-/** Owners who come begin where the least served of the others is: nobody has a claim from before. */
+/** New owners start at the level of the least-served other owner: earlier absence gives no credit. */
 function leastServed(prompts: readonly TurnTaker[], { servedCounts }: Turns): number {
   const known = prompts.flatMap(({ owner }) => servedCounts.get(owner) ?? []);
   return known.length === 0 ? 0 : Math.min(...known);

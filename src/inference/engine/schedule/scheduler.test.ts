@@ -27,7 +27,7 @@ const lane = (laneId: string, slotCount: number): LaneLoad => ({
   decodingCount: slotCount,
 });
 
-/** Names of those that start. */
+/** Checks the names of those that start. */
 const check = (
   waiting: readonly NamedPrompt[],
   lanes: readonly LaneLoad[],
@@ -42,25 +42,25 @@ const check = (
   );
 };
 
-test("starts nothing where nothing waits", () => check([], [], []));
+test("starts nothing if nothing waits", () => check([], [], []));
 
-test("starts all there is room for, in whatever lanes", () => {
+test("starts everything that fits, in any lanes", () => {
   check([prompt(1, 10), prompt(2, 9), prompt(3, 3)], [], [1, 2, 3]);
   check([prompt(1, 10, { laneId: "b" }), prompt(2, 10)], [lane("a", 2), lane("c", 1)], [1, 2]);
 });
 
-test("lets nothing overtake the oldest prompt that does not fit", () => {
+test("nothing overtakes the oldest prompt that does not fit", () => {
   check([prompt(1, 10, { slotCount: 4 }), prompt(2, 10)], [lane("a", 6)], []);
 });
 
-test("admits only what memory is set aside for", () => {
+test("admits only prompts whose memory can be reserved", () => {
   // 64 positions of 10 bytes a slot: two slots take 1280 bytes, three 1920.
   const three = [prompt(1, 10), prompt(2, 10), prompt(3, 10)];
   check(three, [], [1, 2], { kvCacheBytesMax: 1919 });
   check(three, [], [1, 2, 3], { kvCacheBytesMax: 1920 });
 });
 
-test("of several owners the one who holds least is next, whoever came first", () => {
+test("the owner who holds least is next, regardless of arrival", () => {
   const many = [1, 2, 3, 4, 5, 6].map((name) => prompt(name, 10, { owner: "a" }));
   const few = [prompt(7, 10, { owner: "b" }), prompt(8, 10, { owner: "b" })];
   check([...many, ...few], [], [1, 7, 2, 8, 3], { slotCountMax: 5 });
@@ -70,24 +70,24 @@ test("of several owners the one who holds least is next, whoever came first", ()
   check([better, ...many, ...few], [], [9, 7, 1], { slotCountMax: 3 });
 });
 
-test("memory counts as slots do, whichever an owner holds more of", () => {
+test("memory counts like slots, whichever share is larger", () => {
   // A quarter of the memory against an eighth of the slots.
   const running = [prompt(0, 10, { owner: "a", positionCountMax: 2500 }), prompt(1, 10, { owner: "b" })];
   check([prompt(2, 10, { owner: "a" }), prompt(3, 10, { owner: "b" })], [lane("a", 2)], [3, 2], {}, running);
 });
 
-test("nothing overtakes the one whose turn it is, of whatever owner", () => {
+test("nothing of any owner overtakes the prompt whose turn it is", () => {
   check([prompt(1, 10, { owner: "a" }), prompt(2, 10, { owner: "b", slotCount: 9 })], [], [1]);
   check([prompt(1, 10, { owner: "a", slotCount: 9 }), prompt(2, 10, { owner: "b" })], [], []);
 });
 
-test("says how many choices fit at once", () => {
+test("says how many choices fit at the same time", () => {
   assert.equal(slotsThatFit(64, { slotCountMax: 8, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 4);
   assert.equal(slotsThatFit(64, { slotCountMax: 3, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 3);
   assert.equal(slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1279, bytesPerPosition: 10 }), 0);
 });
 
-/** Who must stop, by name and in the order in which they are listed, for what waits. */
+/** Checks which holders are preempted for the waiting prompts, by name in the listed order. */
 const checkPreempted = (
   waiting: readonly NamedPrompt[],
   running: readonly NamedPrompt[],
@@ -101,7 +101,7 @@ const checkPreempted = (
   );
 };
 
-test("nobody stops for what has no better priority, nor where there is room", () => {
+test("preempts nothing for a prompt without better priority, nor if there is room", () => {
   const running = [prompt(1, 10, { slotCount: 7, priority: 1 })];
   checkPreempted([], running, []);
   checkPreempted([prompt(2, 10)], running, []);
@@ -109,7 +109,7 @@ test("nobody stops for what has no better priority, nor where there is room", ()
   checkPreempted([prompt(2, 10, { slotCount: 2, priority: 3 })], running, []);
 });
 
-test("the last of the worst priority stops first, and no more than are needed", () => {
+test("preempts the last of the worst priority first, and no more than needed", () => {
   const running = [
     prompt(1, 10, { slotCount: 2, priority: 2 }),
     prompt(2, 10, { slotCount: 2, priority: 1 }),
@@ -122,7 +122,7 @@ test("the last of the worst priority stops first, and no more than are needed", 
   checkPreempted([prompt(5, 10, { slotCount: 7 })], running, []);
 });
 
-test("nobody stops in vain: neither where it makes no room, nor who frees nothing that is needed", () => {
+test("preempts nothing if that makes no room, and no holder that frees nothing needed", () => {
   // 64 positions of 10 bytes a slot, and in lanes a and c three times that.
   const tight = { kvCacheBytesMax: 7 * 640 };
   const inLane = (name: number, laneId: string, priority: number) =>
@@ -140,19 +140,19 @@ test("nobody stops in vain: neither where it makes no room, nor who frees nothin
   checkPreempted([{ ...inLane(6, "c", 0), slotCount: 6 }], running, [], tight);
 });
 
-test("who comes gets room from who holds much, the last of it first, until both hold as much", () => {
+test("a newcomer gets room from the last prompts of an owner who holds much, until both hold as much", () => {
   const running = [1, 2, 3, 4, 5, 6, 7, 8].map((name) => prompt(name, 10, { owner: "a" }));
   const waiting = [9, 10, 11, 12, 13].map((name) => prompt(name, 10, { owner: "b" }));
   checkPreempted(waiting.slice(0, 1), running, [8]);
   checkPreempted(waiting, running, [5, 6, 7, 8]);
   checkPreempted([prompt(9, 10, { owner: "b", slotCount: 4 })], running, [5, 6, 7, 8]);
   checkPreempted([prompt(9, 10, { owner: "b", slotCount: 5 })], running, []);
-  // Those of its own that wait came first, and it is not their turn.
+  // The owner's own prompts waited earlier, and it is not their turn.
   checkPreempted([prompt(0, 10, { owner: "a" }), ...waiting.slice(0, 1)], running, [8]);
   checkPreempted([prompt(0, 10, { owner: "a" })], running, []);
 });
 
-test("nobody gets room from who holds as little, nor from a better priority", () => {
+test("preempts no owner who holds as little, and no better priority", () => {
   const [a, b, c] = ["a", "b", "c"].map((owner) => prompt(1, 10, { owner, slotCount: 4 }));
   checkPreempted([prompt(9, 10, { owner: "c", slotCount: 4 })], [a, b], []);
   checkPreempted([prompt(9, 10, { owner: "c" })], [a, b], []);
@@ -161,7 +161,7 @@ test("nobody gets room from who holds as little, nor from a better priority", ()
   checkPreempted([prompt(9, 10, { owner: "b" })], better, []);
 });
 
-test("several that wait are made room for in their order", () => {
+test("makes room for several waiting prompts in their order", () => {
   const running = [1, 2, 3, 4].map((name) => prompt(name, 10, { slotCount: 2, priority: 5 }));
   const waiting = [
     prompt(5, 10, { slotCount: 2, priority: 1 }),
@@ -171,6 +171,6 @@ test("several that wait are made room for in their order", () => {
   ];
   checkPreempted(waiting.slice(0, 1), running, [4]);
   checkPreempted(waiting.slice(0, 2), running, [2, 3, 4]);
-  // The third does not fit beside the first two, so nothing stops for the fourth, though it would fit.
+  // The third does not fit with the first two, so nothing is preempted for the fourth, though it would fit.
   checkPreempted(waiting, running, [2, 3, 4]);
 });

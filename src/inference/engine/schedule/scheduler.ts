@@ -1,18 +1,18 @@
-// Decides what runs: a pure function of what waits, what runs, and the budget. What a step then computes of it is planned
-// in plan-calls.
-// By priority, then of the owner who holds least, then first come, first served: nothing overtakes the one whose turn it is.
-// Running rows always go on unless they make room for a prompt of better priority, or for one of an owner who holds less.
+// The scheduler: a pure function from waiting prompts, running holders and the budget to what runs; `plan-calls` then
+// plans each step. The order is by priority, then the owner who holds least, then first come, first served: nothing
+// overtakes the one whose turn it is. Rows run until they finish unless a better priority, or an owner who holds less,
+// preempts them.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 import { inStartOrder, Shares } from "./fair-shares.ts";
 import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";
 
 /**
- * What starts now: waiting prompts in their turns, up to the first whose whole need cannot be set aside beside what runs.
+ * Admits waiting prompts in their turns, up to the first whose whole need cannot be reserved in addition to what runs.
  *
  * @param waiting in the order of {@link compareRanks}
- * @param held.lanes what is set aside for what runs
- * @param held.running everything that holds slots, by which turns go
+ * @param held.lanes reservations of the running holders
+ * @param held.running everything that holds slots; decides the turns
  */
 export function planAdmissions<Prompt extends SlotHolder>(
   waiting: readonly Prompt[],
@@ -34,9 +34,9 @@ export function planAdmissions<Prompt extends SlotHolder>(
 }
 
 /**
- * What must stop running, so that waiting prompts of better priority can start, and those of owners who hold less: of what may
- * be stopped the last ones of the worst priority first, as few as make room for the prompt whose turn it is, and so on for the
- * next. None where that would not make room.
+ * Chooses what to preempt so that waiting prompts of better priority, or of owners who hold less, can start. For each
+ * prompt in turn it takes the last holders of the worst priority, as few as make room; none if that would not make
+ * room.
  *
  * @param waiting in the order of {@link compareRanks}
  * @param running everything that holds slots, in any order
@@ -66,7 +66,10 @@ export function choosePreempted<Holder extends SlotHolder>(
   return running.filter((holder) => preempted.has(holder));
 }
 
-/** The holders without which the prompt fits beside the others; null where it does not even without all that may be stopped. */
+/**
+ * Returns the holders whose preemption makes the prompt fit; null if it does not fit even without all that may be
+ * preempted.
+ */
 function roomFor(
   prompt: SlotHolder,
   { held, stoppable }: { readonly held: readonly SlotHolder[]; readonly stoppable: readonly SlotHolder[] },
@@ -75,7 +78,8 @@ function roomFor(
   const lastFirst = stoppable.toSorted((one, other) => compareRanks(other, one));
   const together = enoughOf(lastFirst, prompt, held, budget);
   if (together !== null) return together;
-  // A large one may stop where a small one of the same owner, which is not enough, takes from what that owner may give.
+  // A large holder may be enough on its own, although preempting a small one of the same owner first would use up what
+  // that owner may give.
   for (const holder of lastFirst) {
     const alone = enoughOf([holder], prompt, held, budget);
     if (alone !== null) return alone;
@@ -83,7 +87,10 @@ function roomFor(
   return null;
 }
 
-/** Of some holders, in their order, those that may stop for the prompt and without which it fits; null where it does not. */
+/**
+ * Returns those of the holders, in their order, whose preemption is allowed and makes the prompt fit; null if it does
+ * not fit.
+ */
 function enoughOf(
   holders: readonly SlotHolder[],
   prompt: SlotHolder,
@@ -100,7 +107,7 @@ function enoughOf(
     if (isEnough()) break;
   }
   if (chosen.size === 0 || !isEnough()) return null;
-  // Those whose leaving turned out to free nothing stay: they would come back at once.
+  // Holders whose preemption frees nothing stay: they would return immediately.
   for (const holder of [...chosen].reverse()) {
     chosen.delete(holder);
     if (!isEnough()) chosen.add(holder);
@@ -119,9 +126,7 @@ function fits(holders: readonly SlotHolder[], budget: StepBudget): boolean {
   return reservation.fits;
 }
 
-/**
- * How many choices of a request can run at the same time when nothing else does; 0 when it can never run.
- */
+/** Returns how many choices of a request can run at the same time if nothing else runs; 0 if it can never run. */
 export function slotsThatFit(
   positionCountMax: number,
   budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">,
@@ -132,7 +137,7 @@ export function slotsThatFit(
   return slots;
 }
 
-/** The most positions that each of so many choices can hold when nothing else runs; 0 where as many can never run. */
+/** Returns the maximum positions that each of so many choices can hold if nothing else runs; 0 if they can never run. */
 export function positionsThatFit(
   slotCount: number,
   budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">,
@@ -142,10 +147,10 @@ export function positionsThatFit(
   return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
 }
 
-/** What a lane needs, or what is added to it. */
+/** Needs of a lane, or an addition to them. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
-/** What is set aside of a budget's slots and memory. */
+/** Slots and memory reserved of a budget. */
 class Reservation {
   readonly #budget: StepBudget;
   readonly #lanes = new Map<string, LaneNeed>();
@@ -156,7 +161,7 @@ class Reservation {
     this.#budget = budget;
   }
 
-  /** Whether the budget has all that is set aside. */
+  /** True if the reservations are within the budget. */
   get fits(): boolean {
     return this.#slots <= this.#budget.slotCountMax && this.#bytes <= this.#budget.kvCacheBytesMax;
   }

@@ -1,5 +1,5 @@
-// The scheduler over random days: clients who come, abort and flood, while slots and memory are full. Rows and prompts are
-// numbers here, and calls take the time that a line says; every invariant is checked at every step.
+// Simulates random days of the scheduler: clients who come, abort and flood, while slots and memory are full. Rows and
+// prompts are numbers here, and call times follow a line. Every invariant is checked at every step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
@@ -24,7 +24,10 @@ const budget: StepBudget = {
 /** A call takes as long as 24 tokens. */
 const cost = { callMs: 24, tokenMs: 1, pairMs: 1e-4 };
 const costs: CallCosts = { first: cost, later: cost, decode: cost };
-/** What prompts may take of any step: a little more than a call's own time and the smallest part's, and a small rest. */
+/**
+ * Time that prompts may take of any step: a little more than a call's fixed cost and the smallest part, plus a small
+ * rest.
+ */
 const partMsMax = expectedMs(cost, { tokenCount: 32, pairCount: 32 * 200 });
 
 interface Simulated extends PlannedPrompt, SlotHolder {
@@ -59,7 +62,7 @@ const arrival = (random: Random, name: number): Simulated => {
   };
 };
 
-/** How many tokens two prompts of one scope begin with in common. */
+/** Returns the length of the prefix that two prompts of one scope share. */
 const commonCount = (one: Simulated, other: Simulated): number => {
   if (one.prefixScope === null || one.prefixScope !== other.prefixScope) return 0;
   const end = Math.min(one.tokenIds.length, other.tokenIds.length);
@@ -68,7 +71,7 @@ const commonCount = (one: Simulated, other: Simulated): number => {
   return count;
 };
 
-/** Of a prompt's tokens, how many are computed once what is kept of others was read, where that is worth it. */
+/** Returns how many tokens of a prompt are computed after reading the cache, if reading pays. */
 const countAfterReading = (item: Simulated, kept: readonly Simulated[]): number => {
   const found = Math.max(0, ...kept.map((other) => Math.min(other.computedCount, commonCount(item, other))));
   const count = Math.min(found, item.tokenIds.length - 1);
@@ -96,7 +99,7 @@ const groupsOf = (calls: Calls) => calls.flatMap((call) => (call.kind === "prefi
 const decodeMs = (load: LaneLoad): number =>
   expectedMs(cost, { tokenCount: load.decodingCount, pairCount: 0 });
 
-/** What prompts may take of a step. */
+/** Returns the time that prompts may take of a step. */
 const msMaxOf = (running: readonly Simulated[]): number => {
   const owners = new Map<string, { rowCount: number; promptedCount: number }>();
   for (const item of running) {
@@ -129,7 +132,7 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
   const rows = after.reduce((sum, load) => sum + load.decodingCount, 0);
   assert.ok(chunks.length <= 1 || tokens + rows <= budget.tokensPerStepMax, `${context}: tokens`);
   const ms = groups.reduce((sum, group) => sum + expectedMs(cost, prefillWork(group)), 0);
-  // A small rest comes along.
+  // A small rest may be included.
   assert.ok(ms <= Math.max(1.25 * msMax + 10, partMsMax), `${context}: time`);
   assert.equal(chunks.length > 0, running.some(isPrompt), `${context}: prompts always go on`);
   for (const { chunks: group } of groups) {
@@ -149,7 +152,10 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
   }
 };
 
-/** Nobody computes what another one is about to compute for him, nor waits for what nobody computes. */
+/**
+ * Checks that no prompt computes what another is about to compute for it, and that none waits for tokens that no
+ * prompt computes.
+ */
 const checkSharing = (started: readonly Simulated[], calls: Calls, context: string): void => {
   const chunks = groupsOf(calls).flatMap((group) => group.chunks);
   for (const { prompt, start } of chunks) {
@@ -171,7 +177,7 @@ const apply = (calls: Calls, running: readonly Simulated[], context: string): vo
   }
 };
 
-/** As the loop does. */
+/** Starts and stops prompts as the loop does. */
 const startAndStop = (queue: Simulated[], running: Simulated[], context: string): void => {
   const preempted = choosePreempted(queue, running, budget);
   assert.deepEqual(preempted, choosePreempted(queue, running, budget), context);
@@ -196,7 +202,10 @@ const shareOf = ({ slotCount, positionCountMax }: Simulated): number =>
 const shareOfOwner = (running: readonly Simulated[], owner: string): number =>
   running.filter((item) => item.owner === owner).reduce((sum, item) => sum + shareOf(item), 0);
 
-/** Whoever's turn it is waits only because neither what is free nor a place of one who holds more would be enough. */
+/**
+ * Checks that a waiting prompt waits only because neither free room nor preempting an owner who holds more would be
+ * enough.
+ */
 const checkFairness = (
   queue: readonly Simulated[],
   running: readonly Simulated[],
@@ -221,7 +230,7 @@ const checkFairness = (
   }
 };
 
-/** @returns how many clients came */
+/** @returns number of clients that came */
 const simulate = (seed: number): number => {
   const random = seededRandom("scheduler", seed);
   const context = `seed ${seed}`;
@@ -230,7 +239,7 @@ const simulate = (seed: number): number => {
   const rate = [0.05, 0.2, 1][random.index(3)];
   const queue: Simulated[] = [];
   const running: Simulated[] = [];
-  /** Prompts of which what was computed is still kept. */
+  /** Prompts whose computed tokens are still cached. */
   let kept: readonly Simulated[] = [];
   let turns: Turns = noTurns;
   for (let step = 0; arrivals.length + queue.length + running.length > 0; step++) {
@@ -257,13 +266,13 @@ const simulate = (seed: number): number => {
   return arrivalCount;
 };
 
-/** One owner always has more waiting than there is room for; others come now and then. */
+/** One owner always has more waiting than there is room for; others come occasionally. */
 const simulateFlood = (seed: number): void => {
   const random = seededRandom("flood", seed);
   const context = `flood, seed ${seed}`;
   const queue: Simulated[] = [];
   const running: Simulated[] = [];
-  /** Of those who come now and then: when each came, and what was computed of prompts until then. */
+  /** For each occasional prompt, its arrival and the tokens of prompts computed until then. */
   const came = new Map<Simulated, { readonly step: number; readonly servedCount: number }>();
   let turns: Turns = noTurns;
   let servedCount = 0;
@@ -305,7 +314,8 @@ const simulateFlood = (seed: number): void => {
     for (const [item, since] of came) {
       if (step === since.step) assert.ok(running.includes(item), `${context}: ${item.name} starts at once`);
       if (isPrompt(item)) continue;
-      // Half goes to the shortest rests, the other half in turn over four owners; parts are of at most so many tokens.
+      // Half goes to the shortest rests, the other half rotates over four owners; each part has at most this many
+      // tokens.
       const bound = 2 * 4 * (item.tokenIds.length + 2 * budget.promptChunkTokens);
       assert.ok(servedCount - since.servedCount <= bound, `${context}: ${item.name} waited for its prompt`);
       came.delete(item);
@@ -316,7 +326,7 @@ const simulateFlood = (seed: number): void => {
   assert.ok(arrivalCount > 100, context);
 };
 
-test("who comes now and then starts at once, and soon has its prompt, however much another one sends", () => {
+test("an occasional client starts immediately and soon has its prompt, however much another one sends", () => {
   for (const seed of searchSeeds(3)) simulateFlood(seed);
 });
 

@@ -1,26 +1,26 @@
-// Whatever holds slots or waits for them, by what the plans need to know of it, and what there is to hold.
+// The planners' view of holders: requests that hold slots or wait for them; and the budget of slots and memory.
 
-/** The place of something that waits or runs among all others. */
+/** Rank among everything that waits or runs. */
 export interface Ranked {
   /** Lower is earlier. */
   readonly priority: number;
-  /** How much came before it. */
+  /** Number of earlier arrivals. */
   readonly arrival: number;
 }
 
-/** What something that runs holds, or what something that waits will. */
+/** Slots and memory that a running holder has, or a waiting one needs. */
 export interface SlotHolder extends Ranked {
-  /** Among whom slots and memory are shared out. */
+  /** Owner among whom slots and memory are shared. */
   readonly owner: string;
   /** Rows of different lanes cannot share a call. */
   readonly laneId: string;
   /** One for each choice. */
   readonly slotCount: number;
-  /** Positions that each slot may come to hold. */
+  /** Maximum positions of each slot. */
   readonly positionCountMax: number;
 }
 
-/** What a lane holds, with everything that was promised to admitted requests. */
+/** Contents of a lane, including all reservations of admitted requests. */
 export interface LaneLoad {
   readonly laneId: string;
   readonly slotCount: number;
@@ -35,11 +35,11 @@ export interface StepBudget {
   readonly bytesPerPosition: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
-  /** Of prompts whose log-probabilities are wanted: scores after every token take memory and time. */
+  /** Limit for prompts whose log-probabilities are wanted: scores after every token take memory and time. */
   readonly logprobTokensPerStepMax: number;
 }
 
-/** Which of two comes first: negative for the first one. */
+/** Compares ranks: negative if the first one comes first. */
 export function compareRanks(one: Ranked, other: Ranked): number {
   return one.priority - other.priority || one.arrival - other.arrival;
 }

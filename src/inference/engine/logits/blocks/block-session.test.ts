@@ -1,4 +1,4 @@
-// Blocks that the runtime computes against sums in float64, and draws with them against draws without.
+// Tests blocks from the runtime against sums in float64, and draws with them against draws without.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../../base/domain/generation.ts";
@@ -11,7 +11,7 @@ import { blockTemperatures, Sampler, type DrawBlocks } from "../sampler.ts";
 import { BlockSession, type TemperedRow } from "./block-session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
-/** No multiple of the size of a block. */
+/** Not a multiple of the block size. */
 const vocabularySize = 4096 + 33;
 
 async function openBlocks(): Promise<BlockSession> {
@@ -20,7 +20,7 @@ async function openBlocks(): Promise<BlockSession> {
   return session;
 }
 
-/** Peaked, flat, with scores that cannot come, and with many equal ones. */
+/** Rows that are peaked, flat, with impossible scores, and with many equal ones. */
 function rowsOf(random: Random): readonly Float32Array[] {
   const scores: readonly (() => number)[] = [
     () => 25 * random.uniform() ** 8,
@@ -38,7 +38,7 @@ function blockwise(values: Iterable<number>): readonly (readonly number[])[] {
   );
 }
 
-test("maxima are exact, and masses are those of float64", async () => {
+test("maxima are exact, and masses match float64", async () => {
   const session = await openBlocks();
   for (const logits_V of rowsOf(seededRandom("rows"))) {
     for (const temperature of [0.1, 1, 2.5]) {
@@ -59,7 +59,7 @@ test("maxima are exact, and masses are those of float64", async () => {
   await session.close();
 });
 
-test("a row's blocks are the same to the last bit alone and among others, lying together or apart", async () => {
+test("a row's blocks have the same bits in any batch, adjacent in memory or not", async () => {
   const session = await openBlocks();
   const random = seededRandom("together");
   const together = Float32Array.from({ length: 200 * vocabularySize }, () => 20 * random.uniform() ** 3);
@@ -129,7 +129,7 @@ test("draws the same tokens as without blocks, with the same alternatives", asyn
   await session.close();
 });
 
-test("a score that is not a number is found in whatever block it is", async () => {
+test("finds a NaN score in any block", async () => {
   const session = await openBlocks();
   const sampler = new Sampler(vocabularySize);
   const logits_V = Float32Array.from({ length: vocabularySize }, (_, id) => id % 7);

@@ -1,20 +1,20 @@
-// Blocks of many rows of scores, computed at once by the runtime, whose kernels pass over a vocabulary some thirty times as
-// fast as JavaScript.
+// Computes blocks of many rows of scores in one run of the runtime, whose kernels pass over a vocabulary about thirty
+// times as fast as JavaScript.
 import { float32Data, float32Tensor } from "../../../../lib/graph/tensor.ts";
 import { GraphBuilder } from "../../../../lib/graph/builder.ts";
 import type { Graph } from "../../../../lib/graph/graph.ts";
 import { createSession, type Session } from "../../../onnx/session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
-/** A row of scores, and what they are divided by. */
+/** A row of scores and its temperature, the divisor of the scores. */
 export interface TemperedRow {
   readonly logits_V: Float32Array;
   readonly temperature: number;
 }
 
-/** Rows of fewer scores are passed over in JavaScript in less time than a run takes. */
+/** JavaScript passes over rows of fewer scores faster than a run takes. */
 const vocabularySizeMin = 4096;
-/** So many scores at once stay in a core's cache from one operation to the next. */
+/** This many scores stay in a core's cache from one operation to the next. */
 const scoresPerRunMax = 8 * 49_152;
 
 export class BlockSession {
@@ -26,14 +26,14 @@ export class BlockSession {
     this.#session = session;
   }
 
-  /** Null for vocabularies that are small enough to do without. */
+  /** Opens a session; null for vocabularies that are small enough to do without. */
   static async open(vocabularySize: number, threads: number): Promise<BlockSession | null> {
     if (vocabularySize < vocabularySizeMin) return null;
     const options = { weights: new Map(), threads, plansMemory: false, keepsMemory: false };
     return new BlockSession(vocabularySize, await createSession(buildBlocksGraph(vocabularySize), options));
   }
 
-  /** Of each row; a row's numbers are the same alone and among others. The rows are not modified. */
+  /** Returns the blocks of each row; a row's numbers do not depend on the other rows. Does not modify the rows. */
   async blocksOf(rows: readonly TemperedRow[]): Promise<readonly ScoreBlocks[]> {
     const countMax = Math.max(1, Math.floor(scoresPerRunMax / this.#vocabularySize));
     const blocks: ScoreBlocks[] = [];
@@ -63,7 +63,7 @@ export class BlockSession {
   }
 }
 
-/** All scores in one array: a view where the rows lie one behind the other, as those of a step do. */
+/** Joins all scores in one array: a view if the rows are adjacent in memory, as those of a step are. */
 function joined(rows: readonly TemperedRow[], size: number): Float32Array {
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = rows[0].logits_V;
   const isNext = ({ logits_V }: TemperedRow, row: number): boolean =>
@@ -75,13 +75,12 @@ function joined(rows: readonly TemperedRow[], size: number): Float32Array {
 }
 
 /**
- * The graph that reduces rows of scores to blocks. Its results for a row do not depend on the other rows.
- *
- * Inputs: `logits` [N, V]; `inverse_temperatures` [N, 1]. Outputs, in blocks of a row: `maxima` [N, blocks], the greatest
- * scores; `masses` [N, blocks], the sums of the probabilities at the temperatures.
- *
- * A score is multiplied in float32 before the greatest is taken off, which saves a pass: the relative error of a
- * probability is |score| / temperature · 6e-8.
+ * Builds the graph that reduces rows of scores to blocks; results for a row do not depend on the other rows.
+ * * Inputs: `logits` [N, V]; `inverse_temperatures` [N, 1].
+ * * Outputs, per block of a row: `maxima` [N, blocks], the greatest scores; `masses` [N, blocks], the sums of the
+ *   probabilities at the temperatures.
+ * * A score is multiplied in float32 before the maximum is subtracted, which saves a pass: the relative error of a
+ *   probability is |score| / temperature · 6e-8.
  */
 function buildBlocksGraph(vocabularySize: number): Graph {
   const builder = new GraphBuilder();

@@ -1,23 +1,20 @@
-// A row of scores in blocks of consecutive places: the greatest score of each, and what its scores weigh together. Whoever
-// looks for the greatest scores, or for the place that a random number falls on, passes over the blocks and into a few of
-// them. Here they are computed of weights that are there; `block-session.ts` has them computed of many rows at once.
+// Blocks of a row of scores: the greatest score and the total weight of consecutive entries. Searches for the greatest
+// scores, or for the entry of a random number, pass over the blocks and into only a few. This module computes them
+// from given weights; `block-session.ts` computes them for many rows.
 
-/** Places of a block; the last block of a row has what is left. */
+/** Entries of a block; the last block of a row may have fewer. */
 export const blockSize = 64;
 
 export interface ScoreBlocks {
   /** The greatest score of each block. */
   readonly maxima: Float32Array;
-  /**
-   * What the scores of each weigh together at the temperature, all in the same unit, whatever that is; not a number where a
-   * score is none.
-   */
+  /** Total weight of each block's scores at the temperature, in any common unit; NaN if a score is NaN. */
   readonly masses: Float32Array | Float64Array;
-  /** What scores were divided by. */
+  /** Divisor of the scores. */
   readonly temperature: number;
 }
 
-/** Of weights that are computed, in the unit in which these are. */
+/** Computes blocks from given weights, in the weights' unit. */
 export function blocksOf(logits: Float32Array, weights: Float64Array, temperature: number): ScoreBlocks {
   const count = Math.ceil(logits.length / blockSize);
   const maxima = new Float32Array(count);
