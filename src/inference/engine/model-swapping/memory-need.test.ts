@@ -1,4 +1,4 @@
-// What an engine takes, beside what the files of a model hold.
+// Tests the memory estimate of an engine, apart from the contents of the model's files.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readStoredTensors } from "../../../lib/model-files/weight-files.ts";
@@ -7,10 +7,10 @@ import { engineMemory } from "./memory-need.ts";
 import { everyKernel } from "../../../base/domain/kernels/integer-kernels.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
-/** As its config.json has them. */
+/** As in its config.json. */
 const model = { layerCount: 3, kvHeadCount: 2, headSize: 32, contextLength: 256 };
 
-test("the estimate grows by the weights in float32, by the keys and values of as many tokens as may run, and by what one sees", () => {
+test("the estimate grows with the weights in float32, the keys and values of as many tokens as may run, and the context length", () => {
   const needOf = (given: object): number =>
     engineMemory({ folder, quantization: "off", kernels: everyKernel }, engineSettings.with(given)).bytes;
   const weightCount = [...readStoredTensors(folder).values()].reduce(
@@ -34,13 +34,13 @@ test("the estimate grows by the weights in float32, by the keys and values of as
   );
 });
 
-test("weights in fewer bits take less, and those of 4 bits also what prompts are computed with", () => {
+test("quantized weights take less, and those of 4 bits also the form that prompts use", () => {
   const settings = engineSettings.with({ kvCacheBytesMax: 0 });
   const [whole, eight, four] = (["off", "8", "4"] as const).map(
     (quantization) => engineMemory({ folder, quantization, kernels: everyKernel }, settings).bytes,
   );
   assert.ok(eight < four && four < whole, `${four} ${eight} ${whole}`);
-  // The folder's weights are no quantized ones.
+  // The folder's weights are not quantized.
   assert.equal(
     engineMemory({ folder, quantization: "as-stored", kernels: everyKernel }, settings).bytes,
     whole,

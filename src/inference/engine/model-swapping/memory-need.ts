@@ -1,5 +1,5 @@
-// How much memory an engine takes for a model folder, known before it is loaded: from configuration and tensors' names alone. An
-// upper bound, since keys and values are counted as if all of their room were used.
+// Estimates how much memory an engine takes for a model folder before it is loaded, from the configuration and the
+// tensors' names only. An upper bound: keys and values count with their full limit.
 import type { ModelConfig } from "../../architectures/config.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
@@ -10,23 +10,23 @@ import { keyValueBytesMax } from "../cache/kv-cache.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { EngineSettings } from "../settings.ts";
 
-/** What an engine's process takes without a model: Node, the native code, and garbage that is not collected yet. */
+/** Memory of an engine's process without a model: Node, native code, and uncollected garbage. */
 const processBytes = 160 * 2 ** 20;
 
-/** What the thread that computes masks takes, which a quiet moment starts: by itself, and for each token of the vocabulary. */
+/** Memory of the thread that computes masks, which idle work starts: fixed, and per token of the vocabulary. */
 const maskThreadBytes = 20 * 2 ** 20;
 const maskTokenBytes = 512;
 
-/** Twelve sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
+/** Programs of twelve sessions per layer of a model, including memory that the C library keeps after loading them. */
 const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
- * How many times a model's weights stand in memory: those of large ones as they are and arranged, mapped; those of small ones
- * in each of twelve sessions.
+ * Copies of a model's weights in memory: large ones as stored and arranged, both mapped; small ones in each of twelve
+ * sessions.
  */
 const weightCopies = { large: 2, small: 13 } as const;
 
-/** The C library keeps about as much as a step takes for the next ones, in pieces between what is in use. */
+/** The C library keeps about one step's memory for the next steps, fragmented between allocations in use. */
 const keptStepCount = 2;
 
 type Limits = Pick<
@@ -34,17 +34,17 @@ type Limits = Pick<
   "contextLengthMax" | "kvCacheBytesMax" | "slotCountMax" | "tokensPerStepMax"
 >;
 
-/** What the engine of a model takes at most, in bytes. */
+/** Maximum memory of a model's engine, in bytes. */
 export interface EngineMemory {
   readonly bytes: number;
-  /** Of those, what keys and values alone take, as requests come. */
+  /** Part of it for keys and values, which fill as requests come. */
   readonly keyValueBytes: number;
 }
 
 /**
- * The most that the engine of a model takes, adapters aside.
+ * Returns the maximum memory of a model's engine, without adapters.
  *
- * @throws ServiceError where the folder holds no model that can be computed so
+ * @throws ServiceError if the folder holds no model that can be computed so
  */
 export function engineMemory(
   { folder, ...choice }: FormChoice & { readonly folder: string },
@@ -66,9 +66,11 @@ export function engineMemory(
 }
 
 /**
- * What the largest step takes beside weights and cache: a part of a long prompt, with scores of attention over the whole
- * context, what a layer computes of its tokens, and their keys and values of all layers; or else a token of every row, with
- * scores over the vocabulary. What the runtime returns is there twice, as it is copied.
+ * Returns the memory of the largest step besides weights and cache; the runtime's results count twice, because they
+ * are copied. It is the larger of two steps:
+ * * part of a long prompt: scores of attention over the whole context, a layer's activations, and keys and values of
+ *   all layers;
+ * * one token of every row: scores over the vocabulary.
  */
 function stepBytes(config: ModelConfig, limits: Limits): number {
   const { contextLength, headCount, width, intermediateSize, vocabularySize } = config;
@@ -79,14 +81,14 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
 }
 
-/** What running requests and kept prompts may take, which small models never fill. */
+/** Maximum memory of running requests and cached prompts, which small models never fill. */
 function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
   const contextLength = Math.min(config.contextLength, contextLengthMax);
   const bytesPerPosition = positionBytesOf(config);
   return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
 }
 
-/** Keys and values of one position, over all layers. */
+/** Size of the keys and values of one position, over all layers. */
 function positionBytesOf({ layers, kvHeadCount, headSize }: ModelConfig): number {
   return positionBytes({ layerCount: layers.length, kvHeadCount, headSize });
 }

@@ -1,5 +1,5 @@
-// The memory that base models share: requests hold the base they run on, those whose base is not loaded wait here until it
-// is, and what `planRoom` decides is carried out. How a base is loaded and let go is its own; tokens never pass here.
+// Memory shared by base models: requests hold the base they run on, or wait here until it is loaded; this module
+// carries out the decisions of `planRoom`. Loading and unloading a base are its own; tokens never pass here.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,27 +8,27 @@ import { planRoom, type RoomLimits, type Tenant } from "./plan-room.ts";
 
 export interface MemoryOptions {
   readonly limits: RoomLimits;
-  /** How long a request waits for room. */
+  /** Maximum time that a request waits for room. */
   readonly waitMs: number;
-  /** How many may wait, for all bases together. */
+  /** Maximum waiting requests, over all bases. */
   readonly waitingCountMax: number;
   readonly clock: Clock;
   readonly observer?: MemoryObserver;
 }
 
-/** Hears what happens to bases, for logs and metrics. */
+/** Observes loads and unloads, for logs and metrics. */
 export interface MemoryObserver {
   loaded(name: string, durationMs: number): void;
   loadFailed(name: string, error: unknown): void;
   unloaded(name: string, why: "idle" | "room"): void;
 }
 
-/** How a base comes into memory and goes. */
+/** A base model that can be loaded and unloaded. */
 export interface Loadable {
   readonly name: string;
   readonly bytes: number;
   readonly isKept: boolean;
-  /** Rejects with what went wrong; what it left behind is then ended by `unload`. */
+  /** Rejects if the load fails; `unload` then cleans up. */
   load(): Promise<void>;
   unload(): Promise<void>;
 }
@@ -50,7 +50,7 @@ interface Failure {
   readonly count: number;
 }
 
-/** After a load that failed the next is tried no sooner, twice as late each time. */
+/** Back-off after a failed load; doubles each time. */
 const backOffFirstMs = 1000;
 const backOffMaxMs = 60_000;
 
@@ -64,12 +64,12 @@ export class ModelMemory {
     this.#options = options;
   }
 
-  /** Infinity where nothing bounds it. */
+  /** Infinity if unlimited. */
   get bytesMax(): number {
     return this.#options.limits.bytesMax;
   }
 
-  /** What the bases that are not unloaded take, by their estimates. */
+  /** Estimated memory of all bases that are not unloaded. */
   get bytes(): number {
     return this.#places.reduce((sum, { bytes, isAway }) => sum + (isAway ? 0 : bytes), 0);
   }
@@ -79,9 +79,9 @@ export class ModelMemory {
   }
 
   /**
-   * A place for one base, which is not loaded yet.
+   * Adds a base, not loaded yet.
    *
-   * @throws ServiceError `invalid` for one that can never fit
+   * @throws ServiceError `invalid` for a base that can never fit
    */
   add(loadable: Loadable): Place {
     const { bytesMax } = this;
@@ -102,7 +102,7 @@ export class ModelMemory {
     return place;
   }
 
-  /** Who has the memory, for whoever waits for it. */
+  /** Describes the other bases in memory, for messages to waiting callers. */
   #others(name: string): string {
     const present = this.#places.filter((place) => place.name !== name && !place.isAway);
     return present
@@ -139,20 +139,20 @@ export class ModelMemory {
 }
 
 interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
-  /** A number that grows with each call. */
+  /** Returns a number that grows with each call. */
   readonly claim: () => number;
   readonly waitingCount: () => number;
   readonly others: (name: string) => string;
-  /** To be called whenever something has changed. */
+  /** Must be called after every change. */
   readonly settle: () => void;
 }
 
-/** One base's part of the memory. */
+/** One base's place in the shared memory. */
 export class Place {
   readonly #loadable: Loadable;
   readonly #options: PlaceOptions;
   readonly #waiters = new Set<Waiter>();
-  /** How many requests run that a signal ends. */
+  /** Number of running requests by the signal that ends them. */
   readonly #running = new Map<AbortSignal, number>();
   #state: Tenant["state"] = "unloaded";
   #useCount = 0;
@@ -162,7 +162,7 @@ export class Place {
   #usedAtMs = 0;
   #claim = 0;
   #failure: Failure | null = null;
-  /** What is under way: a load, or letting go. */
+  /** Load or unload in progress. */
   #changing: Promise<void> = Promise.resolve();
 
   constructor(loadable: Loadable, options: PlaceOptions) {
@@ -190,7 +190,7 @@ export class Place {
     return this.#waiters.size;
   }
 
-  /** Its number among the bases that are waited for. */
+  /** Its position among the bases that are waited for. */
   get claim(): number {
     return this.#claim;
   }
@@ -218,12 +218,13 @@ export class Place {
   }
 
   /**
-   * Resolves once the base is loaded and the request may run, which keeps it loaded until what it resolves to is called.
+   * Resolves once the base is loaded and the request may run. The base stays loaded until the returned function is
+   * called.
    *
-   * @param signal one for requests that end together: where one of them runs none of the others waits, since they may wait
-   *   for each other
-   * @throws ServiceError `unavailable` where it cannot be loaded, no room came in time, or it is being stopped; `overloaded`
-   *   where too many wait; `cancelled` when the signal aborts
+   * @param signal shared by requests that end together: while one of them runs, the others do not wait, because they
+   * may depend on each other
+   * @throws ServiceError `unavailable` if it cannot be loaded, no room was freed in time, or it is being stopped;
+   * `overloaded` if too many wait; `cancelled` when the signal aborts
    */
   hold({ signal }: { readonly signal: AbortSignal }): Promise<() => void> {
     const { clock, waitingCountMax, waitingCount, claim, waitMs } = this.#options;
@@ -252,7 +253,7 @@ export class Place {
         this.#options.settle();
       };
       const giveUp = (): void => {
-        // What is being loaded has a deadline of its own.
+        // A load in progress has its own deadline.
         if (this.#state === "loading") return;
         waiter.refuse(this.#noRoom(waitMs));
         this.#options.settle();
@@ -266,7 +267,7 @@ export class Place {
     });
   }
 
-  /** Opens or closes it to new requests; those that wait for one that is open are let in. */
+  /** Opens or closes it to new requests; opening admits the waiting ones. */
   setClosed(isClosed: boolean): void {
     this.#isClosed = isClosed;
     if (this.#state !== "loaded" || isClosed) return;
@@ -274,9 +275,9 @@ export class Place {
   }
 
   /**
-   * Loads it at once, room or not, and lets those in who wait.
+   * Loads it immediately, regardless of room, and admits the waiting requests.
    *
-   * @throws what went wrong, which they hear too
+   * @throws the error of the load, which the waiting requests get too
    */
   load(): Promise<void> {
     this.#state = "loading";
@@ -291,11 +292,11 @@ export class Place {
     this.#changing = this.#unload().then(() => this.#options.observer?.unloaded(this.name, why));
   }
 
-  /** Refuses all who wait; resolves when nothing of it runs. Others may have its room then. */
+  /** Refuses all waiting requests; resolves when it is completely stopped. Others may then use its room. */
   async stop(): Promise<void> {
     this.#isOver = true;
     for (const waiter of this.#waiters) waiter.refuse(stopping());
-    // Also breaks off a load.
+    // Also aborts a load.
     await this.#loadable.unload();
     await this.#changing;
     this.#state = "unloaded";
@@ -365,7 +366,10 @@ export class Place {
   }
 }
 
-/** What callers are told; the log has the rest. An operating error was written for them, a bug was not. */
+/**
+ * Returns the reason for callers; the log has the rest. Operating errors are written for callers, programmer errors
+ * are not.
+ */
 function reasonOf(error: unknown): string {
   const isForCallers = error instanceof ServiceError && error.code !== "internal";
   return isForCallers ? error.message : "the log says why.";

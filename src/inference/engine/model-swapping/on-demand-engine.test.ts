@@ -1,5 +1,5 @@
-// Engines that share memory: requests that wait while a base is loaded, for room, in vain, or go away; loads that fail; and
-// what a stop leaves. The engines are real loops whose tokens cost nothing; time is a test's own.
+// Tests engines that share memory: requests that wait for a load or for room, time out, or go away; failed loads; and
+// the state after a stop. The engines are real loops whose tokens cost nothing, with a fake clock.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { AdapterReference, Engine } from "../../../base/domain/generation.ts";
@@ -22,21 +22,21 @@ const limits = { bytesMax: 10, keepAliveMs: 300_000, turnMs: 10_000, pauseMs: 25
 const { signal } = new AbortController();
 const whoever = () => ({ signal: new AbortController().signal });
 
-/** How the loads of a base go: each ends when the test says so, or at once. */
+/** Script of a base's loads: each ends when the test says so, or immediately. */
 interface Script {
   readonly bytes?: number;
   readonly isReadyAtStart?: boolean;
   readonly isKept?: boolean;
-  /** What the next load waits for. */
+  /** Promise that the next load waits for. */
   until?: Promise<void>;
-  /** How many of the next loads fail. */
+  /** Number of next loads that fail. */
   failureCount?: number;
 }
 
 const engines: Engine[] = [];
 after(() => Promise.all(engines.map((engine) => engine.stop())));
 
-/** Bases of these scripts over one memory, started unless that is left to the test. */
+/** Creates bases with these scripts over one memory, started unless the test does that. */
 async function serve<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
   more: {
@@ -93,7 +93,7 @@ async function serve<Name extends string>(
     engines.push(engine);
     return engine;
   };
-  // The record's keys are the names.
+  // Safe cast: the record's keys are the names.
   const names = Object.keys(scripts) as Name[];
   const bases = Object.fromEntries(names.map((name) => [name, base(name, scripts[name])])) as Record<
     Name,
@@ -103,7 +103,7 @@ async function serve<Name extends string>(
     for (const name of names) await bases[name].start();
   };
   if (more.starts !== false) await start();
-  /** Lets loads and stops go on, which take no time of the clock but some turns of the loop. */
+  /** Lets loads and stops continue, which take no time of the clock but some turns of the event loop. */
   const settle = async (): Promise<void> => {
     for (let count = 0; count < 20; count++) await clock.advance(0);
   };
@@ -130,14 +130,14 @@ class RecordingRunner extends FakeRunner {
   }
 }
 
-/** Something that a test ends. */
+/** A promise that a test resolves. */
 function later() {
   let end = (): void => undefined;
   const promise = new Promise<void>((resolve) => (end = resolve));
   return { promise, end };
 }
 
-test("a base is loaded by the first request, and answers it", async () => {
+test("the first request loads a base, and is answered", async () => {
   const { a, events } = await serve({ a: {} });
   assert.deepEqual([kindOf(a), events], ["unloaded", []]);
   const release = await a.hold({ signal });
@@ -148,7 +148,7 @@ test("a base is loaded by the first request, and answers it", async () => {
   assert.deepEqual(events, ["a loaded"]);
 });
 
-test("while the start loads a base its requests are told so, and when to try again", async () => {
+test("while the start loads a base, refuses its requests with the reason and a retry time", async () => {
   const loading = later();
   const { a, start } = await serve(
     { a: { isReadyAtStart: true, until: loading.promise } },
@@ -166,7 +166,7 @@ test("while the start loads a base its requests are told so, and when to try aga
   (await a.hold(whoever()))();
 });
 
-test("requests wait while a base is loaded, visibly, and all run then", async () => {
+test("requests wait visibly while a base is loaded, and then all run", async () => {
   const loading = later();
   const { a, memory, events, settle } = await serve({ a: { until: loading.promise } });
   const holds = [whoever(), whoever(), whoever()].map((options) => a.hold(options));
@@ -177,7 +177,7 @@ test("requests wait while a base is loaded, visibly, and all run then", async ()
   assert.deepEqual([kindOf(a), memory.waitingCount, events], ["ready", 0, ["a loaded"]]);
 });
 
-test("a client that goes away leaves the queue, and a base that nobody waits for any more is not loaded", async () => {
+test("a client that disconnects leaves the queue, and a base with no waiting requests is not loaded", async () => {
   const { a, b, events, clock, settle } = await serve({ a: {}, b: {} });
   const release = await a.hold({ signal });
   const leaving = new AbortController();
@@ -193,7 +193,7 @@ test("a client that goes away leaves the queue, and a base that nobody waits for
   assert.deepEqual(events, ["a loaded"]);
 });
 
-test("an idle base makes room for another, and comes back when it is asked for", async () => {
+test("an idle base makes room for another, and is reloaded when requested", async () => {
   const { a, b, events, clock, settle } = await serve({ a: { isReadyAtStart: true, isKept: true }, b: {} });
   await clock.advance(1000);
   const hold = b.hold({ signal });
@@ -213,12 +213,12 @@ test("an idle base makes room for another, and comes back when it is asked for",
   ]);
 });
 
-test("where all are busy a request waits for its base's turn, and new requests of the other wait behind it", async () => {
+test("if all bases are busy, a request waits for its turn, and new requests of the other base wait behind it", async () => {
   const { a, b, events, clock, settle } = await serve({ a: {}, b: {} });
   const first = await a.hold({ signal });
   const waiting = b.hold({ signal });
   await clock.advance(5000);
-  // Its turn is not over: the base goes on to take requests.
+  // Its turn is not over: the base still accepts requests.
   const second = await a.hold(whoever());
   await clock.advance(6000);
   const behind = a.hold(whoever());
@@ -236,7 +236,7 @@ test("where all are busy a request waits for its base's turn, and new requests o
   assert.deepEqual(events.slice(3), ["b unloaded for room", "a loaded"]);
 });
 
-test("requests that one signal ends never wait for each other", async () => {
+test("requests with one signal never wait for each other", async () => {
   const { a, b, events, clock, settle } = await serve({ a: {}, b: {} });
   const first = await a.hold({ signal });
   const waiting = b.hold(whoever());
@@ -255,7 +255,7 @@ test("requests that one signal ends never wait for each other", async () => {
   assert.equal((await refused).code, "unavailable");
 });
 
-test("a request for which no room comes in time is told who has it, and when to try again", async () => {
+test("a request that times out waiting for room learns which bases hold it, and when to retry", async () => {
   const { a, b, clock } = await serve({ a: {}, b: {} });
   await a.hold({ signal });
   const waiting = refusalOf(b.hold({ signal }));
@@ -266,11 +266,11 @@ test("a request for which no room comes in time is told who has it, and when to 
     message,
     /The model b is not loaded.*within 60 s: a \(0 MiB, 1 requests\) have it.*`models\.memoryBytes`/,
   );
-  // The base that had to make room takes requests again.
+  // The base that was to make room accepts requests again.
   (await a.hold(whoever()))();
 });
 
-test("more requests than may wait are refused as overloaded", async () => {
+test("refuses requests beyond the queue limit as overloaded", async () => {
   const loading = later();
   const { a } = await serve({ a: { until: loading.promise } }, { waitingCountMax: 2 });
   void Promise.all([a.hold(whoever()), a.hold(whoever())]).catch(() => undefined);
@@ -278,7 +278,7 @@ test("more requests than may wait are refused as overloaded", async () => {
   loading.end();
 });
 
-test("a load that fails is told to all who wait, is tried again later and later, and leaves the others alone", async () => {
+test("a failed load is reported to all who wait, retried with back-off, and does not affect other bases", async () => {
   const script: Script = { failureCount: 2 };
   const { a, b, events, clock, settle } = await serve({ a: { bytes: 4 }, b: script });
   await a.hold({ signal });
@@ -304,7 +304,7 @@ test("a load that fails is told to all who wait, is tried again later and later,
   assert.deepEqual(events.slice(2), ["b failed", "b loaded"]);
 });
 
-test("a base that the start could not load is tried again by requests, and has failed until then", async () => {
+test("requests retry a base that the start could not load, which is reported as failed until then", async () => {
   const { a, start, clock, settle } = await serve(
     { a: { isReadyAtStart: true, failureCount: 1 } },
     { starts: false },
@@ -338,7 +338,7 @@ test("a stop while the start loads a base is no failed load", async () => {
   assert.deepEqual([events, kindOf(a)], [[], "stopped"]);
 });
 
-test("a base that nobody asks for is let go after its time, but for the one that is kept", async () => {
+test("unloads a base after its idle time, unless it is kept", async () => {
   const { a, b, events, clock, settle } = await serve({
     a: { bytes: 4, isReadyAtStart: true, isKept: true },
     b: {},
@@ -356,7 +356,7 @@ test("a base that nobody asks for is let go after its time, but for the one that
   assert.deepEqual([kindOf(a), kindOf(b), events.at(-1)], ["ready", "unloaded", "b unloaded for idle"]);
 });
 
-test("adapters of versions that come while a base is not loaded are prepared when it is", async () => {
+test("adapters of versions published while a base is not loaded are prepared at its next load", async () => {
   const { a, loads, settle } = await serve({ a: {} });
   for (let step = 1; step <= 20; step++) await a.prepareAdapter({ id: `m:${step}`, folder: "one" });
   a.dropAdapter("m:19");
@@ -370,7 +370,7 @@ test("adapters of versions that come while a base is not loaded are prepared whe
   );
 });
 
-test("a base that can never fit is refused with what it needs, the limit and the cure", () => {
+test("refuses a base that can never fit, with its need, the limit and the cure", () => {
   const memory = new ModelMemory({
     limits: { ...limits, bytesMax: 5 * 2 ** 20 },
     waitMs,
@@ -384,7 +384,7 @@ test("a base that can never fit is refused with what it needs, the limit and the
   );
 });
 
-test("a stop refuses all who wait, breaks off a load, and gives the memory back", async () => {
+test("a stop refuses all who wait, aborts a load, and frees the memory", async () => {
   const loading = later();
   const { a, b, memory, settle } = await serve({ a: { until: loading.promise }, b: {} });
   const refused = refusalOf(a.hold(whoever()));

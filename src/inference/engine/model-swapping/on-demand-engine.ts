@@ -1,5 +1,5 @@
-// An engine that is in memory only while it is needed: whoever has a request holds it, and it is loaded then where it is not
-// there. Made of any engine, of which it makes a new one for each load; when to load and let go is decided elsewhere.
+// An engine that is in memory only while it is needed: a request holds it, and loads it if necessary. Works with any
+// engine and makes a new one for each load; other modules decide when to load and unload.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -18,26 +18,28 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 import type { ModelMemory, Place } from "./model-memory.ts";
 
 export interface OnDemandOptions {
-  /** Of the base model. */
+  /** Name of the base model. */
   readonly name: string;
-  /** An engine that has not started: called at once, for what it can do, and for each load after the first. */
+  /**
+   * Makes an engine that has not started. Called immediately, for its capabilities, and for each load after the first.
+   */
   readonly make: () => Engine;
   readonly memory: ModelMemory;
-  /** What it takes while it is loaded. */
+  /** Estimated memory while it is loaded. */
   readonly bytes: number;
-  /** Loaded by the start; else by the first request. */
+  /** True to load it at the start; otherwise the first request loads it. */
   readonly isReadyAtStart: boolean;
-  /** Not let go for being idle. */
+  /** True to keep it loaded while idle. */
   readonly isKept: boolean;
-  /** Called when it is in memory no more. */
+  /** Called when it is no longer in memory. */
   readonly onUnloaded?: () => void;
   readonly logger: Logger;
 }
 
-/** How soon a request that came while the start loads the model should be sent again. */
+/** Retry delay for requests that come while the start loads the model. */
 const retryAfterSeconds = 2;
 
-/** Adapters that are prepared at the next load; the oldest are then loaded by their first request. */
+/** Adapters prepared at the next load; older ones are loaded by their first request. */
 const preparedCountMax = 16;
 
 export class OnDemandEngine implements Engine {
@@ -46,7 +48,7 @@ export class OnDemandEngine implements Engine {
   readonly #place: Place;
   /** Adapters of versions that were published while it was not loaded. */
   readonly #unprepared = new Map<string, AdapterReference>();
-  /** The one that is loaded, or will be. */
+  /** The engine that is loaded, or will be. */
   #inner: Engine;
   #isLoaded = false;
   #phase: "new" | "starting" | "up" | "stopped" = "new";
@@ -70,23 +72,23 @@ export class OnDemandEngine implements Engine {
     });
   }
 
-  /** Whether it is in memory, or about to be. */
+  /** True if it is in memory, or about to be. */
   get isLoaded(): boolean {
     return !this.#place.isAway;
   }
 
-  /** Of the one that is loaded, or will be: what it holds goes when it does. */
+  /** Transfers of the engine that is loaded, or will be; unloading it drops the prompts it holds. */
   get transfers(): PromptTransfers | undefined {
     return this.#inner.transfers;
   }
 
-  /** Why its latest load failed, for people; null unless it did. */
+  /** Reason why its latest load failed, for people; null if it did not. */
   get loadFault(): string | null {
     const { presence } = this.#place;
     return presence.kind === "failed" ? presence.reason : null;
   }
 
-  /** What it takes while it is loaded, in bytes. */
+  /** Estimated memory while it is loaded, in bytes. */
   get bytes(): number {
     return this.#options.bytes;
   }
@@ -100,7 +102,8 @@ export class OnDemandEngine implements Engine {
   }
 
   /**
-   * Resolves once it takes requests, which it then does until what this resolves to is called; whoever submits holds it.
+   * Resolves once it accepts requests, which it does until the returned function is called; callers of submit must
+   * hold it.
    *
    * @throws ServiceError as `Place.hold`; `unavailable` while its start loads it
    */
@@ -171,7 +174,7 @@ export class OnDemandEngine implements Engine {
     try {
       if (this.#options.isReadyAtStart) await this.#place.load();
     } finally {
-      // After a load that failed, requests try again from time to time.
+      // After a failed load, requests retry it with back-off.
       if (!signal.aborted) this.#phase = "up";
     }
   }
@@ -200,7 +203,7 @@ export class OnDemandEngine implements Engine {
       await gone.stop();
       if (this.#phase !== "stopped") this.#inner = make();
     } catch (error) {
-      // The next load says so too, since what was stopped does not start again.
+      // The next load fails too, because a stopped engine does not start again.
       logger.error({ err: error }, "an engine that was let go could not be made anew");
     }
     onUnloaded?.();

@@ -1,5 +1,5 @@
-// Who is in memory next: single decisions, and long histories by chance in which no base may starve, memory may not
-// overflow, and loads must be worth it.
+// Tests which base is in memory next: single decisions, and long random histories in which no base may starve, memory
+// may not overflow, and each load must be worthwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -45,20 +45,20 @@ function check(
   if (wake !== undefined) assert.equal(wakeAtMs, wake);
 }
 
-test("loads what is waited for while there is room, and lets go of nothing", () => {
+test("loads bases that are waited for while there is room, and unloads nothing", () => {
   check([loaded("a"), tenant("b")], ["b"], { load: ["b"] });
 });
 
-test("makes room of idle bases, the least recently used first, and no more of them than are needed", () => {
+test("unloads idle bases to make room, the least recently used first, and no more than needed", () => {
   check([loaded("a", { usedAtMs: 9 }), loaded("b", { usedAtMs: 3 }), tenant("c")], ["c"], { room: ["b"] });
 });
 
-test("a base that is kept goes where nothing else makes room", () => {
+test("unloads a kept base only if nothing else makes room", () => {
   check([loaded("a", { isKept: true }), loaded("b", { usedAtMs: 3 }), tenant("c")], ["c"], { room: ["b"] });
   check([loaded("a", { isKept: true, bytes: 10 }), tenant("c")], ["c"], { room: ["a"] });
 });
 
-test("a base that is busy takes no more requests once it had its turn, and goes when it is idle", () => {
+test("a busy base accepts no more requests after its turn, and is unloaded when idle", () => {
   const tenants = [loaded("a", { bytes: 10, isBusy: true, loadedAtMs: 45_000 }), tenant("b")];
   check(tenants, ["b"], { wakeAtMs: 55_000 });
   check(tenants, ["b"], { closed: ["a"] }, 55_000);
@@ -66,13 +66,13 @@ test("a base that is busy takes no more requests once it had its turn, and goes 
   check([idle, tenants[1]], ["b"], { room: ["a"] }, 55_001);
 });
 
-test("a base whose client leaves short gaps is not let go in one of them before its turn is over", () => {
+test("a base with short gaps between requests is not unloaded in a gap before its turn is over", () => {
   const one = { bytes: 10, loadedAtMs: 45_000, usedAtMs: 49_900 };
   check([loaded("a", one), tenant("b")], ["b"], { wakeAtMs: 50_150 });
   check([loaded("a", one), tenant("b")], ["b"], { room: ["a"] }, 50_150);
 });
 
-test("a base that is closed stays so until it is idle, whatever others do", () => {
+test("a closed base stays closed until it is idle, regardless of other bases", () => {
   const tenants = [
     loaded("a", { isBusy: true, isClosed: true, loadedAtMs: 30_000 }),
     loaded("b", { isBusy: true, loadedAtMs: 1 }),
@@ -81,7 +81,7 @@ test("a base that is closed stays so until it is idle, whatever others do", () =
   check(tenants, ["c"], { closed: ["a"] });
 });
 
-test("nobody overtakes the base that waited first, however small", () => {
+test("no base overtakes the one that waited first, however small", () => {
   check(
     [loaded("a", { bytes: 8, isBusy: true }), tenant("b", { bytes: 9 }), tenant("c", { bytes: 1 })],
     ["b", "c"],
@@ -91,18 +91,18 @@ test("nobody overtakes the base that waited first, however small", () => {
   );
 });
 
-test("waits for what is let go already instead of letting go of more", () => {
+test("waits for an unload in progress instead of unloading more", () => {
   check([tenant("a", { state: "unloading" }), loaded("b"), tenant("c")], ["c"], {});
 });
 
-test("lets go of what nobody asked for in a long time, but for what is kept, busy or waited for", () => {
+test("unloads bases after their idle time, except kept, busy or waited-for ones", () => {
   const usedAtMs = 50_000;
   const tenants = [loaded("a", { usedAtMs }), loaded("b", { isKept: true }), loaded("c", { isBusy: true })];
   check(tenants, [], { wakeAtMs: 150_000 });
   check(tenants, [], { idle: ["a"] }, 150_000);
 });
 
-test("at the start as many are loaded as fit, in their order", () => {
+test("at the start, loads as many as fit, in their order", () => {
   const bases = [4, 7, 5, 1].map((bytes, index) => ({ name: `${index}`, bytes }));
   assert.deepEqual([...readyAtStart(bases, 10)], ["0", "2", "3"]);
   assert.deepEqual([...readyAtStart(bases, Infinity)], ["0", "1", "2", "3"]);
@@ -117,7 +117,7 @@ interface SimulatedBase {
   readonly name: string;
   readonly bytes: number;
   readonly isKept: boolean;
-  /** How probable a request is in a tick. */
+  /** Probability of a request in a tick. */
   readonly rate: number;
   state: Tenant["state"];
   isClosed: boolean;
@@ -130,7 +130,7 @@ interface SimulatedBase {
   servedCount: number;
 }
 
-/** Clients by chance, some without a pause, over bases of which few fit; each request leaves its queue now and then. */
+/** Random clients, some without a pause, of bases of which few fit; requests occasionally leave their queue. */
 class History {
   readonly bases: SimulatedBase[];
   readonly #random;
@@ -165,7 +165,7 @@ class History {
       this.#settle(base);
       this.#arrive(base);
     }
-    // Until nothing changes any more, as events would have it.
+    // Repeats until nothing changes, as events would.
     while (this.#plan());
     const used = this.bases.reduce((sum, { state, bytes }) => sum + (state === "unloaded" ? 0 : bytes), 0);
     assert.ok(used <= limits.bytesMax, `${used} bytes are used`);
@@ -207,7 +207,7 @@ class History {
     base.runsUntilMs.push(this.#nowMs + 1 + this.#random.uniform() * (runMsMax - 1));
   }
 
-  /** @returns whether anything changed */
+  /** @returns true if anything changed */
   #plan(): boolean {
     const waiting = this.bases
       .filter(({ waitingSinceMs }) => waitingSinceMs !== null)
@@ -245,7 +245,7 @@ class History {
   }
 }
 
-test("over long histories no base starves, memory is kept, and every base serves before it goes", () => {
+test("over long histories no base starves, memory stays within its limit, and every base serves before it is unloaded", () => {
   for (const seed of searchSeeds(8)) {
     const history = new History(seed);
     try {
@@ -256,7 +256,7 @@ test("over long histories no base starves, memory is kept, and every base serves
     const isMuchAsked = history.bases.some(({ rate }) => rate === 1);
     if (!isMuchAsked) continue;
     assert.ok(history.servedCount > history.loadCount, "loads are fewer than requests");
-    // 200 s: each base that is always asked for has its turn between two loads of it.
+    // 200 s: between two loads of a base, each constantly requested base has its turn.
     const loadsMax = history.bases.length * (1 + (4000 * tickMs) / limits.pauseMs);
     assert.ok(history.loadCount < loadsMax);
   }

@@ -1,50 +1,50 @@
-// Which base models are in memory next: a pure function of what is there, who waits, and the time. Bases that wait get room
-// strictly in the order in which they began to, so that small ones never overtake a large one for ever; a base that others
-// wait for is let go once it is idle, or takes no new requests once it had its turn. Loads and lets go of nothing itself.
+// Plans which base models are in memory next: a pure function of the loaded ones, the queue, and the time; loads and
+// unloads nothing itself. Waiting bases get room strictly in order, so small ones never overtake a large one forever.
+// A base that others wait for is unloaded once idle, or accepts no new requests once its turn is over.
 
-/** A base model as far as room is concerned. */
+/** A base model from the view of memory planning. */
 export interface Tenant {
   readonly name: string;
-  /** What it takes while it is not `unloaded`. */
+  /** Estimated memory while it is not `unloaded`. */
   readonly bytes: number;
   readonly state: "unloaded" | "loading" | "loaded" | "unloading";
-  /** Requests run on it. */
+  /** True while requests run on it. */
   readonly isBusy: boolean;
-  /** It takes no new requests, so that another base gets its room. */
+  /** True if it accepts no new requests, so that another base gets its room. */
   readonly isClosed: boolean;
-  /** It stays however long nobody asks for it, and goes after all others. */
+  /** True if it stays loaded while idle, and is unloaded after all others. */
   readonly isKept: boolean;
   readonly loadedAtMs: number;
-  /** When its last request began or ended. */
+  /** Time when its last request began or ended. */
   readonly usedAtMs: number;
 }
 
 export interface RoomLimits {
-  /** Infinity where nothing bounds it. */
+  /** Infinity if unlimited. */
   readonly bytesMax: number;
-  /** How long a base stays that nobody asks for; Infinity keeps it. */
+  /** Idle time after which a base is unloaded; Infinity keeps it. */
   readonly keepAliveMs: number;
-  /** For so long a base is not closed for another one: what a load costs is then worth it. */
+  /** Time for which a base is not closed for another one, so that its load is worth the cost. */
   readonly turnMs: number;
-  /** One without a request for so long makes room for another before its turn is over. */
+  /** A base without a request for this long makes room for another before its turn is over. */
   readonly pauseMs: number;
 }
 
 export interface RoomPlan {
-  /** To be begun now. */
+  /** Loads to begin now. */
   readonly load: readonly string[];
-  /** To be begun now, with why. */
+  /** Unloads to begin now, with the reason. */
   readonly unload: readonly { readonly name: string; readonly why: "idle" | "room" }[];
-  /** Take no new requests until they are unloaded, or nobody waits for their room any more. */
+  /** Bases that accept no new requests until they are unloaded, or until no other base waits for their room. */
   readonly closed: ReadonlySet<string>;
-  /** When to plan again if nothing happens until then; Infinity where time alone changes nothing. */
+  /** Time of the next plan if nothing happens until then; Infinity if no timeout is pending. */
   readonly wakeAtMs: number;
 }
 
 /**
- * Plans what is loaded and let go.
+ * Plans loads and unloads.
  *
- * @param waiting the bases that requests wait for, the one that began to first; each fits `bytesMax` by itself
+ * @param waiting the bases that requests wait for, the longest wait first; each fits `bytesMax` without others
  */
 export function planRoom(
   tenants: readonly Tenant[],
@@ -74,7 +74,10 @@ interface Now {
 
 const nothing: Rest = { unload: [], closed: new Set(), wakeAtMs: Infinity };
 
-/** Room for one base: of idle ones where they suffice, else of those that had their turn, which finish what they do. */
+/**
+ * Makes room for one base: from idle ones if they suffice, else from bases whose turn is over, which finish their
+ * requests.
+ */
 function makeRoom(tenants: readonly Tenant[], needed: number, now: Now): Rest {
   const rest = needed - bytesOf(tenants.filter(({ state }) => state === "unloading"));
   if (rest <= 0) return nothing;
@@ -86,7 +89,7 @@ function makeRoom(tenants: readonly Tenant[], needed: number, now: Now): Rest {
   if (idle !== null) {
     return { ...nothing, unload: idle.map(({ name }) => ({ name, why: "room" })) };
   }
-  // Those that are closed already stay so: what they still do comes to an end, and nothing is added.
+  // Closed bases stay closed: their requests finish, and none is added.
   const closing = enough(
     loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(closedFirst),
     rest,
@@ -113,7 +116,7 @@ function mayClose(tenant: Tenant, now: Now): boolean {
   return hadItsTurn(tenant, now) || (!tenant.isBusy && mayGo(tenant, now));
 }
 
-/** The first of these that free as much; null where all together do not. */
+/** Returns the first of these that free enough; null if all together do not. */
 function enough(tenants: readonly Tenant[], bytes: number): readonly Tenant[] | null {
   const taken: Tenant[] = [];
   let freed = 0;
@@ -137,7 +140,7 @@ function closedFirst(one: Tenant, other: Tenant): number {
   );
 }
 
-/** Nobody waits for room: those go that were not asked for in a long time. */
+/** Without requests for room: unloads bases whose idle time is over. */
 function letGoIdle(tenants: readonly Tenant[], waiting: readonly string[], { limits, nowMs }: Now): Rest {
   const idle = tenants.filter(
     ({ name, state, isBusy, isKept }) => state === "loaded" && !isBusy && !isKept && !waiting.includes(name),
@@ -151,7 +154,7 @@ function letGoIdle(tenants: readonly Tenant[], waiting: readonly string[], { lim
   };
 }
 
-/** Which bases are loaded at the start: as many as fit together, in this order. */
+/** Returns the bases to load at the start: as many as fit together, in this order. */
 export function readyAtStart(
   bases: readonly { readonly name: string; readonly bytes: number }[],
   bytesMax: number,

@@ -4,7 +4,7 @@ import { EndScores } from "./prefix-cache.ts";
 
 const scoresOf = (mark: number): Float32Array => Float32Array.from([mark, -mark]);
 
-test("finds the scores after a whole prompt of the same scope, as they were", () => {
+test("finds the unchanged scores after a whole prompt of the same scope", () => {
   const kept = new EndScores();
   const scores = scoresOf(1);
   kept.keep("a", [1, 23], scores);
@@ -16,7 +16,7 @@ test("finds the scores after a whole prompt of the same scope, as they were", ()
   );
 });
 
-test("of 64 prompts the least recently used goes for one more", () => {
+test("evicts the least recently used of 64 prompts for a new one", () => {
   const kept = new EndScores();
   for (let prompt = 0; prompt < 64; prompt++) kept.keep("a", [prompt], scoresOf(prompt));
   kept.find("a", [0]);

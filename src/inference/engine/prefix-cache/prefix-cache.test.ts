@@ -17,11 +17,11 @@ const tokenIds = Array.from({ length: 100 }, (_, index) => index);
 const prompt = { scope: "a", tokenIds };
 const bytesOf = (positionCount: number): number => positionCount * positionBytes(shape);
 
-/** The keys of a position; its values are their negatives. */
+/** Key of a position; its value is the negative. */
 const keyOf = (place: { layer: number; head: number; position: number; index: number }): number =>
   10_000 * place.layer + 1000 * place.head + 2 * place.position + place.index;
 
-/** A lane with the last of two slots filled with the first positions of the prompt. */
+/** Creates a lane whose last of two slots holds the first positions of the prompt. */
 const laneWith = (capacity: number, count: number): KvLane => {
   const lane = new KvLane(shape);
   lane.reshape(2, capacity);
@@ -40,7 +40,7 @@ const laneWith = (capacity: number, count: number): KvLane => {
   return lane;
 };
 
-/** Reads the prompt into a slot that holds its first positions, and checks every number of what is there then. */
+/** Reads the prompt into a slot that holds its first positions, and checks every number of the result. */
 const checkRead = (
   cache: PrefixCache,
   held: { readonly count: number; readonly of: number },
@@ -62,7 +62,7 @@ const checkRead = (
   }
 };
 
-test("what is kept of one slot is read into another, of any capacity, behind what that one holds", () => {
+test("entries of one slot can be read into another of any capacity, after that one's contents", () => {
   const cache = new PrefixCache(shape, bytesOf(1000));
   cache.keep(prompt, 45, { lane: laneWith(64, 45), slot: 1 });
   cache.keep(prompt, 80, { lane: laneWith(128, 90), slot: 1 });
@@ -73,7 +73,7 @@ test("what is kept of one slot is read into another, of any capacity, behind wha
   checkRead(cache, { count: 80, of: 100 }, 80);
 });
 
-test("memory is taken as it is needed, never more than is allowed, and given back", () => {
+test("takes memory as needed, within its limit, and gives it back", () => {
   const cache = new PrefixCache(shape, bytesOf(70));
   assert.deepEqual([cache.bytes, cache.positionCountMax], [0, 64]);
   cache.keep(prompt, 10, { lane: laneWith(128, 100), slot: 1 });

@@ -1,23 +1,25 @@
-// What was computed of prompts, kept for those that begin alike: copies of keys and values in blocks, the least recently
-// used of which go when there are too many. It is only given what a prefill made, so that reading it changes no bit: how
-// a prompt is cut into parts changes none either.
-// Nothing is held while it is in use: whoever reads it gets a copy, in the slot of a lane.
+// The prefix cache: copies of computed prompts' keys and values in blocks, evicted least recently used first. It holds
+// only results of prefill, which do not depend on how a prompt is cut, so using it changes no bit. Readers get a copy
+// in their lane's slot, so nothing is locked.
 import type { KvLane } from "../cache/kv-lane.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
-/** Small enough that the last block of a prompt, on average half full, wastes little; large enough to copy in long runs. */
+/**
+ * Small enough that the last block of a prompt, on average half full, wastes little; large enough to copy in long
+ * runs.
+ */
 const blockPositions = 32;
 
-/** A prompt, by what its keys and values depend on. */
+/** A prompt with everything that its keys and values depend on. */
 export interface KeptPrompt {
-  /** Says which weights computed it, and for whom: nothing is shared between scopes. */
+  /** Identifies the weights and the owners that may share: nothing is shared between scopes. */
   readonly scope: string;
   readonly tokenIds: readonly number[];
 }
 
-/** Where the keys and values of a prompt lie while it runs. */
+/** Location of a running prompt's keys and values. */
 export interface SlotPlace {
   readonly lane: KvLane;
   readonly slot: number;
@@ -31,10 +33,10 @@ export class PrefixCache {
   readonly #tree: PrefixTree;
   readonly #blocks = new Map<number, Float32Array>();
   readonly #endScores = new EndScores();
-  /** Memory that others read too; what is kept in its place gets other memory. */
+  /** Memory that other readers use; a block that is reused gets new memory. */
   readonly #lent = new WeakSet<Float32Array>();
 
-  /** @param bytesMax 0 keeps nothing */
+  /** @param bytesMax 0 disables the cache */
   constructor(shape: ModelShape, bytesMax: number) {
     this.#bytesMax = bytesMax;
     this.#bytesAllowed = bytesMax;
@@ -47,19 +49,19 @@ export class PrefixCache {
     return this.#blocks.size * this.#blockBytes + this.#endScores.bytes;
   }
 
-  /** How many positions can be kept at this moment. */
+  /** Number of positions that can be cached at this moment. */
   get positionCountMax(): number {
     return this.#blockCountAllowed * blockPositions;
   }
 
-  /** Gives memory back until no more than this is used, and takes no more of it before the next call. */
+  /** Evicts entries down to this size, which then is the limit until the next call. */
   limit(bytesAllowed: number): void {
     this.#bytesAllowed = Math.min(this.#bytesMax, bytesAllowed);
     if (this.#bytesAllowed < this.#endScores.bytes) this.#endScores.clear();
     this.#limitBlocks();
   }
 
-  /** The scores after the last token of a prompt, all of which is kept; null where they are not. */
+  /** Returns the scores after the last token of a prompt that is cached whole; null if they are missing. */
   scoresAfter({ scope, tokenIds }: KeptPrompt): Float32Array | null {
     return this.#endScores.find(scope, tokenIds);
   }
@@ -71,15 +73,15 @@ export class PrefixCache {
     this.#limitBlocks();
   }
 
-  /** How many of the first `countMax` tokens of a prompt are kept; they count as used. */
+  /** Returns how many of the first `countMax` tokens of a prompt are cached, and marks them as used. */
   countKept({ scope, tokenIds }: KeptPrompt, countMax: number): number {
     return this.#tree.find(scope, tokenIds, countMax).reduce((sum, { count }) => sum + count, 0);
   }
 
   /**
-   * Fills a slot, which holds the first tokens of a prompt and has room, up to `countMax` of them as far as they are kept.
+   * Extends a slot, which holds the first tokens of a prompt and has room, with cached tokens up to `countMax`.
    *
-   * @returns how many were copied
+   * @returns number of copied tokens
    */
   read({ scope, tokenIds }: KeptPrompt, countMax: number, { lane, slot }: SlotPlace): number {
     const length = lane.lengths[slot];
@@ -94,7 +96,7 @@ export class PrefixCache {
     return copied;
   }
 
-  /** Keeps what a slot holds of the first `count` tokens of a prompt, as far as there is memory for it. */
+  /** Caches a slot's first `count` tokens of a prompt, as far as there is memory. */
   keep({ scope, tokenIds }: KeptPrompt, count: number, { lane, slot }: SlotPlace): void {
     for (const { block, place, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
       if (place === 0) this.#leaveLent(block);
@@ -103,8 +105,8 @@ export class PrefixCache {
   }
 
   /**
-   * The full blocks of a prompt themselves, one after the other from the first token on: whoever gets them may read them for
-   * as long as it likes, whatever is kept or not by then.
+   * Returns the full blocks of a prompt themselves, from the first token on. The reader may use them indefinitely;
+   * eviction does not change them.
    */
   lend({ scope, tokenIds }: KeptPrompt): readonly Float32Array[] {
     const lent: Float32Array[] = [];
@@ -117,7 +119,7 @@ export class PrefixCache {
     return lent;
   }
 
-  /** Blocks have what scores leave. */
+  /** Blocks get the memory that scores leave. */
   #limitBlocks(): void {
     const allowed = Math.max(0, Math.floor((this.#bytesAllowed - this.#endScores.bytes) / this.#blockBytes));
     if (allowed === this.#blockCountAllowed) return;
@@ -125,7 +127,7 @@ export class PrefixCache {
     for (const block of this.#tree.limit(allowed)) this.#blocks.delete(block);
   }
 
-  /** What was kept in a block is dropped; whoever has its memory goes on reading that. */
+  /** Drops a block's contents; readers of its memory may continue. */
   #leaveLent(block: number): void {
     const memory = this.#blocks.get(block);
     if (memory !== undefined && this.#lent.has(memory)) this.#blocks.delete(block);
@@ -140,10 +142,10 @@ export class PrefixCache {
   }
 }
 
-// The scores after whole prompts, for those that come again to the last token, as the rollouts of one prompt do: they need
-// no computation at all then. Of few prompts, since a row of scores is as large as some positions of keys and values.
+// Scores after whole prompts. Prompts that are repeated to the last token, such as the rollouts of a task, then need
+// no computation. Limited to few prompts, because a row of scores is as large as several positions of keys and values.
 
-/** Rollouts of more prompts than these seldom run beside each other. */
+/** Rollouts of more prompts than these seldom run at the same time. */
 const promptCountMax = 64;
 
 export class EndScores {

@@ -4,7 +4,7 @@ import { seededRandom, type Random } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { type BlockSpan, PrefixTree } from "./prefix-tree.ts";
 
-/** A tree whose blocks are written as its caller has to: what is read back has to be the prompt. */
+/** A tree whose blocks are written as its caller must, so that reads must give the prompt. */
 class WrittenTree {
   readonly tree: PrefixTree;
   readonly #blocks = new Map<string, string>();
@@ -24,7 +24,7 @@ class WrittenTree {
     return spans;
   }
 
-  /** How many of the first tokens are kept, each of which has to be where it is said to be. */
+  /** Returns how many of the first tokens are cached, checking the position of each. */
   find(scope: string, tokenIds: readonly number[], countMax = tokenIds.length): number {
     let end = 0;
     for (const { block, place, start, count } of this.tree.find(scope, tokenIds, countMax)) {
@@ -42,7 +42,7 @@ class WrittenTree {
   }
 }
 
-/** What the keys and values of a position depend on. */
+/** Returns everything that the keys and values of a position depend on. */
 function historyOf(scope: string, tokenIds: readonly number[], position: number): string {
   return `${scope}: ${tokenIds.slice(0, position + 1).join(" ")}`;
 }
@@ -50,7 +50,7 @@ function historyOf(scope: string, tokenIds: readonly number[], position: number)
 const upTo = (end: number, start = 0): readonly number[] =>
   Array.from({ length: end - start }, (_, index) => start + index);
 
-test("finds the longest beginning that is kept, to the token", () => {
+test("finds the longest cached prefix, to the token", () => {
   const tree = new WrittenTree(4, 100);
   tree.add("a", upTo(10));
   assert.equal(tree.find("a", upTo(20)), 10);
@@ -60,7 +60,7 @@ test("finds the longest beginning that is kept, to the token", () => {
   assert.equal(tree.find("b", upTo(20)), 0, "nothing is shared between scopes");
 });
 
-test("keeps what two prompts have in common once", () => {
+test("stores a prefix that two prompts share once", () => {
   const tree = new WrittenTree(4, 100);
   tree.add("a", upTo(10));
   assert.deepEqual(
@@ -73,7 +73,7 @@ test("keeps what two prompts have in common once", () => {
   assert.equal(tree.find("a", [...upTo(6), 99, 98]), 8);
 });
 
-test("continues a block that is not full in place, beside what continued it otherwise", () => {
+test("continues a partly filled block in place, in addition to its other continuations", () => {
   const tree = new WrittenTree(4, 100);
   tree.add("a", upTo(2));
   tree.add("a", [0, 99]);
@@ -89,7 +89,7 @@ test("continues a block that is not full in place, beside what continued it othe
     assert.equal(tree.find("a", prompt), prompt.length);
 });
 
-test("drops the least recently used block first, and the end of a prompt before its beginning", () => {
+test("evicts the least recently used block first, and the end of a prompt before its beginning", () => {
   const tree = new WrittenTree(4, 4);
   tree.add("a", upTo(8));
   tree.add("b", upTo(8));
@@ -98,14 +98,14 @@ test("drops the least recently used block first, and the end of a prompt before 
   assert.deepEqual([tree.find("a", upTo(8)), tree.find("b", upTo(8)), tree.find("c", upTo(4))], [8, 4, 4]);
 });
 
-test("keeps the beginning of a prompt that is longer than all blocks, and nothing else", () => {
+test("keeps only the beginning of a prompt that is longer than all blocks", () => {
   const tree = new WrittenTree(4, 3);
   tree.add("b", upTo(8));
   tree.add("a", upTo(30));
   assert.deepEqual([tree.find("a", upTo(30)), tree.find("b", upTo(8))], [12, 0]);
 });
 
-test("says which blocks go when there may be fewer, and takes no more of them", () => {
+test("reports the blocks that a lower limit evicts, and reuses no more of them", () => {
   const tree = new WrittenTree(4, 4);
   tree.add("a", upTo(8));
   tree.add("b", upTo(8));
@@ -116,7 +116,7 @@ test("says which blocks go when there may be fewer, and takes no more of them", 
   assert.equal(tree.find("a", upTo(8)), 0);
 });
 
-/** What is kept, one position a row: the tree that has blocks of one position and goes through all of it each time. */
+/** Twin of the tree: a plain list with one position per row, searched whole each time. */
 class PlainTree {
   readonly #countMax: number;
   /** By history, the least recently used first. */
@@ -143,7 +143,7 @@ class PlainTree {
     this.#kept = this.#kept.slice(Math.max(0, this.#kept.length - countMax));
   }
 
-  /** The last position first: what comes after it goes before it. */
+  /** The last position first: continuations are evicted before their prefix. */
   #use(scope: string, tokenIds: readonly number[], count: number): void {
     const used = Array.from({ length: count }, (_, index) => historyOf(scope, tokenIds, count - 1 - index));
     this.#kept = [...this.#kept.filter((history) => !used.includes(history)), ...used];
@@ -153,7 +153,7 @@ class PlainTree {
 const randomPrompt = (random: Random): readonly number[] =>
   Array.from({ length: random.index(12) }, () => random.index(2));
 
-test("with blocks of one position, keeps what a plain list of the last used positions keeps", () => {
+test("with blocks of one position, keeps the same as a plain list of recently used positions", () => {
   for (const seed of searchSeeds(60)) {
     const random = seededRandom("prefix tree", seed);
     const countMax = random.index(30);
@@ -174,7 +174,7 @@ test("with blocks of one position, keeps what a plain list of the last used posi
   }
 });
 
-test("with blocks of any size, what is found was written, and the blocks never exceed their number", () => {
+test("with blocks of any size, finds only what was written, and never exceeds the number of blocks", () => {
   for (const seed of searchSeeds(60)) {
     const random = seededRandom("prefix blocks", seed);
     let blockCountMax = random.index(12);

@@ -1,9 +1,9 @@
-// Which tokens are kept, and in which blocks: a radix tree over prompts whose nodes each have one block of a fixed number
-// of positions. The least recently used block goes first, and never before those that continue it.
-// Knows numbers of blocks, not what is in them.
+// A radix tree over cached prompts: maps tokens to blocks, one block of a fixed number of positions per node. The
+// least recently used block is evicted first, but never before its continuations. Knows block numbers, not their
+// contents.
 import { assert, present } from "../../../base/domain/assert.ts";
 
-/** Positions [start, start + count) of a prompt, which lie in a block from `place` on. */
+/** Positions [start, start + count) of a prompt, stored in a block from `place` on. */
 export interface BlockSpan {
   readonly block: number;
   readonly place: number;
@@ -12,24 +12,24 @@ export interface BlockSpan {
 }
 
 interface TreeNode {
-  /** Null of a scope's root, which has no tokens. */
+  /** Null for a scope's root, which has no tokens. */
   readonly block: number | null;
   readonly parent: TreeNode | null;
-  /** Under which it stands among its parent's children; a root's scope. */
+  /** Key among its parent's children; for a root, its scope. */
   readonly key: string;
-  /** What its block holds, after what stands before it. */
+  /** Tokens in its block. */
   readonly tokenIds: number[];
-  /** What continues its first tokens otherwise than it does itself: how many of them, and the token that follows. */
+  /** Nodes that branch off within its tokens, keyed by the number of shared tokens and the token that follows. */
   readonly children: Map<string, TreeNode>;
 }
 
-/** Where the longest kept beginning of a prompt ends. */
+/** End of a prompt's longest cached prefix. */
 interface Match {
-  /** From the root on; the last one is matched in part. */
+  /** Nodes from the root on; the last one may match partly. */
   readonly path: readonly TreeNode[];
   readonly spans: readonly BlockSpan[];
   readonly count: number;
-  /** Of the last node. */
+  /** Matched tokens of the last node. */
   readonly matchedCount: number;
 }
 
@@ -37,7 +37,7 @@ export class PrefixTree {
   readonly blockPositions: number;
   #blockCountMax: number;
   readonly #roots = new Map<string, TreeNode>();
-  /** Those with blocks, the least recently used first; whatever continues a node stands before it. */
+  /** Nodes with blocks, the least recently used first; continuations of a node come before it. */
   readonly #order = new Set<TreeNode>();
   readonly #freeBlocks: number[] = [];
   #numberedCount = 0;
@@ -52,11 +52,11 @@ export class PrefixTree {
   }
 
   /**
-   * Where the first tokens of a prompt are kept; they count as used.
+   * Returns the locations of a prompt's first tokens, as far as they are cached, and marks them as used.
    *
-   * @param scope prompts of different scopes have nothing in common
-   * @param countMax how many of the tokens are asked for
-   * @returns one after the other, from the first token on; none where nothing is kept
+   * @param scope prompts of different scopes share nothing
+   * @param countMax number of tokens to look up
+   * @returns spans in order, from the first token on; empty if nothing is cached
    */
   find(scope: string, tokenIds: readonly number[], countMax: number): readonly BlockSpan[] {
     const root = this.#roots.get(scope);
@@ -67,9 +67,9 @@ export class PrefixTree {
   }
 
   /**
-   * Keeps the first tokens of a prompt as far as there are blocks for them, for which the least recently used ones go.
+   * Adds the first tokens of a prompt as far as there are blocks for them, evicting the least recently used.
    *
-   * @returns the positions that were not kept before, which the caller now has to write
+   * @returns the new positions, which the caller must write
    */
   add(scope: string, tokenIds: readonly number[], count: number): readonly BlockSpan[] {
     const root = this.#roots.get(scope) ?? rootNode(scope);
@@ -80,7 +80,7 @@ export class PrefixTree {
     let node = present(match.path.at(-1), "the root of a path");
     let place = match.matchedCount;
     for (let start = match.count; start < count;) {
-      // What ends with its block's last token is continued in the block itself.
+      // Tokens that continue exactly the end of a partly filled block are added to it.
       if (node.block === null || place < node.tokenIds.length || place === this.blockPositions) {
         const block = this.#takeBlock(path);
         if (block === null) break;
@@ -100,9 +100,9 @@ export class PrefixTree {
   }
 
   /**
-   * Changes how many blocks there may be.
+   * Changes the maximum number of blocks.
    *
-   * @returns the numbers of those that went
+   * @returns the evicted block numbers
    */
   limit(blockCountMax: number): readonly number[] {
     this.#blockCountMax = blockCountMax;
@@ -111,7 +111,7 @@ export class PrefixTree {
     return dropped;
   }
 
-  /** A block that is free, or that is taken from the oldest node; null where none is left but those of `path`. */
+  /** Returns a free block, or evicts the oldest node's; null if only those of `path` are left. */
   #takeBlock(path: ReadonlySet<TreeNode>): number | null {
     if (this.#order.size >= this.#blockCountMax) {
       const [oldest] = this.#order;
@@ -142,7 +142,7 @@ export class PrefixTree {
     return block;
   }
 
-  /** From the last node to the first, so that each stands before those that lead to it. */
+  /** From the last node to the first, so that each comes before those that lead to it. */
   #use(path: readonly TreeNode[]): void {
     for (let depth = path.length - 1; depth > 0; depth--) {
       this.#order.delete(path[depth]);
@@ -159,7 +159,7 @@ function childKey(place: number, tokenId: number): string {
   return `${place} ${tokenId}`;
 }
 
-/** Follows a prompt's first tokens as far as they are kept. */
+/** Follows a prompt's first tokens as far as they are cached. */
 function matchFrom(root: TreeNode, tokenIds: readonly number[], countMax: number): Match {
   const path = [root];
   const spans: BlockSpan[] = [];

@@ -19,7 +19,7 @@ function product([outputs, inputs]: readonly [number, number]): Graph {
   return builder.build({ y: builder.matMul(x, w, { transposeB: true }) });
 }
 
-test("large weights are arranged once for each content, and one model's earlier ones go", async () => {
+test("arranges large weights once for each content, and deletes a model's earlier ones", async () => {
   const root = mkdtempSync(join(tmpdir(), "arranged-cache-"));
   const folder = join(root, "cache");
   const random = seededRandom("weights");
@@ -51,7 +51,7 @@ test("large weights are arranged once for each content, and one model's earlier 
   }
 });
 
-test("small weights, and those in memory, stay as they are", async () => {
+test("leaves small weights, and those in memory, unchanged", async () => {
   const folder = join(tmpdir(), "never-made");
   const cache = { folder, model: "one", weightsHash: "a" };
   const inMemory: Weights = new Map([["w", { data: new Float32Array(4096 * 4352) }]]);
@@ -63,7 +63,7 @@ test("small weights, and those in memory, stay as they are", async () => {
   assert.equal(await mappedWeights(product([64, 64]), cache, { weights: small, threads: 1 }), small);
 });
 
-test("a disk without room for them is found before anything is written, and the error says how much is missing", async (context) => {
+test("a lack of disk space is found before anything is written, and the error says how much is missing", async (context) => {
   const disk = mountSmallDisk(16);
   if (disk === null) {
     context.skip("this machine lets tests mount no small disk");

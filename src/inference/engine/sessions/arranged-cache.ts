@@ -1,5 +1,5 @@
-// Which arranged weights a model's sessions map, and where they are kept from one start to the next. Made when they are missing:
-// for other weights, another kind of processor or another runtime. What they are is known in runtime/.
+// Cache of arranged weights that a model's sessions map, kept on disk across starts. Created if missing: for other
+// weights, another kind of processor or another runtime. Their form is known only in `onnx/`.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -14,23 +14,23 @@ import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.t
 
 type Weights = ReadonlyMap<string, WeightSource>;
 
-/** As many as their bytes are on the disk while they are written: the runtime's own file with both kinds, and ours. */
+/** Disk space while they are written, in multiples of their size: the runtime's file holds both forms, and ours one. */
 const writtenCopies = 3;
 
-/** Where a model's arranged weights are kept. */
+/** Location of a model's arranged weights. */
 export interface ArrangedCache {
   readonly folder: string;
-  /** What the model is called there: one keeps one file for weights of the same names, types and shapes. */
+  /** Name of the model there: it has one file for weights of the same names, types and shapes. */
   readonly model: string;
-  /** Of the weights' values. */
+  /** Hash of the weights' values. */
   readonly weightsHash: string;
-  /** Refuses where they are not kept yet. */
+  /** If true, refuses weights that are not cached yet. */
   readonly isReadOnly?: boolean;
 }
 
 /**
- * The weights of a model's serving graphs as {@link mappedWeights} gives them. Prompts have a file of their own where they are
- * computed with other forms of the weights than decoded tokens.
+ * Returns the weights of a model's serving graphs as {@link mappedWeights} does. Prompts have a separate file if they
+ * use other forms of the weights than decoded tokens.
  *
  * @throws ServiceError as {@link mappedWeights}
  */
@@ -47,11 +47,11 @@ export async function arrangedForSessions(
 }
 
 /**
- * The weights with their arranged copies beside them, mapped from a file. As they are where they lie in memory or are few.
+ * Returns the weights with their arranged copies, mapped from a file; unchanged if they are in memory or small.
  *
- * @param graph any that applies these weights as the model's sessions do
- * @param options.weights those of another graph of the model may have theirs already
- * @throws ServiceError `unavailable` where the disk has no room for them
+ * @param graph any graph that applies these weights as the model's sessions do
+ * @param options.weights weights, of which those of another graph of the model may already have copies
+ * @throws ServiceError `unavailable` if the disk has no room for them
  */
 export async function mappedWeights(
   graph: Graph,
@@ -63,7 +63,7 @@ export async function mappedWeights(
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
-  // Converted weights of one model differ by how they were made, and lie in other files then.
+  // Converted weights of one model differ by how they were made, and then have other file names.
   const files = inFiles.map(({ name }) => weights.get(name));
   const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);
@@ -73,7 +73,7 @@ export async function mappedWeights(
   mkdirSync(folder, { recursive: true });
   requireRoom(folder, writtenCopies * weightBytes);
   await writeArrangedWeights(file, graph, { weights, threads });
-  // Of earlier weights, and what a process left that died while it wrote.
+  // Removes files of earlier weights, and leftovers of a process that died while writing.
   for (const other of readdirSync(folder)) {
     if (other.startsWith(`${modelKey}-`) && other !== name) rmSync(join(folder, other), { recursive: true });
   }

@@ -4,12 +4,12 @@ import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { readModelWeights } from "../../architectures/weights.ts";
 import { type GraphKind, graphsOfEveryRequest, ServingSessions } from "./serving-sessions.ts";
 
-test("the sessions that every request needs are there before the first, and the others are made when asked for", async () => {
+test("the sessions that every request needs exist before the first, and others are created on demand", async () => {
   const folder = "test/fixtures/goldens/models/qwen3";
   const config = readModelConfig(folder);
   const weights = readModelWeights(folder, config, { cacheFolder: null });
   const sessions = new ServingSessions({ config, weights, threads: 1 });
-  /** A session that is being made is fulfilled later than what is there. */
+  /** The promise of a session in creation is fulfilled later than that of an existing one. */
   const isThere = async (kind: GraphKind): Promise<boolean> =>
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
   await sessions.prepare(graphsOfEveryRequest({ config }));

@@ -1,6 +1,6 @@
-// The sessions of a model's serving graphs: which there are and when they are made: at its first use, unless that was done
-// before. All have their weights arranged, since only so are a row's numbers the same alone and among others; where they have
-// them from is the caller's concern, and what goes through a session is not known here.
+// The sessions of a model's serving graphs, created ahead or at their first use. All use arranged weights, because
+// only then does a row get the same numbers in any batch. Knows neither where the weights come from nor the data of a
+// run.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
@@ -19,31 +19,31 @@ import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
 
 /**
- * First parts of prompts, later parts of several, that of one alone, one token a row, several a row that were drafted, and
- * one a row of two caches.
+ * Kinds of graphs: first parts of prompts, later parts of several, a later part of one, one token a row, several draft
+ * tokens a row, and one token a row in two caches.
  */
 export type GraphKind = "first" | "later" | "later-alone" | "token" | "drafts" | "pair";
 
-/** In which form a graph takes an adapter; null takes none. */
+/** Form in which a graph takes an adapter; null takes none. */
 type Lora = LoraForm | null;
 
 export interface SessionsOptions {
   readonly config: ModelConfig;
   /** For every parameter of the graphs. */
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /** How the weights are stored; absent means in float32. */
+  /** Forms in which the weights are stored; float32 if absent. */
   readonly forms?: WeightForms;
   readonly threads: number;
-  /** Whether steps with drafts are to be ready too. */
+  /** True to prepare steps with drafts too. */
   readonly takesDrafts?: boolean;
-  /** Absent means the processor. */
+  /** The processor if absent. */
   readonly device?: Device;
 }
 
-/** By the kinds of the sessions that are made of them. */
+/** By the kinds of their sessions. */
 export type GraphsOfEveryRequest = Readonly<Record<"token" | "first", Graph>>;
 
-/** Those of a model without an adapter. */
+/** Builds the graphs of a model without an adapter. */
 export function graphsOfEveryRequest({
   config,
   forms,
@@ -61,13 +61,16 @@ export class ServingSessions {
     this.#options = options;
   }
 
-  /** Makes what every request needs, of {@link graphsOfEveryRequest}. */
+  /** Creates the sessions that every request needs, from {@link graphsOfEveryRequest}. */
   async prepare({ token, first }: GraphsOfEveryRequest): Promise<void> {
     await this.#keep(nameOf("token", null), token);
     await this.#keep(nameOf("first", null), first);
   }
 
-  /** Each makes a session that some requests need; those of adapters of great rank wait until there is one. */
+  /**
+   * Returns tasks that each create a session which some requests need; sessions for adapters of high rank wait until
+   * there is such an adapter.
+   */
   furtherTasks(): readonly (() => Promise<unknown>)[] {
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
       ["token", "whole"],
@@ -89,19 +92,19 @@ export class ServingSessions {
     );
   }
 
-  /** Whether a call need not wait for it to be made. */
+  /** True if a call need not wait for its creation. */
   has(kind: GraphKind, lora: Lora): boolean {
     return this.#made.has(nameOf(kind, lora));
   }
 
-  /** Each makes a session that requests with an adapter of this form need. */
+  /** Returns tasks that each create a session for requests with an adapter of this form. */
   tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
     const drafts = this.#options.takesDrafts === true ? (["drafts"] as const) : [];
     const kinds = ["token", "first", "later", ...drafts] as const;
     return kinds.map((kind) => () => this.get(kind, lora));
   }
 
-  /** @throws ServiceError `internal` when it cannot be made; the next call tries again */
+  /** @throws ServiceError `internal` if it cannot be created; the next call tries again */
   get(kind: GraphKind, lora: Lora): Promise<Session> {
     const name = nameOf(kind, lora);
     const { config, forms } = this.#options;
@@ -110,7 +113,8 @@ export class ServingSessions {
 
   #keep(name: string, graph: Graph): Promise<Session> {
     const { weights, threads, device } = this.#options;
-    // Sessions run one after the other, and each run has other sizes: what one of them kept, the others would need.
+    // Sessions run one after the other, and each run has other sizes: memory that one kept would be missing for the
+    // others.
     const memory = { plansMemory: false, keepsMemory: false };
     const making = createSession(graph, { weights, threads, device, ...memory });
     this.#sessions.set(name, making);

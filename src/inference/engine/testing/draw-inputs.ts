@@ -1,9 +1,12 @@
-// For tests: what a draw goes by, from a request in its shortest form.
+// For tests: creates the input of a draw from a request in its short form.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { drawRulesOf, type DrawInput, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 
-/** The first choice of a request after an answer so far; it draws from the request's own stream unless told otherwise. */
+/**
+ * Creates the input of a request's first choice after an answer so far, with the request's own random stream unless
+ * another is given.
+ */
 export function drawInputOf(
   request: GenerationRequest,
   more: Partial<DrawInput> & { readonly answer?: readonly number[] } = {},

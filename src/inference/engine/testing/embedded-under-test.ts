@@ -1,4 +1,4 @@
-// The embedded engine in this process, as the engine's contract examines it.
+// The embedded engine in this process, as a subject of the engine's contract.
 import type { Quantization } from "../../../base/domain/model.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { answerOf, ask, modelFolder, recorded, vocabulary } from "../contract/engine-under-test.ts";
@@ -46,12 +46,12 @@ export function embeddedEngine({
   });
 }
 
-/** How far rounding moves log-probabilities, by the bits that most weights are computed with. */
+/** Tolerance of log-probabilities under rounding, by the bits of most weights. */
 const toleranceOf = { "8": 0.1, "4": 1 } as const;
 
 /**
- * The engine over rounded weights. Call it before a test is registered: its own answers are computed first, and tests begin
- * when a module waits.
+ * Returns the engine over rounded weights. Call it before a test is registered: it first computes its own answers, and
+ * tests begin when a module waits.
  */
 export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Promise<EngineUnderTest> {
   const make = (waitingCountMax: number, folder?: string): LocalEngine =>
@@ -68,7 +68,7 @@ export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Pr
   };
 }
 
-/** The engine in float32. */
+/** Returns the engine in float32. */
 export function embeddedUnderTest(cacheFolder: string): EngineUnderTest {
   return {
     name: "embedded engine",

@@ -30,7 +30,7 @@ export function fakeEngineOptions(): LoopEngineOptions {
   };
 }
 
-/** The same engine in this process. */
+/** Creates the same engine in this process. */
 export function createFakeEngine(progress: Partial<EngineProgress> = {}): LocalEngine {
   return new LocalEngine({ ...fakeEngineOptions(), ...progress });
 }

@@ -1,5 +1,5 @@
-// A runner for tests: the next token's scores are a hash of the whole history, which it reads back from the cache. So a
-// slot that was moved, copied or grown wrongly changes the tokens. Computes nothing that resembles a model.
+// A runner for tests: the next token's scores are a hash of the whole history, which it reads back from the cache. So
+// a slot that was moved, copied or grown wrongly changes the tokens. Does not resemble a model.
 import { assert } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -15,7 +15,7 @@ export const fakeShape: ModelShape = {
   contextLength: 512,
 };
 
-/** The scores after a history, with an adapter of this revision; tests compute from it what an engine must answer. */
+/** Returns the scores after a history, with an adapter of this revision; tests compute expected answers from it. */
 export function fakeLogits(history: readonly number[], revision: string | null): Float32Array {
   let state = Array.from(revision ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
   for (const token of history) state = mix(state, token);
@@ -28,13 +28,13 @@ export class FakeRunner implements ModelRunner {
   /** The number of rows of each call, for tests that look at batches. */
   readonly prefillSizes: number[] = [];
   readonly decodeSizes: number[] = [];
-  /** Of each call for two lanes the rows of both. */
+  /** Row counts of both lanes in each shared call. */
   readonly pairSizes: (readonly number[])[] = [];
-  /** Of each call with drafts the number of tokens of each row. */
+  /** Token count of each row in each call with drafts. */
   readonly draftSizes: (readonly number[])[] = [];
   readonly droppedIds: string[] = [];
   readonly readyIds: string[] = [];
-  /** When set, every score is not a number. */
+  /** If true, every score is NaN. */
   isBroken = false;
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
@@ -69,7 +69,7 @@ export class FakeRunner implements ModelRunner {
         this.#append(lane, slot, id);
         return this.#scores(lane, adapter, slot);
       });
-      // What scores are made of are the scores themselves.
+      // Here the hidden state is the scores themselves.
       const wanted = logits === "all" ? rows : logits === "none" ? [] : rows.slice(-1);
       const joined = new Float32Array(wanted.length * vocabularySize);
       wanted.forEach((scores_V, row) => joined.set(scores_V, row * vocabularySize));
@@ -142,13 +142,13 @@ export class FakeRunner implements ModelRunner {
     lane.advance(slot, 1);
   }
 
-  /** The scores after what a slot holds. */
+  /** Returns the scores after a slot's contents. */
   #scores(lane: KvLane, adapter: LoadedAdapter | null, slot: number): Float32Array {
     const scores_V = fakeLogits(this.#history(lane, slot), adapter?.revision ?? null);
     return this.isBroken ? scores_V.fill(NaN) : scores_V;
   }
 
-  /** Reads a slot's tokens back, and checks that all layers, heads and values say the same. */
+  /** Reads a slot's tokens back, and checks that all layers, heads and values agree. */
   #history(lane: KvLane, slot: number): readonly number[] {
     const { layerCount, kvHeadCount, headSize } = this.shape;
     const first = Array.from(lane.keys(0, slot, 1).subarray(0, lane.lengths[slot] * headSize));

@@ -1,5 +1,5 @@
-// An engine that is asked over HTTP, as remote ones are, for the contract's tests: it offers what it is told to and no
-// more, is not exact, and knows adapters by the names under which they were loaded. Behind the socket is any engine.
+// An engine over HTTP, like remote ones, for the contract's tests: offers only the given features, is not exact, and
+// knows adapters by the names under which they were loaded. Any engine can be behind the socket.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -29,9 +29,9 @@ type Line = { readonly events: readonly GenerationEvent[] } | { readonly failure
 export interface HttpEngineOptions {
   readonly features: readonly EngineFeature[];
   readonly waitingCountMax: number;
-  /** What answers; started and stopped with the engine. */
+  /** The engine behind the socket; started and stopped with this one. */
   readonly behind: Engine;
-  /** Whether nothing listens. */
+  /** True if the server does not listen. */
   readonly isDown?: boolean;
 }
 
@@ -50,7 +50,7 @@ export class HttpEngine implements Engine {
       const limits = await this.#post("/limits", null).catch((error: unknown) => {
         throw new ServiceError({ code: "unavailable", message: "Nothing answers.", cause: error });
       });
-      // This file's own answer.
+      // Safe cast: the answer of this file's own server.
       if (!signal.aborted) this.#state = { kind: "ready", limits: limits as never };
     },
     stop: async () => {
@@ -122,7 +122,7 @@ export class HttpEngine implements Engine {
         for (const event of line.events) stream.push(withNumbers(event));
       }
     } catch (error) {
-      // A generation that has ended hears of nothing more.
+      // An ended generation receives nothing more.
       stream.fail(error instanceof ServiceError ? error : unavailable("The engine's server is gone."));
     }
   }
@@ -150,7 +150,7 @@ function nameOf({ id, hash = "" }: AdapterReference): string {
   return `${id}@${hash}`;
 }
 
-/** JSON has no NaN, which stands for a log-probability that nobody wanted. */
+/** JSON has no NaN, the log-probability that was not requested. */
 function withNumbers(event: GenerationEvent): GenerationEvent {
   if (event.kind !== "tokens") return event;
   const tokens = event.tokens.map((token) => ({
@@ -160,7 +160,7 @@ function withNumbers(event: GenerationEvent): GenerationEvent {
   return { ...event, tokens };
 }
 
-/** What listens: every answer is of the engine behind it, but for the last digits, and seeds count differently. */
+/** Server whose answers come from the engine behind it, with changed last digits and changed seeds. */
 class RemoteServer {
   readonly #behind: Engine;
   readonly #server: Server;
@@ -179,7 +179,7 @@ class RemoteServer {
     await this.#behind.start();
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
-    // It listens on TCP.
+    // Safe cast: it listens on TCP.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
@@ -192,7 +192,7 @@ class RemoteServer {
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Only the engine above asks.
+    // Safe cast: only the engine above sends requests.
     const body = (await json(request)) as never;
     switch (request.url) {
       case "/generate":
@@ -224,14 +224,14 @@ class RemoteServer {
   }
 }
 
-/** What is drawn depends on how many choices there are, and on what else runs. */
+/** Makes draws depend on the number of choices, and on other running requests. */
 function inexact(request: GenerationRequest, others: number): GenerationRequest {
   const { sampling, choices } = request;
   const count = choices.kind === "sample" ? choices.count : 0;
   return { ...request, sampling: { ...sampling, seed: sampling.seed * 131 + count + 17 * others } };
 }
 
-/** Log-probabilities whose last digits nobody can rely on. */
+/** Changes the last digits of log-probabilities, so that no caller relies on them. */
 function shaken(event: GenerationEvent): GenerationEvent {
   if (event.kind !== "tokens") return event;
   const by = (Math.random() - 0.5) * 1e-6;

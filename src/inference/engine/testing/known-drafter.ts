@@ -1,4 +1,4 @@
-// A drafter for tests: drafts what an answer is known to say, as far as a test wants, and something else behind it.
+// A drafter for tests: drafts a known answer, as far as a test wants, and other tokens after it.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { Drafter } from "../drafts/drafter.ts";
@@ -8,7 +8,7 @@ export class KnownDrafter implements Drafter {
   readonly #random: Random;
   readonly #answersOf: (request: GenerationRequest) => readonly (readonly number[])[];
   readonly #vocabularySize: number;
-  /** Steps that had drafts. */
+  /** Number of steps with drafts. */
   stepCount = 0;
 
   /** @param answersOf the tokens of each choice of a request, without drafts */

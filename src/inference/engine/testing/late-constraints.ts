@@ -1,5 +1,5 @@
-// Constraints for tests that are computed in the caller's thread, and whose masks come when the test says so: late by as
-// many questions as it wants. No time passes in them.
+// Constraints for tests, computed in the caller's thread, whose masks are late by as many questions as the test wants.
+// They take no time.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readLanguage } from "../../../lib/constraints/grammar/language.ts";
@@ -15,15 +15,15 @@ import type {
 export interface LateConstraintsOptions {
   readonly trie: TokenTrie;
   readonly limits: GrammarLimits;
-  /** For each mask, how often it is asked for in vain; one that never comes is infinitely late. */
+  /** Returns for each mask how many questions it is late; infinity if it never comes. */
   readonly lateness: () => number;
 }
 
 export class LateConstraints implements ConstraintBackend {
   readonly #options: LateConstraintsOptions;
-  /** Places that were opened and not closed. */
+  /** Number of open cursors. */
   openCount = 0;
-  /** Constraints that were prepared and not released. */
+  /** Number of constraints that were prepared and not released. */
   preparedCount = 0;
 
   constructor(options: LateConstraintsOptions) {

@@ -1,4 +1,4 @@
-// The embedded engine in this process as an `Engine`: what carrier/ makes of it across processes, without them.
+// The embedded engine in this process as an `Engine`, as `ipc/` provides it across processes.
 import type {
   AdapterReference,
   ChoiceRequest,

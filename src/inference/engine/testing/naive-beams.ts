@@ -1,17 +1,17 @@
-// Beam search for the naive engine: every hypothesis is computed whole again at every step. Only for tests.
+// Beam search for the naive engine: recomputes every hypothesis whole at every step. Only for tests.
 import type { GenerationEvent, GenerationRequest } from "../../../base/domain/generation.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
 import { searchPlainly, type PlainAnswer, type PlainCandidates } from "./plain-beams.ts";
 import { plainDistribution, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
 
-/** What follows an answer. */
+/** Scores after an answer. */
 export interface Scores {
   readonly logits: readonly number[];
-  /** Null where every token may come. */
+  /** Null if every token is allowed. */
   readonly allowance: PlainAllowance | null;
 }
 
-/** The events of a request whose choices are searched; no event where there is no answer at all. */
+/** Returns the events of a request whose choices are searched; no event if there is no answer at all. */
 export async function searchEvents(
   request: GenerationRequest,
   nextScores: (answer: readonly number[]) => Promise<Scores>,

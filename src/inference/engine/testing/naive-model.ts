@@ -1,5 +1,5 @@
-// A model that only ever computes whole sequences from their first token, through the same definition as serving. Keeps
-// weights and adapters, and nothing of what it computed. Only for tests.
+// A model that computes only whole sequences from their first token, with the same definition as serving. Keeps
+// weights and adapters, but no results. Only for tests.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Data, int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -11,7 +11,7 @@ import { createSession, type Session } from "../../onnx/session.ts";
 import { AdapterCache } from "../adapters/adapter-cache.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
-/** @throws ServiceError when the folder does not hold a model that can be served */
+/** @throws ServiceError if the folder does not hold a model that can be served */
 export async function openNaiveModel(folder: string): Promise<NaiveModel> {
   const model = new NaiveModel(folder, readModelConfig(folder));
   await model.prepare();
@@ -40,7 +40,7 @@ export class NaiveModel {
     this.#sessions.clear();
   }
 
-  /** @throws ServiceError when the adapter cannot be read */
+  /** @throws ServiceError if the adapter cannot be read */
   loadAdapter(reference: AdapterReference | null): LoadedAdapter | null {
     return reference === null ? null : this.#adapters.load(reference);
   }
@@ -49,13 +49,13 @@ export class NaiveModel {
     this.#adapters.drop(id);
   }
 
-  /** The scores of the token after these. */
+  /** Returns the scores of the token after these. */
   async logitsAfter(tokenIds: readonly number[], adapter: LoadedAdapter | null): Promise<readonly number[]> {
     const [logits_V] = await this.#logits(tokenIds, [tokenIds.length - 1], adapter);
     return logits_V;
   }
 
-  /** The scores of the token after each of these. */
+  /** Returns the scores of the token after each of these. */
   logitsAfterEach(
     tokenIds: readonly number[],
     adapter: LoadedAdapter | null,
@@ -63,7 +63,7 @@ export class NaiveModel {
     return this.#logits(tokenIds, [...tokenIds.keys()], adapter);
   }
 
-  /** What the scores of the token after these are computed of. */
+  /** Returns the hidden state from which the scores of the token after these are computed. */
   async hiddenAfter(tokenIds: readonly number[], adapter: LoadedAdapter | null): Promise<Float32Array> {
     const outputs = await this.#run(tokenIds, [tokenIds.length - 1], adapter);
     return float32Data(outputs["hidden"]).slice();

@@ -1,5 +1,5 @@
-// Beam search by its definition: every hypothesis is a list of its own, everything that was ever complete is kept, and it
-// goes on to the last token, however hopeless. The oracle of the engine's search. Only for tests.
+// Beam search by its definition: every hypothesis is a separate list, all complete answers are kept, and it runs to
+// the last token, however hopeless. The oracle of the engine's search. Only for tests.
 import type { FinishReason, GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
 
 export interface PlainAnswer {
@@ -10,9 +10,9 @@ export interface PlainAnswer {
 }
 
 export interface PlainCandidates {
-  /** All tokens that may come, the most probable first. */
+  /** All allowed tokens, the most probable first. */
   readonly tokens: readonly GeneratedToken[];
-  /** Whether the answer may end here without a token; looked at where none may come. */
+  /** True if the answer may end here without a token; read only if no token is allowed. */
   readonly mayEnd: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface PlainSearch {
   readonly candidatesAfter: (answer: readonly number[]) => Promise<PlainCandidates>;
 }
 
-/** The best answers, the best first: at most `width`. */
+/** Returns the best answers, the best first: at most `width`. */
 export async function searchPlainly(search: PlainSearch): Promise<readonly PlainAnswer[]> {
   const { width, promptLength, lengthPenalty, candidatesAfter } = search;
   const { maxTokens, stopTokenIds } = search.stopping;

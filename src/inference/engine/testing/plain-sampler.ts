@@ -1,5 +1,6 @@
-// How a token is drawn, by the definitions: everything is counted and sorted anew for every token. Slow and short, so that
-// it can be seen to be right; the engine's sampler is held to it. Scores are float32 between steps, weights float64.
+// Draws tokens by the definitions: counts and sorts everything anew for every token. Slow and short, so that its
+// correctness is evident; the engine's sampler is tested against it. Scores are float32 between steps, weights
+// float64.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { type ScoreProcessor, PromptTokens, TokenHistory } from "../logits/draw-input.ts";
 import { topPDrawCount } from "../logits/top-p.ts";
@@ -7,11 +8,11 @@ import { topPDrawCount } from "../logits/top-p.ts";
 /** A choice before its next token. */
 export interface PlainPlace {
   readonly request: Pick<GenerationRequest, "prompt" | "sampling" | "stopping">;
-  /** What was generated so far. */
+  /** Generated tokens so far. */
   readonly answer: readonly number[];
-  /** What the constraint lets follow, and whether the answer may end; null where the request has none. */
+  /** Tokens that the constraint allows next, and whether the answer may end; null if unconstrained. */
   readonly allowance: PlainAllowance | null;
-  /** Absent where the request asks for none. */
+  /** Absent if the request asks for none. */
   readonly processors?: readonly ScoreProcessor[];
 }
 
@@ -20,18 +21,18 @@ export interface PlainAllowance {
   readonly mayEnd: boolean;
 }
 
-/** A token with what it weighs in the draw, 1 for the most probable one. */
+/** A token with its weight in the draw, 1 for the most probable one. */
 export interface WeighedId {
   readonly id: number;
   readonly weight: number;
 }
 
 /**
- * Tokens are drawn from all that top-p chooses from, a few times at most, until one is among those that stay; then from
- * these.
+ * Draws from all tokens that top-p chooses from, up to a few times, until one is among those it keeps; after that it
+ * draws from those.
  *
- * @param uniform the next number of the choice's stream; not called where the choice is greedy
- * @returns the id that is drawn; null where nothing may come
+ * @param uniform the next number of the choice's random stream; not called for a greedy choice
+ * @returns the drawn id; null if no token is allowed
  */
 export function drawPlainly(
   logits: readonly number[],
@@ -55,7 +56,7 @@ function withoutTopP(place: PlainPlace): PlainPlace {
   return { ...place, request: { ...request, sampling: { ...request.sampling, topP: 1 } } };
 }
 
-/** @param part in [0, 1), of all that they weigh */
+/** @param part in [0, 1), of the total weight */
 function pick(weighed: readonly WeighedId[], part: number): number | null {
   let left = part * sumOf(weighed);
   for (const { id, weight } of weighed) {
@@ -65,7 +66,10 @@ function pick(weighed: readonly WeighedId[], part: number): number | null {
   return weighed.findLast(({ weight }) => weight > 0)?.id ?? null;
 }
 
-/** What is left to draw from, in the order of the ids: one where the choice is greedy, none where nothing may come. */
+/**
+ * Returns the remaining tokens with their weights, in the order of the ids: one for a greedy choice, none if no token
+ * is allowed.
+ */
 export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeighedId[] {
   const allowed = new Set(allowedIds(logits, place));
   const scores = shiftedScores(
@@ -78,7 +82,7 @@ export function plainDistribution(logits: readonly number[], place: PlainPlace):
   return inOrder(weighedIds(scores, ranked, place.request.sampling));
 }
 
-/** The ids that the constraint, the allowed ids, the bad words and the least length leave. */
+/** Returns the ids that the constraint, the allowed ids, the bad words and the minimum length leave. */
 function allowedIds(
   logits: readonly number[],
   { request, answer, allowance }: PlainPlace,
@@ -101,7 +105,7 @@ function isTail(beginning: readonly number[], answer: readonly number[]): boolea
   return skipped >= 0 && beginning.every((id, index) => id === answer[skipped + index]);
 }
 
-/** Scores with bias, processors and penalties. */
+/** Returns scores with bias, processors and penalties. */
 function shiftedScores(
   logits: readonly number[],
   { request, answer, processors = [] }: PlainPlace,
@@ -126,7 +130,7 @@ function shiftedScores(
 
 const float32Max = (2 - 2 ** -23) * 2 ** 127;
 
-/** What top-n-sigma, min-p, top-k and top-p keep of the ids. */
+/** Returns the ids that top-n-sigma, min-p, top-k and top-p keep, with their weights. */
 function weighedIds(
   scores: readonly number[],
   ranked: readonly number[],
@@ -146,12 +150,12 @@ function weighedIds(
   return kept;
 }
 
-/** The scores of some ids, in the order of these. */
+/** Returns the scores of some ids, in ascending order of the ids. */
 function inRising(ids: readonly number[], scores: readonly number[]): readonly number[] {
   return ids.toSorted((a, b) => a - b).map((id) => scores[id]);
 }
 
-/** The square root of the mean of the squared distances from the mean. */
+/** Returns the square root of the mean of the squared distances from the mean. */
 function deviationOf(values: readonly number[]): number {
   const meanOf = (some: readonly number[]): number =>
     some.reduce((sum, value) => sum + value, 0) / some.length;
@@ -167,14 +171,14 @@ function sumOf(weighed: readonly WeighedId[]): number {
   return weighed.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** Natural logarithms of the probabilities of all ids. */
+/** Returns natural logarithms of the probabilities of all ids. */
 export function plainLogprobs(logits: readonly number[]): readonly number[] {
   const max = Math.max(...logits);
   const total = logits.reduce((sum, logit) => sum + Math.exp(logit - max), 0);
   return logits.map((logit) => logit - max - Math.log(total));
 }
 
-/** All ids, the most probable first, the lower id first among equals. */
+/** Returns all ids, the most probable first, the lower id first among equals. */
 export function rankedIds(logits: readonly number[]): number[] {
   return [...logits.keys()].sort((a, b) => logits[b] - logits[a] || a - b);
 }

@@ -1,4 +1,4 @@
-// For tests: requests in their shortest form, and a loop that is run until it has no work, with its events by request.
+// For tests: requests in their short form, and a loop that runs until it has no work, with its events by request.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type {
@@ -15,7 +15,7 @@ import type { PrefixCounts } from "../loop/lanes.ts";
 import type { GenerationOutput } from "../loop/sequence.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
-/** What a test says of a request; the rest is greedy, one choice of 16 tokens, and nothing else. */
+/** A request's parameters for a test. Default: greedy, one choice of 16 tokens, and nothing else. */
 export interface ShortRequest {
   readonly id?: string;
   readonly adapter?: AdapterReference | null;
@@ -56,11 +56,11 @@ export function withAdapter(request: GenerationRequest, adapter: AdapterReferenc
   return { ...request, prompt: { ...request.prompt, adapter } };
 }
 
-/** All that was emitted of one request. */
+/** All events of one request. */
 export class Transcript implements GenerationOutput {
   readonly events: GenerationEvent[] = [];
   failure: string | null = null;
-  /** How long it waited to be begun. No event has it here: how long a thing takes is no part of what is compared. */
+  /** Time it waited before it began. Not in the events here, because durations are not compared. */
   waitedMs: number | null = null;
 
   push(event: GenerationEvent): void {
@@ -89,12 +89,12 @@ export class Transcript implements GenerationOutput {
     return this.#tokens(choice).map((token) => token.alternatives);
   }
 
-  /** Of the prompt's tokens, of all parts together. */
+  /** Log-probabilities of the prompt's tokens, from all parts. */
   promptLogprobs(): readonly (PromptLogprob | null)[] {
     return this.events.flatMap((event) => (event.kind === "prompt-logprobs" ? event.tokens : []));
   }
 
-  /** Null where there is none. */
+  /** Null if there is none. */
   embedding(): readonly number[] | null {
     const event = this.events.find(({ kind }) => kind === "embedding");
     return event?.kind === "embedding" ? [...event.values] : null;
@@ -119,11 +119,11 @@ export const smallLimits = {
   prefixCachePercent: 0,
   tokensPerStepMax: 64,
   promptChunkTokens: 32,
-  // Calls that take no time leave prompts as much as they want.
+  // Calls that take no time leave prompts unlimited time.
   clock: { ...systemClock, monotonicMs: () => 0 },
 } as const satisfies LoopOptions;
 
-/** A loop whose requests have keys, under which their transcripts are at hand. */
+/** A loop whose requests have keys for access to their transcripts. */
 export class ObservedLoop {
   readonly #loop: EngineLoop;
   readonly #submissions = new Map<number, Submission>();
@@ -184,7 +184,7 @@ export class ObservedLoop {
   }
 }
 
-/** A loop with the transcripts of its requests. */
+/** Creates a loop with the transcripts of its requests. */
 export function observedLoop(
   runner: ModelRunner,
   limits: LoopOptions = smallLimits,

@@ -1,6 +1,6 @@
 import type { StepBudget } from "../schedule/slot-holder.ts";
 
-/** What a step may take in tests of what plans it: small, so that few prompts exceed it. */
+/** Budget of a step in planner tests: small, so that few prompts exceed it. */
 export const smallBudget: StepBudget = {
   slotCountMax: 8,
   kvCacheBytesMax: 100_000,

@@ -1,51 +1,51 @@
-// What the loop asks of constraints: to be prepared once for a request, and to say before each token of each choice which
-// ones may come. A mask is begun when the token before it is drawn, so that it can be computed while the model computes;
-// one that is not there yet is asked for again later.
+// The loop's interface to constraints: prepare one for a request, and get a mask of allowed tokens before each token
+// of each choice. Computing a mask begins as soon as the token before it is drawn, in parallel with the model. A mask
+// that is not ready is asked for again later.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 
 export interface ConstraintBackend {
   /**
-   * Resolves when answers can be held to the constraint.
+   * Resolves when the constraint is ready to use.
    *
-   * @param options.signal what waits to be prepared is dropped when it aborts; the promise then rejects
-   * @throws ServiceError `unsupported` for one that cannot be served; the message says why and what is possible instead;
-   *   `internal` when whatever computes breaks down
+   * @param options.signal aborting it drops a constraint that waits to be prepared, and rejects the promise
+   * @throws ServiceError `unsupported` for a constraint that cannot be served, with the reason and the alternatives;
+   * `internal` when the computing thread breaks down
    */
   prepare(constraint: Constraint, options: { readonly signal: AbortSignal }): Promise<PreparedConstraint>;
-  /** Ends whatever computes. */
+  /** Stops its threads. */
   close(): Promise<void>;
 }
 
-/** A constraint that choices of one request are held to. */
+/** A constraint on the choices of one request. */
 export interface PreparedConstraint {
   /** Notices for the caller, a sentence each. */
   readonly notices: readonly string[];
-  /** A place behind these tokens of a choice, which masks allowed, or before its first; its mask is begun. */
+  /** Opens a cursor after these tokens of a choice, which masks allowed, or before its first; its mask is started. */
   open(tokenIds?: readonly number[]): ConstraintCursor;
-  /** Nothing more is opened. Idempotent. */
+  /** No more cursors are opened afterwards. Idempotent. */
   release(): void;
 }
 
-/** A place in the answer of one choice. */
+/** Position in the answer of one choice. */
 export interface ConstraintCursor {
-  /** Moves behind a token that the last mask allowed; the next mask is begun. */
+  /** Moves past a token that the last mask allowed; the next mask is started. */
   accept(tokenId: number): void;
   /**
-   * What may come next; null while it is computed. Valid until the place moves.
+   * Mask of the next token; null while it is computed. Valid until the cursor moves.
    *
-   * @throws ServiceError `unsupported` when the constraint turns out to cost more than its limits allow, `internal` when
-   *   whatever computes breaks down
+   * @throws ServiceError `unsupported` if the constraint turns out to exceed its cost limits, `internal` when the
+   * computing thread breaks down
    */
   next(): TokenMask | null;
-  /** Blocks the thread until the next mask is there, at most until this time of the monotonic clock. */
+  /** Blocks the thread until the next mask is ready, at most until this time of the monotonic clock. */
   waitUntil(endMs: number): void;
-  /** Gives the place up. Idempotent. */
+  /** Closes the cursor. Idempotent. */
   close(): void;
 }
 
 export interface TokenMask {
-  /** Bit `id % 32` of word `id / 32` is set for a token that may come; ids beyond the last word may not. */
+  /** Bit `id % 32` of word `id / 32` is set for an allowed token; ids beyond the last word are forbidden. */
   readonly allowed: Uint32Array;
-  /** Whether the answer may end here. */
+  /** True if the answer may end here. */
   readonly mayEnd: boolean;
 }

@@ -15,7 +15,7 @@ const compile = (pattern: string) => () =>
   new CompiledConstraint(readLanguage(regex(pattern), defaultGrammarLimits), trie);
 const bytesOf = (pattern: string): number => compile(pattern)().byteLength;
 
-test("keeps what was used last where there is not room for all, and drops nothing that is in use", () => {
+test("keeps the most recently used if not all fit, and evicts nothing in use", () => {
   const cache = new ConstraintCache(bytesOf("a") + bytesOf("b") + bytesOf("c"));
   const held = cache.take("a", compile("a"));
   for (const pattern of ["b", "c", "b", "d"]) cache.giveBack(cache.take(pattern, compile(pattern)));
@@ -30,7 +30,7 @@ test("keeps what was used last where there is not room for all, and drops nothin
   assert.ok(cache.counts.bytes <= bytesOf("a") + bytesOf("b") + bytesOf("c"));
 });
 
-test("one that is forgotten stays with those who use it, and the next begins anew", () => {
+test("a forgotten constraint stays with its users, and the next request compiles anew", () => {
   const cache = new ConstraintCache(2 ** 30);
   const old = cache.take("a", compile("a"));
   cache.forget(old);
@@ -43,7 +43,7 @@ test("one that is forgotten stays with those who use it, and the next begins ane
   assert.equal(cache.take("a", compile("a")), anew);
 });
 
-test("of those in use the largest is told that there is no room", () => {
+test("reports a lack of room for the largest constraint in use", () => {
   const large = "a(bc|de){2,9}|[f-k]+";
   const cache = new ConstraintCache(bytesOf(large));
   const first = cache.take("large", compile(large));
@@ -55,15 +55,15 @@ test("of those in use the largest is told that there is no room", () => {
   );
 });
 
-test("one that cannot be compiled leaves nothing", () => {
+test("a failed compilation leaves nothing behind", () => {
   const cache = new ConstraintCache(2 ** 30);
   assert.throws(() => cache.take("(", compile("(")));
   assert.equal(cache.counts.bytes, 0);
 });
 
-test("what a constraint says it takes is about what it takes", () => {
+test("a constraint's reported size is close to its real size", () => {
   setFlagsFromString("--expose-gc");
-  // With that flag a new context has it.
+  // With that flag, a new context has it.
   const collect = runInNewContext("gc") as () => void;
   const used = (): number => {
     collect();

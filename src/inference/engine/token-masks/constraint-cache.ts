@@ -1,13 +1,13 @@
-// Compiled constraints by their content, so that the next request with the same one begins at once. Those in use stay;
-// of the others the least recently used go first when all together take too much memory.
+// Cache of compiled constraints by content, so that the next request with the same one begins immediately. Those in
+// use stay; the others are evicted, least recently used first, when all together take too much memory.
 import { present } from "../../../base/domain/assert.ts";
 import type { CompiledConstraint } from "../../../lib/constraints/grammar/matcher.ts";
 
 export interface CacheCounts {
-  /** Requests for a constraint that was there, and for one that had to be compiled. */
+  /** Requests for a cached constraint, and for one that had to be compiled. */
   readonly hits: number;
   readonly misses: number;
-  /** What all constraints take that are kept or in use. */
+  /** Size of all constraints that are cached or in use. */
   readonly bytes: number;
 }
 
@@ -19,9 +19,9 @@ export interface CachedConstraint {
 
 export class ConstraintCache {
   readonly #bytesMax: number;
-  /** What the next request with the same content gets; the last used last. */
+  /** Cached by content for the next request; the last used last. */
   readonly #kept = new Map<string, CachedConstraint>();
-  /** Everything that is kept or in use. */
+  /** Every constraint that is cached or in use. */
   readonly #usage = new Map<CachedConstraint, { userCount: number; bytes: number }>();
   #hits = 0;
   #misses = 0;
@@ -35,7 +35,7 @@ export class ConstraintCache {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#bytes };
   }
 
-  /** The constraint of this content for one more user; throws what `compile` throws. */
+  /** Returns the constraint of this content for one more user; throws the errors of `compile`. */
   take(content: string, compile: () => CompiledConstraint): CachedConstraint {
     const known = this.#kept.get(content);
     if (known === undefined) this.#misses += 1;
@@ -49,7 +49,7 @@ export class ConstraintCache {
     return constraint;
   }
 
-  /** Gives one up that was taken. */
+  /** Returns a constraint that was taken. */
   giveBack(constraint: CachedConstraint): void {
     const usage = this.#usageOf(constraint);
     usage.userCount -= 1;
@@ -57,15 +57,15 @@ export class ConstraintCache {
     this.#shrink();
   }
 
-  /** Leaves it to those who use it: the next request with the same content begins anew. */
+  /** Removes it from the cache but leaves it to its users: the next request with the same content compiles anew. */
   forget(constraint: CachedConstraint): void {
     if (this.#kept.get(constraint.content) === constraint) this.#kept.delete(constraint.content);
   }
 
   /**
-   * Counts what a constraint takes by now: it grows while it is followed.
+   * Measures a constraint's size, which grows while it is used.
    *
-   * @returns false for the largest one where there is not room for all that are in use
+   * @returns false for the largest one if there is not room for all that are in use
    */
   measure(constraint: CachedConstraint): boolean {
     const usage = this.#usageOf(constraint);

@@ -1,26 +1,26 @@
-// Memory that the engine's thread shares with one that computes masks: for each place the token it moved behind, one mask,
-// and whether that is there yet. Each half of a place is written by one thread and read by the other, in turns that are
-// counted, so that nothing is taken for what an earlier owner of the place asked for.
+// Memory shared between the engine's thread and a mask thread: for each place its last token, one mask, and whether
+// the mask is ready. Each half of a place is written by one thread and read by the other. Turns are numbered, so a
+// result is never attributed to an earlier owner of the place.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 
-/** How a turn of a place ended; of one that failed a message says why. */
+/** Result of a place's turn; for a failure, a message gives the reason. */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";
 
 const outcomes: readonly MaskOutcome[] = ["goes-on", "may-end", "failed"];
 
-/** A token that a place moved behind, as this turn. */
+/** A token that a place moved past, as this turn. */
 export interface Move {
   readonly turn: number;
   readonly tokenId: number;
 }
 
-/** Turns asked for, their tokens, turns done, their outcomes. */
+/** Requested turns, their tokens, finished turns, and their outcomes. */
 const wordsPerPlace = 4;
 
 export class MaskBoard {
-  /** What the other thread makes its board of. */
+  /** Memory from which the other thread creates its board. */
   readonly memory: SharedArrayBuffer;
   readonly #asked: Int32Array;
   readonly #tokens: Int32Array;
@@ -29,7 +29,7 @@ export class MaskBoard {
   readonly #masks: Uint32Array;
   readonly #maskWords: number;
 
-  /** @param memory of a board with the same numbers; absent makes a new one, every place at turn 0 */
+  /** @param memory of a board with the same numbers; if absent, a new board with every place at turn 0 */
   constructor(placeCount: number, maskWords: number, memory?: SharedArrayBuffer) {
     const words = placeCount * (wordsPerPlace + maskWords);
     this.memory = memory ?? new SharedArrayBuffer(4 * words);
@@ -43,24 +43,24 @@ export class MaskBoard {
     this.#maskWords = maskWords;
   }
 
-  /** Moves a place behind a token; its mask is then the place's turn. */
+  /** Moves a place past a token; the resulting mask has the place's turn. */
   ask(place: number, { turn, tokenId }: Move): void {
     this.#tokens[place] = tokenId;
     Atomics.store(this.#asked, place, turn);
   }
 
-  /** The last move of a place, for the thread that computes its masks. */
+  /** Returns the last move of a place, for the thread that computes its masks. */
   lastMove(place: number): Move {
     const turn = Atomics.load(this.#asked, place);
     return { turn, tokenId: this.#tokens[place] };
   }
 
-  /** The mask of a place, for the thread that writes it. */
+  /** Returns the mask of a place, for the thread that writes it. */
   maskOf(place: number): Uint32Array {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Says that a place's turn is done, and wakes the thread that waits for it. */
+  /** Marks a place's turn as done, and wakes the thread that waits for it. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);
@@ -71,7 +71,7 @@ export class MaskBoard {
     return Atomics.load(this.#done, place) === turn;
   }
 
-  /** The mask of a place's turn; null while there is none, and where it failed. */
+  /** Returns the mask of a place's turn; null if it is not ready, or failed. */
   read(place: number, turn: number): TokenMask | null {
     if (!this.isDone(place, turn)) return null;
     const outcome = outcomes[this.#outcomes[place]];

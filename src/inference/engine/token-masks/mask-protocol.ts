@@ -1,30 +1,33 @@
-// The messages between the engine's thread and one that computes masks. Constraints and places are named by numbers;
-// a place's tokens and masks go through shared memory.
+// Messages between the engine's thread and a mask thread. Constraints and places are identified by numbers; a place's
+// tokens and masks use shared memory.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
-/** What the thread is started with. */
+/** Start parameters of the thread. */
 export interface MaskThreadData {
   readonly vocabulary: TokenVocabulary;
   readonly limits: GrammarLimits;
-  /** What all threads keep together; each has an equal part. */
+  /** Cache size of all threads together; each has an equal part. */
   readonly cacheBytesMax: number;
   readonly threadCount: number;
   readonly placeCount: number;
-  /** Of the board and of the signals. */
+  /** Memory of the board and of the signals. */
   readonly board: SharedArrayBuffer;
   readonly signals: SharedArrayBuffer;
-  /** How much the thread stands back behind others; see setpriority(2). */
+  /** Niceness of the thread; see setpriority(2). */
   readonly niceness: number;
 }
 
 export type MaskRequest =
   /** Answered with a {@link MaskAnswer}. */
   | { readonly kind: "prepare"; readonly key: number; readonly constraint: Constraint }
-  /** Of a constraint that is prepared, or waits to be. */
+  /** Releases a constraint that is prepared, or waits to be. */
   | { readonly kind: "release"; readonly key: number }
-  /** The mask behind these tokens of the constraint, as the place's turn; the first of each text has none. */
+  /**
+   * Asks for the mask after these tokens of the constraint, as the place's turn; an answer's first mask has no tokens
+   * before it.
+   */
   | {
       readonly kind: "open";
       readonly key: number;
@@ -36,7 +39,7 @@ export type MaskRequest =
 
 export type MaskAnswer =
   | { readonly kind: "prepared"; readonly key: number; readonly outcome: Preparation | Refusal }
-  /** There is no mask for the place's turn. */
+  /** The mask of the place's turn could not be computed. */
   | {
       readonly kind: "failed";
       readonly place: number;
@@ -44,7 +47,7 @@ export type MaskAnswer =
       readonly refusal: Refusal;
     };
 
-/** What is known of a constraint that can be served. */
+/** Information about a constraint that can be served. */
 export interface Preparation {
   /** Notices for the caller, a sentence each. */
   readonly notices: readonly string[];

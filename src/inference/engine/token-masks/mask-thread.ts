@@ -1,6 +1,6 @@
-// A thread that compiles constraints and computes masks, beside the one that computes the model. Takes turns: the mask of
-// every place that waits for one, then one constraint, so that neither holds up the other for long. Runs until it is
-// terminated, and sleeps while there is nothing to do.
+// Mask thread: compiles constraints and computes masks in parallel with the model. Alternates between all waiting
+// masks and one constraint, so that neither delays the other for long. Runs until it is terminated, and sleeps while
+// idle.
 import { setPriority } from "node:os";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { assert, present } from "../../../base/domain/assert.ts";
@@ -16,19 +16,19 @@ import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
 import { ThreadSignals } from "./shared-signals.ts";
 
-/** A choice that is held to a constraint. */
+/** A choice under a constraint. */
 interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** The last move that was looked at. */
+  /** The last processed move. */
   movedAt: number;
 }
 
 const port = present(parentPort, "the port of the engine's thread");
-// What the engine's thread gave this one.
+// Safe cast: the engine's thread set it.
 const data = workerData as MaskThreadData;
-// Only there it is the priority of this thread alone.
+// Only on Linux does this set the priority of a single thread.
 if (process.platform === "linux") setPriority(data.niceness);
 const trie = buildTokenTrie({ bytes: unpackVocabulary(data.vocabulary) });
 const board = new MaskBoard(data.placeCount, Math.ceil(trie.tokenCount / 32), data.board);
@@ -38,7 +38,7 @@ const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
 
-// No request waits for it, where the thread was started before one came.
+// No request waits for it if the thread was started before the first one.
 ground();
 tryOne();
 
@@ -49,7 +49,7 @@ for (;;) {
   if (!prepareOne() && !wasBusy) signals.sleepSince(ringCount);
 }
 
-/** Has the code compiled that every constraint needs; nothing is kept of it. */
+/** Warms up the code that every constraint needs; keeps nothing. */
 function tryOne(): void {
   const options = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
   refusalOf(() => {
@@ -61,7 +61,7 @@ function tryOne(): void {
 
 function takeRequests(): void {
   for (;;) {
-    // Whatever comes here was sent by the engine's thread.
+    // Safe cast: only the engine's thread sends messages here.
     const received: { readonly message: MaskRequest } | undefined = receiveMessageOnPort(port);
     if (received === undefined) return;
     takeRequest(received.message);
@@ -83,7 +83,7 @@ function takeRequest(request: MaskRequest): void {
       const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
       const { place, turn, tokenIds } = request;
       const matcher = constraint.compiled.matcher();
-      // The last move is that of the constraint that had the place before.
+      // The last move belongs to the constraint that had the place before.
       const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
       places.set(place, opened);
       return compute(opened, turn, tokenIds);
@@ -93,7 +93,7 @@ function takeRequest(request: MaskRequest): void {
   }
 }
 
-/** The masks of all places that have moved; whether there were any. */
+/** Computes the masks of all places that have moved; returns true if there were any. */
 function computeMasks(): boolean {
   let hasComputed = false;
   for (const place of places.values()) {
@@ -106,7 +106,7 @@ function computeMasks(): boolean {
   return hasComputed;
 }
 
-/** Moves a place behind tokens and writes its mask, or why there is none. */
+/** Moves a place past tokens and writes its mask, or the reason for having none. */
 function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
   const refusal = refusalOf(() => {
     assert(
@@ -117,7 +117,7 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
     if (!cache.measure(constraint)) throw noRoom();
   });
   if (refusal !== null) {
-    // What is full of states begins anew for the next request.
+    // A constraint that has used up its states is compiled anew for the next request.
     cache.forget(constraint);
     answer({ kind: "failed", place, turn, refusal });
     board.finish(place, turn, "failed");
@@ -125,7 +125,7 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
   signals.finish(cache.counts);
 }
 
-/** Compiles the constraint that has waited longest; false when none waits. */
+/** Compiles the constraint that has waited longest; false if none waits. */
 function prepareOne(): boolean {
   for (const [key, constraint] of waiting) {
     waiting.delete(key);

@@ -1,5 +1,5 @@
-// One life of a thread that computes masks, as the engine's thread sees it: started at once, asked, watched for silence,
-// and broken at the first fault, after which everything asked of it fails. Gives out the places of its board.
+// One run of a mask thread, seen from the engine's thread: started immediately, watched for silence, and broken at the
+// first fault, after which all calls fail. Allocates the places of its board.
 import { Worker } from "node:worker_threads";
 import { present } from "../../../base/domain/assert.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
@@ -11,29 +11,29 @@ import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } fr
 import { ThreadSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
-  /** What people call it. */
+  /** Name for people. */
   readonly name: string;
   /** The thread's code. */
   readonly module: URL;
   readonly data: Omit<MaskThreadData, "signals" | "board">;
-  /** No piece of work takes as long, whatever the limits. */
+  /** No piece of work takes this long within any limits. */
   readonly silenceDeadlineMs: number;
   /** Called when it breaks. */
   readonly onBreak: (error: Error) => void;
 }
 
-/** Where the masks of one choice are computed. */
+/** Place where the masks of one choice are computed. */
 export interface MaskPlace {
-  /** Moves behind a token; the next mask is begun. */
+  /** Moves past a token; the next mask is started. */
   accept(tokenId: number): void;
   /**
-   * The next mask, or why there is none; null while it is computed.
+   * Returns the next mask, or the reason for having none; null while it is computed.
    *
-   * @throws ServiceError `internal` when the thread broke down
+   * @throws ServiceError `internal` if the thread broke down
    */
   read(): TokenMask | Refusal | null;
   waitUntil(endMs: number): void;
-  /** At most once. */
+  /** Must be called at most once. */
   close(): void;
 }
 
@@ -45,11 +45,11 @@ interface Asked {
 /** The last turn of a place that is in use. */
 interface Turn {
   turn: number;
-  /** Why it failed, where it did. */
+  /** Reason of its failure; null if it did not fail. */
   refusal: Refusal | null;
 }
 
-/** So often silence is looked for: a machine that stood still for a while then does not count as a silent thread. */
+/** Silence checks per deadline: a machine that was suspended for a while then does not count as a silent thread. */
 const looksPerDeadline = 10;
 
 export class MaskWorker {
@@ -58,7 +58,7 @@ export class MaskWorker {
   readonly #signals = new ThreadSignals();
   readonly #board: MaskBoard;
   readonly #freePlaces: number[];
-  /** By place; turns are counted on when a place gets another owner. */
+  /** By place; numbering continues when a place gets another owner. */
   readonly #turns: Int32Array;
   readonly #open = new Map<number, Turn>();
   readonly #asked = new Map<number, Asked>();
@@ -77,7 +77,7 @@ export class MaskWorker {
     this.#worker.on("message", (answer: MaskAnswer) => this.#receive(answer));
     this.#worker.on("error", (error) => this.#break(error));
     this.#worker.on("exit", () => this.#break(new Error("The thread ended.")));
-    // It keeps a process alive only while somebody waits for it.
+    // It keeps a process alive only while a caller waits for it.
     this.#worker.unref();
   }
 
@@ -85,16 +85,16 @@ export class MaskWorker {
     return this.#failure !== null;
   }
 
-  /** What it keeps. */
+  /** Statistics of its cache. */
   get kept(): CacheCounts {
     return this.#signals.kept;
   }
 
   /**
-   * Has a constraint compiled.
+   * Compiles a constraint.
    *
-   * @param options.signal takes it out of the queue; the promise then rejects with the signal's reason
-   * @returns what is known of it, or why it cannot be served
+   * @param options.signal aborting it removes the constraint from the queue, and rejects with the signal's reason
+   * @returns information about it, or why it cannot be served
    */
   async prepare(
     key: number,
@@ -121,12 +121,12 @@ export class MaskWorker {
     }
   }
 
-  /** Of what was prepared, or waits to be. */
+  /** Releases a constraint that was prepared, or waits to be. */
   release(key: number): void {
     this.#post({ kind: "release", key });
   }
 
-  /** A place behind these tokens of a prepared constraint; its mask is begun. */
+  /** Opens a place after these tokens of a prepared constraint; its mask is started. */
   open(key: number, tokenIds: readonly number[]): MaskPlace {
     const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");
     const state: Turn = { turn: ++this.#turns[place], refusal: null };
@@ -177,7 +177,7 @@ export class MaskWorker {
     if (state?.turn === answer.turn) state.refusal = answer.refusal;
   }
 
-  /** Looks whether the thread goes on, for as long as something is asked of it. */
+  /** Watches the thread's progress while requests to it are pending. */
   #beginWatch(): NodeJS.Timeout {
     const { silenceDeadlineMs } = this.#options;
     let last = this.#signals.finishedCount;

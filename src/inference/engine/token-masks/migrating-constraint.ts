@@ -1,22 +1,22 @@
-// A constraint of one request, wherever it is followed: where it turns out to cost more than one thread allows it, its
-// choices go on where it was compiled again, behind the tokens that they have.
+// A constraint of one request that can migrate: if it exceeds one thread's cost limit, another thread compiles it
+// again and its choices continue there from their tokens.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constraint-backend.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 
-/** Memory that nobody writes. */
+/** Memory that is never written. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
-/** What a thread knows as `key`. */
+/** A compiled constraint, known to its thread as `key`. */
 export interface Compiled {
   readonly worker: MaskWorker;
   readonly key: number;
   readonly notices: readonly string[];
 }
 
-/** Compiles a constraint elsewhere after a refusal; null where that would be refused too. */
+/** Compiles a constraint in another thread after a refusal; null if that would refuse it too. */
 type Recompile = (refusal: Refusal, options: { readonly signal: AbortSignal }) => Promise<Compiled> | null;
 
 export class HeldConstraint implements PreparedConstraint {
@@ -43,11 +43,11 @@ export class HeldConstraint implements PreparedConstraint {
     if (signal.aborted) return;
     this.#released.abort();
     releaseKey(this.#first);
-    // Where it was not compiled yet, the signal has seen to it.
+    // If it was not compiled yet, the signal has cancelled it.
     void this.#second?.then(releaseKey, () => undefined);
   }
 
-  /** Where choices that were refused go on. */
+  /** Returns the compilation on which refused choices continue. */
   #moved(refusal: Refusal): Promise<Compiled> | null {
     const { signal } = this.#released;
     return (this.#second ??= this.#recompile(refusal, { signal }));
@@ -92,7 +92,7 @@ class HeldCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // It moves by a message, which comes between steps. Bounded by the caller's time, which is a few milliseconds.
+    // The move completes by a message, which arrives between steps. Bounded by the caller's time, a few milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 
@@ -120,7 +120,7 @@ function releaseKey({ worker, key }: Compiled): void {
   worker.release(key);
 }
 
-/** The error of a request whose constraint is refused. */
+/** Creates the error of a request whose constraint is refused. */
 export function refused({ message }: Refusal): ServiceError {
   return new ServiceError({ code: "unsupported", message });
 }

@@ -1,4 +1,4 @@
-// What constraints on answers go by: what an operator sets, what each may cost, and what is kept of them.
+// Settings of constraints on answers: those of an operator, cost limits, and the cache.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
@@ -14,8 +14,8 @@ const schema = {
 const fixed = {
   ...defaultGrammarLimits,
   /**
-   * Constraints that each model's engine keeps, in use or for the next request with the same one, in bytes: what a hundred
-   * large ones take. Those not in use make room first, the least recently used before others.
+   * Cache of compiled constraints per model's engine, in bytes, including those in use: enough for a hundred large
+   * ones. Evicts those not in use, the least recently used first.
    */
   cacheBytes: 256 * 1024 ** 2,
 };

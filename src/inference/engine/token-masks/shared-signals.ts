@@ -1,11 +1,11 @@
-// Memory that the engine's thread shares with one that computes masks: a bell that says that there is something to do,
-// how much was done, and what is kept. Says nothing of what there is to do.
+// Memory shared between the engine's thread and a mask thread: a bell that announces work, the count of finished work,
+// and cache statistics. Does not describe the work.
 import type { CacheCounts } from "./constraint-cache.ts";
 
 const [bell, finished, hits, misses, kibibytes, size] = [0, 1, 2, 3, 4, 5];
 
 export class ThreadSignals {
-  /** What the other thread makes its signals of. */
+  /** Memory from which the other thread creates its signals. */
   readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array;
 
@@ -20,12 +20,15 @@ export class ThreadSignals {
     Atomics.notify(this.#words, bell);
   }
 
-  /** How often it rang. */
+  /** Number of rings so far. */
   get ringCount(): number {
     return Atomics.load(this.#words, bell);
   }
 
-  /** Blocks the thread until it rings once more than so often; for the thread that has no other work than what is rung for. */
+  /**
+   * Blocks the thread until the count of rings exceeds the given one; for a thread whose only work is announced by the
+   * bell.
+   */
   sleepSince(ringCount: number): void {
     Atomics.wait(this.#words, bell, ringCount);
   }
@@ -35,7 +38,7 @@ export class ThreadSignals {
     return Atomics.load(this.#words, finished);
   }
 
-  /** Says that a piece of work is done, and what is kept since. */
+  /** Counts a finished piece of work, and publishes the cache statistics. */
   finish(kept: CacheCounts): void {
     this.#words[hits] = kept.hits;
     this.#words[misses] = kept.misses;
@@ -43,7 +46,7 @@ export class ThreadSignals {
     Atomics.add(this.#words, finished, 1);
   }
 
-  /** What the other thread keeps. */
+  /** Statistics of the other thread's cache. */
   get kept(): CacheCounts {
     const words = this.#words;
     return { hits: words[hits], misses: words[misses], bytes: 1024 * words[kibibytes] };

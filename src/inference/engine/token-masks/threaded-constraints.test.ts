@@ -1,5 +1,5 @@
-// Constraints over threads, and those of tests, under the one contract; then what only threads can do: move what is costly
-// out of the way of others, and break.
+// Tests constraints over threads, and those of tests, with the common contract; then the special behaviour of threads:
+// moving costly constraints out of the way of others, and breaking.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -54,7 +54,7 @@ checkConstraintBackend({
 const idOf = (letter: string): number =>
   tokens.findIndex((token) => token?.length === 1 && token[0] === letter.charCodeAt(0));
 
-test("a choice whose constraint turns out to be costly goes on elsewhere, where it was", async () => {
+test("a choice whose constraint turns out to be costly continues in another thread from the same position", async () => {
   const constraints = threaded({}, { quickSteps: 800 });
   const prepared = await prepare(constraints, costlyMasks);
   const [one, other] = [prepared.open(), prepared.open()];
@@ -73,7 +73,7 @@ test("a choice whose constraint turns out to be costly goes on elsewhere, where 
   prepared.release();
 });
 
-test("what is given up while it moves leaves nothing behind", async () => {
+test("closing a cursor while it moves leaves nothing behind", async () => {
   const constraints = threaded({}, { quickSteps: 800 });
   const moving = await prepare(constraints, costlyMasks);
   const moved = moving.open();
@@ -88,7 +88,7 @@ test("what is given up while it moves leaves nothing behind", async () => {
   await followText((await prepare(constraints, texts)).open(), texts, "abc");
 });
 
-test("the same constraint is compiled once, and what is kept is counted", async () => {
+test("compiles the same constraint once, and counts the cached ones", async () => {
   const constraints = threaded();
   assert.deepEqual(constraints.kept, { hits: 0, misses: 0, bytes: 0 });
   for (const constraint of [choice("a"), choice("b"), choice("a")]) {
@@ -100,7 +100,7 @@ test("the same constraint is compiled once, and what is kept is counted", async 
   assert.ok(bytes > 10_000 && bytes < 1_000_000, `${bytes}`);
 });
 
-test("where running constraints need too much memory, the one that needs most is refused", async () => {
+test("if running constraints need too much memory, refuses the largest", async () => {
   const constraints = threaded({ cacheBytes: 2 ** 20 });
   const small = (await prepare(constraints, choice("ab"))).open();
   const large = (await prepare(constraints, regex(manyTexts(120).join("|")))).open();

@@ -1,6 +1,6 @@
-// Constraints whose masks other threads compute: a quick thread for those that cost little, and a slow one for those that
-// turn out to cost much, which so hold up nobody but each other. Each is started when it is needed first, if not before, and
-// again after it broke down.
+// Constraints whose masks are computed in threads: a quick one for cheap constraints, and a slow one for those that
+// turn out costly and then delay only each other. Each is started ahead or at its first use, and again after it broke
+// down.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -14,14 +14,14 @@ import type { ConstraintSettings } from "./settings.ts";
 export interface ThreadedConstraintsOptions {
   readonly vocabulary: TokenVocabulary;
   readonly settings: ConstraintSettings;
-  /** How many choices are held to constraints at a time. */
+  /** Maximum choices under constraints at the same time. */
   readonly choiceCountMax: number;
-  /** Called when a thread breaks down; what was asked of it has failed. */
+  /** Called when a thread breaks down; its pending requests have failed. */
   readonly onBreakdown: (error: Error) => void;
-  /** For tests: the threads' code, and how long one may finish nothing. */
+  /** For tests: the threads' code, and the deadline for silence. */
   readonly module?: URL;
   readonly silenceDeadlineMs?: number;
-  /** What compiling, and one mask, may cost on the quick thread; about 10 ms unless given. */
+  /** Cost limit of compiling, and of one mask, on the quick thread; about 10 ms if absent. */
   readonly quickSteps?: number;
 }
 
@@ -30,7 +30,7 @@ type Pace = "quick" | "slow";
 const defaultQuickSteps = 5_000;
 /** A slow thread leaves the cores to the model. */
 const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
-/** Far longer than any limit allows, even for a slow thread on a machine that is busy with other things. */
+/** Far longer than any limit allows, even for a slow thread on a busy machine. */
 const defaultSilenceMs = 60_000;
 const defaultModule = new URL("./mask-thread.js", import.meta.url);
 
@@ -43,7 +43,7 @@ export class ThreadedConstraints implements ConstraintBackend {
     this.#options = options;
   }
 
-  /** What all threads keep. */
+  /** Cache statistics of all threads. */
   get kept(): CacheCounts {
     const sum = (one: CacheCounts, other: CacheCounts): CacheCounts => ({
       hits: one.hits + other.hits,
@@ -53,7 +53,7 @@ export class ThreadedConstraints implements ConstraintBackend {
     return [...this.#workers.values()].map(({ kept }) => kept).reduce(sum, { hits: 0, misses: 0, bytes: 0 });
   }
 
-  /** Starts the thread that a first constraint would wait for. */
+  /** Starts the thread that a first constraint would otherwise wait for. */
   startAhead(): void {
     this.#workerOf("quick");
   }
@@ -74,7 +74,7 @@ export class ThreadedConstraints implements ConstraintBackend {
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
   }
 
-  /** Compiles what the quick thread refused on the slow one; null where that would refuse it too. */
+  /** Compiles on the slow thread what the quick one refused; null if that would refuse it too. */
   #retry(
     { subject }: Refusal,
     constraint: Constraint,

@@ -1,13 +1,13 @@
-// A computed prompt as blocks that stay as they are: those that are kept of it already, and copies of the rest.
+// Snapshots a computed prompt as immutable blocks: the cached ones it already has, and copies of the rest.
 import { blockValues } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotPlace } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
 
-/** Of blocks that are copied. */
+/** Positions of each copied block. */
 const copiedPositions = 32;
 
 /**
- * @param lent from the first token on, one after the other
+ * @param lent cached blocks from the first token on
  * @param place has all tokens of the prompt
  */
 export function heldArrays(

@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { readJoined, writeJoined } from "./joined-bytes.ts";
 
-test("bytes of any range are those of the arrays joined, whatever their sizes", () => {
+test("reads and writes any byte range of the joined arrays, for any array sizes", () => {
   for (const seed of searchSeeds(40)) {
     const random = seededRandom("joined bytes", seed);
     const arrays = Array.from({ length: 1 + random.index(4) }, () =>
@@ -23,7 +23,7 @@ test("bytes of any range are those of the arrays joined, whatever their sizes", 
   }
 });
 
-test("bytes beyond the end are refused", () => {
+test("refuses bytes beyond the end", () => {
   const arrays = [new Float32Array(2)];
   for (const [offset, count] of [
     [0, 9],

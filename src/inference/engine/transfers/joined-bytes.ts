@@ -1,7 +1,7 @@
-// Arrays of numbers read and written as if their bytes lay one after the other, so that what is sent in pieces of one size
-// may lie in blocks of another.
+// Reads and writes arrays of numbers as one contiguous range of bytes, so that pieces of one size can be stored in
+// blocks of another.
 
-/** A copy of `count` bytes from `offset` on. */
+/** Returns a copy of `count` bytes from `offset` on. */
 export function readJoined(arrays: readonly Float32Array[], offset: number, count: number): Uint8Array {
   const bytes = new Uint8Array(count);
   eachRun(arrays, { offset, count }, (run, at) => bytes.set(run, at));
@@ -13,7 +13,7 @@ export function writeJoined(arrays: readonly Float32Array[], offset: number, byt
   eachRun(arrays, { offset, count: bytes.length }, (run, at) => run.set(bytes.subarray(at, at + run.length)));
 }
 
-/** Visits what of each array is in the range, with where in the range it begins. */
+/** Visits the part of each array that is in the range, with its offset in the range. */
 function eachRun(
   arrays: readonly Float32Array[],
   { offset, count }: { readonly offset: number; readonly count: number },

@@ -1,15 +1,15 @@
-// What another engine computed of a prompt, for the request that has it here: copied into its slot part by part, so that no
-// step takes long, and let go then.
+// A prompt received from another engine, for the request that uses it: copied into its slot part by part, so that no
+// step takes long, and then released.
 import { present } from "../../../base/domain/assert.ts";
 import type { HeldPrompt } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotPlace } from "../prefix-cache/prefix-cache.ts";
 import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
 
-/** Copied in one step, but for a last block that is larger: a few milliseconds. */
+/** Maximum size copied in one step, unless the last block is larger: a few milliseconds. */
 const copiedBytesPerStep = 8 * 2 ** 20;
 
 export class ReceivedPrompt {
-  /** Of the request's prompt, from the first on, that are to be had; 0 where the two have too little in common. */
+  /** Usable tokens of the request's prompt, from the first on; 0 if the two share too little. */
   readonly tokenCount: number;
   readonly #prompt: HeldPrompt;
   readonly #arrays: readonly Float32Array[];
@@ -31,21 +31,21 @@ export class ReceivedPrompt {
     this.#release = release;
     const common = commonCount(prompt.tokenIds, tokenIds);
     this.#isWhole = common === tokenIds.length && common === prompt.tokenIds.length;
-    // Without the scores after it the last token is computed.
+    // Without the scores after it, the last token must be computed.
     const count = this.#isWhole ? common : Math.min(common, tokenIds.length - 1);
     this.tokenCount = this.#isWhole || count >= sharedCountMin ? count : 0;
   }
 
-  /** The scores after the request's prompt; null where it is not the one that was computed. */
+  /** Scores after the request's prompt; null if it is not the received one. */
   get scores_V(): Float32Array | null {
     return this.#isWhole ? present(this.#arrays.at(-1), "the scores behind the blocks") : null;
   }
 
   /**
-   * Goes on filling a slot, which has room for all of it.
+   * Continues filling a slot, which has room for all of it.
    *
-   * @param start how many tokens of the prompt the slot holds
-   * @returns how many were added; none where it holds all that is to be had
+   * @param start number of prompt tokens that the slot holds
+   * @returns number of added tokens; 0 if the slot holds all usable ones
    */
   copyTo({ lane, slot }: SlotPlace, start: number): number {
     let end = 0;

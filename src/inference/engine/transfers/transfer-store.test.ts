@@ -33,7 +33,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
   );
 
-test("what is held can be taken once, by its owner alone, and read until it is dropped", async () => {
+test("a held prompt can be taken once, only by its owner, and read until it is dropped", async () => {
   const { store } = storeOf(8);
   assert.ok(hold(store, holdOf("h", [7, 8])));
   assert.equal(await store.take("h", "ben"), null);
@@ -48,7 +48,7 @@ test("what is held can be taken once, by its owner alone, and read until it is d
   assert.deepEqual([store.bytes, store.promptCount], [0, 0]);
 });
 
-test("what nobody takes goes after its time, and what is being read has the time once more", async () => {
+test("an untaken prompt expires, and one that is being read gets the same time once more", async () => {
   const { store, clock } = storeOf(8);
   hold(store, holdOf("left", [1]));
   hold(store, holdOf("taken", [2]));
@@ -63,7 +63,7 @@ test("what nobody takes goes after its time, and what is being read has the time
   assert.equal(store.bytes, 0);
 });
 
-test("holds and expects no more than fits, and has room again for what goes", async () => {
+test("holds and expects no more than fits, and reuses freed room", async () => {
   const { store } = storeOf(4);
   const received = (await taken(store)) satisfies HeldPrompt;
   assert.ok(hold(store, holdOf("one", [1, 2])));
@@ -75,7 +75,7 @@ test("holds and expects no more than fits, and has room again for what goes", as
   assert.equal(store.bytes, bytesOf(3));
 });
 
-test("what does not fit the model, or not itself, is refused", async () => {
+test("refuses data that does not fit the model, or is inconsistent", async () => {
   const { store } = storeOf(4);
   const right = await taken(store);
   const wrong: readonly Partial<HeldPrompt>[] = [
@@ -89,7 +89,7 @@ test("what does not fit the model, or not itself, is refused", async () => {
   await store.expect("r", right);
 });
 
-test("a request that has too little in common with what came is computed, and what came is let go", async () => {
+test("a request that shares too little with a received prompt is computed, and the received prompt is released", async () => {
   const { store } = storeOf(4);
   await store.expect("r", await taken(store));
   assert.equal(store.receivedOf("r", [1, 9]), null);

@@ -1,5 +1,5 @@
-// Prompts on their way between engines: those that are held until another engine takes them, and those that come from one
-// until a request has them. All together keep within a number of bytes; what nobody takes goes after its time.
+// Prompts in transfer between engines: held ones until another engine takes them, and received ones until a request
+// uses them. Their total size is limited; unclaimed ones expire.
 import type { Clock } from "../../../base/domain/clock.ts";
 import {
   blockValues,
@@ -13,7 +13,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readJoined, writeJoined } from "./joined-bytes.ts";
 import { ReceivedPrompt } from "./received-prompt.ts";
 
-/** A prompt that is to be held. */
+/** A prompt to hold. */
 export interface HoldRequest {
   readonly hold: PromptHold;
   readonly owner: string;
@@ -31,16 +31,16 @@ interface Entry {
   readonly prompt: HeldPrompt;
   /** The blocks, then the scores. */
   readonly arrays: readonly Float32Array[];
-  /** Null once it was taken, and of what is received. */
+  /** Owner that may take it; null once it was taken, and for received prompts. */
   owner: string | null;
-  /** Aborted when it is let go. */
+  /** Aborted when it is released. */
   readonly end: AbortController;
 }
 
 interface TransferStoreOptions {
   readonly bytesMax: number;
   readonly clock: Clock;
-  /** Called when something was let go since its time is over. */
+  /** Called when a prompt has expired. */
   readonly onLetGo?: () => void;
 }
 
@@ -52,7 +52,7 @@ export class TransferStore implements PromptTransfers {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  /** @param shape of the engine's model */
+  /** @param shape dimensions of the engine's model */
   constructor(
     { layerCount, kvHeadCount, headSize, vocabularySize }: PromptShape,
     { bytesMax, clock, onLetGo = () => undefined }: TransferStoreOptions,
@@ -72,10 +72,10 @@ export class TransferStore implements PromptTransfers {
   }
 
   /**
-   * Holds a prompt, where there is room for it.
+   * Holds a prompt if there is room for it.
    *
-   * @param arraysOf called where there is
-   * @returns whether it is held
+   * @param arraysOf called only if there is room
+   * @returns true if it is held
    */
   hold({ hold, owner, tokenIds }: HoldRequest, arraysOf: () => HeldArrays): boolean {
     const byteLength = heldBytes(this.#shape, tokenIds.length);
@@ -118,12 +118,15 @@ export class TransferStore implements PromptTransfers {
     if (entry !== undefined) this.#remove(id, entry);
   }
 
-  /** Lets go of all. */
+  /** Releases all prompts. */
   close(): void {
     for (const [id, entry] of this.#entries) this.#remove(id, entry);
   }
 
-  /** What was received under an id, for the request of these tokens; null where there is nothing, or nothing in common. */
+  /**
+   * Returns the prompt received under an id, for the request with these tokens; null if there is none, or nothing
+   * shared.
+   */
   receivedOf(id: string, tokenIds: readonly number[]): ReceivedPrompt | null {
     const entry = this.#entries.get(id);
     if (entry === undefined) return null;
@@ -157,7 +160,7 @@ export class TransferStore implements PromptTransfers {
     entry.end.abort();
   }
 
-  /** One that is being read then has the time once more. */
+  /** Expires a prompt after its time; one that is being read then gets the same time once more. */
   async #letGoAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
     const { signal } = entry.end;
     try {
@@ -166,12 +169,12 @@ export class TransferStore implements PromptTransfers {
       this.#remove(handle, entry);
       this.#onLetGo();
     } catch {
-      // It was let go before.
+      // It was released before.
     }
   }
 }
 
-/** @throws ServiceError `conflict` for what does not fit the model, or not itself */
+/** @throws ServiceError `conflict` for data that does not fit the model, or is inconsistent */
 function refuseOther(prompt: HeldPrompt, shape: PromptShape): void {
   const { tokenIds, blockPositions, byteLength } = prompt;
   const names = Object.keys(shape) as (keyof PromptShape)[];

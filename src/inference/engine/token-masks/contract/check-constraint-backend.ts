@@ -1,5 +1,5 @@
-// The contract of every constraint backend as a suite: masks are those of trying every token, places of one constraint go their
-// own ways, and what cannot be served is refused by name.
+// The contract of every constraint backend as a suite: masks equal those of trying every token, cursors of one
+// constraint are independent, and unsupported constraints are refused by name.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock } from "../../../../base/domain/clock.ts";
@@ -30,7 +30,7 @@ export const trie = buildTokenTrie({ bytes: tokens });
 export const costlyMasks = grammar(
   'root ::= "ca" (a | b | c)+\na ::= [a-z]+ [ ]? a? b?\nb ::= [a-m]+ [ ]? c? a?\nc ::= [c-z]* "x" c? | [a-z]',
 );
-/** Takes more than a quick thread may spend. */
+/** Exceeds the cost limit of a quick thread. */
 export const costlyToCompile = choice(
   ...Array.from({ length: 1000 }, (_, index) => `choice ${index * 7919}`),
 );
@@ -50,7 +50,7 @@ export function prepare(
   return constraints.prepare(constraint, { signal });
 }
 
-/** The next mask, once it is there. */
+/** Waits for the next mask. */
 export async function nextMask(cursor: ConstraintCursor): Promise<TokenMask> {
   for (;;) {
     const mask = cursor.next();
@@ -60,7 +60,7 @@ export async function nextMask(cursor: ConstraintCursor): Promise<TokenMask> {
   }
 }
 
-/** Follows the text byte by byte and compares each mask; the tokens of single bytes are those of the vocabulary. */
+/** Follows the text byte by byte and compares each mask; the vocabulary has a token for each byte. */
 export async function followText(
   cursor: ConstraintCursor,
   constraint: Constraint,

@@ -1,4 +1,4 @@
-// For one test: a thread that breaks down at the first thing that is asked of it.
+// A thread for one test that breaks down at the first request.
 import { parentPort } from "node:worker_threads";
 
 parentPort?.on("message", () => {

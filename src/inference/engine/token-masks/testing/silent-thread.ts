@@ -1,4 +1,4 @@
-// For one test: a thread that takes everything and answers nothing.
+// A thread for one test that accepts all requests and answers none.
 import { parentPort } from "node:worker_threads";
 
 parentPort?.on("message", () => undefined);
