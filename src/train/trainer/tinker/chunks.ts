@@ -1,10 +1,10 @@
-// Requests take so much and no more: data in as many parts as that takes.
+// Splits data into requests within the server's limits.
 import type { Datum, Encoding } from "./wire/encoding.ts";
 
-/** As the service's own client cuts. */
+/** The limits of the service's own client. */
 const chunkLimits = { count: 1024, bytes: 5_000_000 } as const;
 
-/** In their order. One that is larger than a request may be has one of its own, which the server refuses or takes. */
+/** Yields chunks in order. A datum larger than the limit gets its own request, for the server to accept or refuse. */
 export function* chunksOf(
   data: readonly Datum[],
   encoding: Pick<Encoding, "datum">,

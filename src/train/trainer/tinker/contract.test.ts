@@ -1,5 +1,5 @@
-// The trainer's contract on servers of every kind, as a stub answers for them with what the embedded trainer computes; and that
-// losses, norms and adapters are those of the embedded trainer.
+// The trainer contract on each kind of server, with a stub that computes with the embedded trainer. Losses, norms and
+// adapters equal those of the embedded trainer.
 import { type TestContext, test } from "node:test";
 import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { losses } from "../contract/check-numbers.ts";
@@ -19,7 +19,7 @@ import { seedOf } from "./tinker-trainers.ts";
 import { type ServerKindName, serverKindNames } from "./server-kinds.ts";
 import { tinyTinker } from "./testing/tiny-tinker.ts";
 
-/** Starts its server when it is first asked for something. */
+/** Trainers that start their server on first use. */
 function trainersOf(kind: ServerKindName): MakeTrainers {
   return (dataFolder, context) => {
     const { server, trainersAt } = tinyTinker(kind, dataFolder, context);
@@ -36,7 +36,7 @@ function trainersOf(kind: ServerKindName): MakeTrainers {
 }
 
 const others = serverKindNames.filter((kind) => kind !== "skyrl-jax");
-// The one that adds up as means, and of those that add up as a sum one more.
+// The kind that averages, and one of the kinds that sum.
 for (const kind of ["skyrl-jax", ...searchedOf(others, 1, "kinds of servers")] as const)
   checkTrainer(`a Tinker server, ${kind}`, trainersOf(kind), searchedOf(losses, 1, kind));
 
@@ -46,7 +46,7 @@ interface Outcome {
   readonly adapter: readonly number[];
 }
 
-/** Three steps, the last one on other data, without the clipping and the decay that not every server has. */
+/** Takes three steps, the last one on other data, without clipping and decay, which some servers lack. */
 async function train(make: MakeTrainers, seed: string, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);
   const trainer = await bench.openAt({ kind: "new", seed });
@@ -72,7 +72,7 @@ for (const loss of searchedOf(losses, 4, "three steps"))
   test(`three steps of loss ${losses.indexOf(loss)} are those of the embedded trainer`, async (t) => {
     const [kind] = searchedOf(serverKindNames, 1, `${losses.indexOf(loss)}`);
     const actual = await train(trainersOf(kind), "twin", loss, t);
-    // The server's adapter begins with the seed that it was sent.
+    // The server initializes its adapter from the seed it was sent.
     const expected = await train(embedded, `${seedOf("twin")}`, loss, t);
     assertClose(actual.losses, expected.losses, 1e-5);
     assertClose(actual.norms, expected.norms, 1e-4);

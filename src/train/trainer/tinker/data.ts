@@ -1,20 +1,20 @@
-// Sequences as a server takes them, and what it says of them as ours: there a target is a token behind its inputs, here
-// numbers are those of the tokens that train.
+// Converts sequences to a server's data and its results back. The server counts targets, which follow their inputs;
+// this side counts trained tokens.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import type { ServerKind } from "./server-kinds.ts";
 import type { Datum } from "./wire/encoding.ts";
 
-/** A sequence with how its log-probabilities count in the gradient, at its trained tokens. */
+/** A sequence with the weights of its log-probabilities in the gradient, at its trained tokens. */
 export interface SlopedSequence {
   readonly sequence: TrainingSequence;
-  /** What they are now. */
+  /** Current log-probabilities. */
   readonly logprobs: ArrayLike<number>;
-  /** Of the loss by each: the gradient is the sum of slope · ∇ log π. */
+  /** Derivative of the loss by each log-probability: the gradient is the sum of slope · ∇ log π. */
   readonly slopes: ArrayLike<number>;
 }
 
-/** To be computed forwards alone. */
+/** Returns a datum for a forward pass only. */
 export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | "mask">): Datum {
   return {
     inputs: tokenIds.slice(0, -1),
@@ -23,7 +23,10 @@ export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | 
   };
 }
 
-/** Of all targets those that train. @param values one for each target */
+/**
+ * Selects the values of trained targets.
+ * @param values one per target
+ */
 export function atTrainedTargets(
   sequence: Pick<TrainingSequence, "mask">,
   values: Float32Array,
@@ -32,10 +35,10 @@ export function atTrainedTargets(
 }
 
 /**
- * The same gradient as a server's loss `importance_sampling`, whose term of a target is −r · A with r the ratio of the
- * current probability to the given one: with the current one given r is 1 and its gradient −A · ∇ log π, so that A is the
- * negative slope. Where a server makes means of sums, A makes up for that: it divides by the weights of a sequence, which
- * are 1 where a target trains, and by how many sequences there are.
+ * Expresses the gradient by the server's loss `importance_sampling`, which is −r · A per target, with r the ratio of
+ * the current to the given probability. With the current one given, r is 1 and the gradient −A · ∇ log π, so A is the
+ * negative slope. If the server averages, A also contains the divisors: the sum of a sequence's weights (1 per trained
+ * target) and the number of sequences.
  *
  * @param sequences all of them since the last optimizer step
  */

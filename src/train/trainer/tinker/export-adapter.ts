@@ -1,5 +1,5 @@
-// An adapter that a server trained, as a folder of ours: fetched as the archive that the server gives, or taken from the folder
-// that it writes, and written anew, so that what is published is complete whatever the server left out.
+// Exports an adapter that a server trained. Downloads the server's archive, or reads the folder it writes, and writes
+// the adapter anew, so that the result is complete even if the server omits fields.
 import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,11 +19,11 @@ import type { RemoteModel, TinkerService } from "./remote-model.ts";
 export interface ExportPlace {
   /** An empty folder. */
   readonly folder: string;
-  /** Where the server leaves adapters; null where it sends them. */
+  /** Folder in which the server leaves adapters; null if it sends archives. */
   readonly adapters: string | null;
 }
 
-/** Largest adapter, as its archive and in its files: of every projection of a model of a trillion numbers at a high rank. */
+/** Limit on an adapter's archive and its files: all projections of a model with a trillion parameters at a high rank. */
 const adapterBytesMax = 2 ** 34;
 const configBytesMax = 1 << 20;
 const entriesMax = 64;
@@ -31,8 +31,9 @@ const entriesMax = 64;
 /**
  * Writes the adapter of a model into a folder in the PEFT layout.
  *
- * @param name that it is kept under at the server meanwhile; once for each model
- * @throws ServiceError `unsupported` where a number of it is not finite, or it adapts what is not served here; `unavailable`
+ * @param name of the adapter on the server meanwhile; unique per model
+ * @throws ServiceError `unsupported` if a value is not finite or it adapts parts that Hone does not serve;
+ * `unavailable`
  */
 export async function exportAdapter(
   service: TinkerService,
@@ -54,7 +55,7 @@ export async function exportAdapter(
   } finally {
     await rm(received, { recursive: true, force: true });
     const path = `training_runs/${model.id}/checkpoints/sampler_weights/${name}`;
-    // What stays there goes with the server's own rules.
+    // If removal fails, the server's own retention applies.
     await service.connection.once({ method: "DELETE", path }).catch(() => undefined);
   }
 }
@@ -110,7 +111,7 @@ async function fetchArchive(
   }
 }
 
-/** Servers name archives in one of two ways, and answer with where they are. */
+/** Returns the archive's address; servers name archives in one of two ways. */
 async function locate(connection: TinkerConnection, checkpoints: string, name: string): Promise<string> {
   const what = "the archive of an adapter";
   let reply: Reply | null = null;
@@ -128,7 +129,7 @@ async function locate(connection: TinkerConnection, checkpoints: string, name: s
   return new URL(location, connection.url).href;
 }
 
-/** Servers have a folder for each model, or one alone. */
+/** Copies from the server's folder: one per model, or a single one. */
 async function copyFiles(adapters: string, modelId: string, folder: string): Promise<void> {
   const places = [join(adapters, modelId, modelId), join(adapters, modelId), adapters];
   const found = places.find((place) => existsSync(join(place, adapterFiles.config)));

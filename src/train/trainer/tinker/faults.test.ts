@@ -1,5 +1,5 @@
-// A job whose trainer dies, answers nonsense, loses what it promised or refuses for a while, at any request: it ends with the
-// one version that it would have made, from what was kept, and leaves nothing at the server but that version's state.
+// A job whose trainer dies, answers nonsense, loses state or refuses for a while, at any request. The job still makes
+// its one version, continuing from what was kept, and leaves at the server only that version's state.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ function statesOf(server: StubServer): readonly string[] {
   return server.kept.filter((kept) => kept.includes("/training/"));
 }
 
-/** Once each, at the request of this number. */
+/** Each fault occurs once, at the request with the chosen number. */
 const faults: Readonly<Record<string, Fault>> = {
   "dies before it": { kind: "restart", when: "before" },
   "dies behind it": { kind: "restart", when: "after" },
@@ -67,10 +67,10 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Of a job that asks for more, those behind are as those before. */
+/** If a job sends more requests, the later ones repeat the pattern of the earlier ones. */
 const requestCount = 60;
 
-/** What a job comes to at a trainer that does all it should, and how often that asks. */
+/** The result of a job on a fault-free trainer, and its number of requests. */
 let soundJob: Promise<{ readonly job: TinkerJob; readonly requestCount: number }> | null = null;
 
 async function runSound(t: TestContext): Promise<Awaited<NonNullable<typeof soundJob>>> {
@@ -91,8 +91,8 @@ for (const [what, fault] of Object.entries(faults))
       assert.ok(job.losses.length <= 1, named);
       assertClose(flat(job.adapter), flat(sound.job.adapter), 1e-4);
       assert.ok(job.outcome.trainerState?.startsWith("tinker-skyrl-jax:tinker://"), named);
-      // The version's and the last snapshot, which goes with the model's next job; and one that was saved when nothing was
-      // written down of its model yet, or whose removal was answered and not done.
+      // At most three states: the version's, the last snapshot (removed by the model's next job), and one saved before
+      // its model was recorded or whose removal failed.
       assert.ok(statesOf(bench.server).length <= 3, `${named} left ${statesOf(bench.server).join(", ")}`);
     }
   });
@@ -116,7 +116,7 @@ for (const kind of ["skyrl-jax", "tinker"] as const)
     }
   });
 
-test("what a trainer has forgotten is asked for again where it does that once, else done again from the last state", async (t) => {
+test("repeats a forgotten operation if the server deduplicates, or else resumes from the last state", async (t) => {
   for (const [kind, lossCount] of [
     ["skyrl-jax", 0],
     ["open-rl", 1],
@@ -138,7 +138,7 @@ test("what a trainer has forgotten is asked for again where it does that once, e
   }
 });
 
-test("a trainer that forgets whatever it is asked ends the job's attempts", async (t) => {
+test("a trainer that forgets each operation fails the job's attempts", async (t) => {
   const bench = await benchOf(t);
   const { requests } = bench.server;
   bench.server.fault = (request) => {
@@ -152,7 +152,7 @@ test("a trainer that forgets whatever it is asked ends the job's attempts", asyn
   assert.equal(requests.filter((request) => request === "POST optim_step").length, 2 * 3);
 });
 
-test("a trainer that is away when a job begins is waited for, and costs no attempt", async (t) => {
+test("waits for an unreachable trainer at a job's start, without using up an attempt", async (t) => {
   const bench = await benchOf(t);
   bench.server.fault = () => ({ kind: "cut", when: "before" });
   const hasty = { connectionLimits: { pauseMs: 1, pauseMsMax: 2, patienceMs: 20 } };
@@ -163,7 +163,7 @@ test("a trainer that is away when a job begins is waited for, and costs no attem
   await assert.rejects(bench.run({ attemptsMax: 1 }, hasty), isAway);
 });
 
-test("a trainer that has no room for another model is waited for", async (t) => {
+test("waits for a trainer that has no room for another model", async (t) => {
   const bench = await benchOf(t);
   const full = '{"detail":"Maximum number of LoRA adapters (8) reached"}';
   bench.server.fault = (request) =>
@@ -171,18 +171,18 @@ test("a trainer that has no room for another model is waited for", async (t) => 
   await assert.rejects(bench.run({ attemptsMax: 1 }), { obstacle: "trainer-away" });
 });
 
-test("what the trainer refuses for what it is ends the job, in the trainer's words", async (t) => {
+test("a permanent refusal fails the job in the trainer's words", async (t) => {
   const bench = await benchOf(t, "skyrl-jax", { rank: 3 });
   await assert.rejects(bench.run(), { code: "unsupported", message: /LoRA rank 2 must be 3/ });
 });
 
-test("a model goes on from its last state, which is all that stays of the versions before", async (t) => {
+test("a model continues from its last state and removes those of earlier versions", async (t) => {
   const bench = await benchOf(t);
   const first = await bench.run();
   const { adapterFolder, trainerState } = first.outcome;
   const second = await bench.run({ version: 2, from: { adapterFolder, trainerState } });
   assert.deepEqual(second.losses, []);
-  // Its last snapshot goes with it.
+  // Its last snapshot is removed with it.
   const [, model] = /\/\/([^/]+)\//.exec(trainerState ?? "") ?? [];
   assert.equal(statesOf(bench.server).filter((state) => state.startsWith(`${model}/`)).length, 1);
   assert.ok(
@@ -193,7 +193,7 @@ test("a model goes on from its last state, which is all that stays of the versio
   assert.ok(!second.warnings.some((warning) => warning.includes("fresh optimizer")));
 });
 
-test("an archive with odd names gives its two files alone; one that is none, or is cut off, makes no version", async (t) => {
+test("takes only the two files from an archive with odd names, and makes no version of an invalid or truncated one", async (t) => {
   const { skyrlArchive } = await import("./testing/stub-operations.ts");
   const odd = (files: ReadonlyMap<string, Buffer>): Buffer =>
     skyrlArchive(
@@ -213,7 +213,7 @@ test("an archive with odd names gives its two files alone; one that is none, or 
   }
 });
 
-test("the key goes to the server with every request, and to no other place", async (t) => {
+test("sends the key with each request to the server, and nowhere else", async (t) => {
   const bench = await benchOf(t, "tinker");
   await bench.run();
   assert.deepEqual(new Set(bench.server.keys), new Set(["tml-key"]));

@@ -1,11 +1,11 @@
-// The trainer elsewhere of a training process, which needs nothing of the base model's weights.
+// Loads the remote trainer in a training process, which needs no weights of the base model.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
 import { TinkerTrainers } from "./tinker-trainers.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
-/** @param options.onSign called whenever the server shows that it is there */
+/** @param options.onSign called at each sign of life of the server */
 export function loadTrainers(
   { baseModel, settings }: TrainingLoad,
   {

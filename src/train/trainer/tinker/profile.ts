@@ -1,9 +1,9 @@
-// What is known of a trainer elsewhere before anything is asked of it: what the server may give it as jobs.
+// Properties of a remote trainer that are known before any request: the jobs it can run.
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 import { serverKinds } from "./server-kinds.ts";
 
-/** Every loss is a weighted sum of log-probabilities by its gradient, which any server computes. */
+/** Each loss's gradient is that of a weighted sum of log-probabilities, which any server computes. */
 const losses: TrainerProfile["losses"] = ["policy", "cross-entropy", "preference"];
 
 export function tinkerProfile({ kind }: Pick<TrainerAddress, "kind">): TrainerProfile {

@@ -1,4 +1,4 @@
-// A model under training at a server: operations in their order, each with its number, and what comes of them.
+// A model in training on a server: numbered operations in order, and their results.
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { OptimizerStep } from "../trainer.ts";
@@ -14,7 +14,7 @@ import { logprobsOfJson } from "./wire/json-encoding.ts";
 import { logprobsOfProtobuf } from "./wire/protobuf-encoding.ts";
 import { jsonType } from "./wire/encoding.ts";
 
-/** What all models at a server share. */
+/** Parts shared by all models of a server. */
 export interface TinkerService {
   readonly connection: TinkerConnection;
   readonly futures: Futures;
@@ -24,7 +24,7 @@ export interface TinkerService {
 }
 
 export interface NewModel {
-  /** What the server calls the base. */
+  /** The server's name of the base. */
   readonly base: string;
   readonly rank: number;
   /** At least 0, below 2^31. */
@@ -36,7 +36,7 @@ export class RemoteModel {
   readonly #service: TinkerService;
   readonly #session: TinkerSession;
   #seqId = 0;
-  /** The submission before: they go one after another, since some servers work in the order of arrival. */
+  /** The previous submission. Submissions are sequential, since some servers work in the order of arrival. */
   #submitted: Promise<unknown> = Promise.resolve();
 
   private constructor(id: string, service: TinkerService, session: TinkerSession) {
@@ -46,9 +46,10 @@ export class RemoteModel {
   }
 
   /**
-   * Makes a model whose adapter changes nothing yet. Asked for twice there are two, which end with the session.
+   * Creates a model whose adapter changes nothing yet. A repeated request creates a second model; both end with the
+   * session.
    *
-   * @param count of the session's models before
+   * @param count of the session's earlier models
    */
   static async create(
     service: TinkerService,
@@ -68,25 +69,23 @@ export class RemoteModel {
     const reply = await service.connection.ask({ path: what, json }, { isRepeatable: true, signal });
     requireAccepted(reply, what);
     const result = await service.futures.result(requestIdOf(reply, what), { what, signal });
-    // Some say it with the promise, all with the result.
+    // Some servers include the id in the promise, all in the result.
     const id = jsonOf(result, what)["model_id"] ?? jsonOf(reply, what)["model_id"];
     if (typeof id !== "string") throw garbled(what, "no model_id");
     return new RemoteModel(id, service, session);
   }
 
-  /** What the model gives at each target of the data. */
+  /** Returns the log-probability of each target of the data. */
   async forward(data: readonly Datum[], signal: AbortSignal): Promise<readonly Float32Array[]> {
     return await this.#compute(data, { loss: "cross_entropy", isForwardOnly: true }, signal);
   }
 
-  /**
-   * Adds to the gradient; what it gives is what `forward` does. Where it fails, a part may have been added.
-   */
+  /** Adds to the gradient and returns the same as `forward`. If it fails, a part may have been added. */
   async forwardBackward(data: readonly Datum[], loss: LossName): Promise<readonly Float32Array[]> {
     return await this.#compute(data, { loss, isForwardOnly: false });
   }
 
-  /** @returns what the server measured, by its own names */
+  /** @returns the server's metrics, under its own names */
   async optimStep(step: OptimizerStep): Promise<Readonly<Record<string, unknown>>> {
     const what = "optim_step";
     const hasDecay = !this.#service.kind.fixedInStep.includes("weightDecay");
@@ -103,21 +102,21 @@ export class RemoteModel {
   }
 
   /**
-   * Keeps the adapter and the optimizer under a name, once for each model.
+   * Saves the adapter and the optimizer under a name that is unique per model.
    *
-   * @returns where they are, as `tinker://<model>/weights/<name>`
+   * @returns their address, `tinker://<model>/weights/<name>`
    */
   async saveState(name: string): Promise<string> {
     await this.#save("save_weights", name, "training");
     return `tinker://${this.id}/weights/${name}`;
   }
 
-  /** Keeps the adapter alone, for {@link fetchAdapter} of export-adapter.ts. */
+  /** Saves only the adapter, for `exportAdapter` of export-adapter.ts. */
   async saveAdapter(name: string): Promise<void> {
     await this.#save("save_weights_for_sampler", name, "sampler");
   }
 
-  /** Only as the first operation. @throws ServiceError `not_found` where there is no such state */
+  /** Allowed only as the first operation. @throws ServiceError `not_found` if there is no such state */
   async load(
     path: string,
     { optimizer, signal }: { readonly optimizer: boolean; readonly signal: AbortSignal },
@@ -131,13 +130,13 @@ export class RemoteModel {
     await this.#service.futures.result(requestIdOf(reply, what), { what, signal });
   }
 
-  /** Frees what it holds there; nothing is said where that fails, since its session ends too. */
+  /** Frees the model's memory on the server. Ignores failures, since the session ends too. */
   async unload(): Promise<void> {
     const json = { type: "unload_model", model_id: this.id };
     await this.#service.connection.once({ path: "unload_model", json }).catch(() => undefined);
   }
 
-  /** In as many requests as their size takes, all of them computed before this is over, whatever becomes of one. */
+  /** Sends the data in as many requests as needed. Waits for all of them, even if one fails. */
   async #compute(
     data: readonly Datum[],
     { loss, isForwardOnly }: { readonly loss: LossName; readonly isForwardOnly: boolean },
@@ -173,7 +172,7 @@ export class RemoteModel {
     );
   }
 
-  /** An operation whose body is JSON. */
+  /** Runs an operation with a JSON body. */
   async #operate(what: string, fields: Readonly<Record<string, unknown>>): Promise<Reply> {
     const accepted = await this.#inOrder(what, undefined, (seq_id) => ({
       path: what,
@@ -183,7 +182,7 @@ export class RemoteModel {
     return await this.#resultOf(accepted, { what });
   }
 
-  /** What comes of an operation; one that the server has forgotten is asked for again where it then does it once. */
+  /** Returns the result of an operation. Repeats one that the server has forgotten, if the server deduplicates. */
   async #resultOf({ reply, encoded }: Accepted, options: FutureOptions): Promise<Reply> {
     const { connection, futures, kind } = this.#service;
     const { what, signal } = options;
@@ -199,7 +198,10 @@ export class RemoteModel {
     }
   }
 
-  /** Submits when what came before is accepted; the same bytes again where no answer came and that does no harm. */
+  /**
+   * Submits when the previous submission is accepted. Sends the same bytes again if no answer came and repeating is
+   * safe.
+   */
   #inOrder(
     what: string,
     signal: AbortSignal | undefined,
@@ -225,7 +227,7 @@ export class RemoteModel {
     return submitting;
   }
 
-  /** One that may have been accepted before is waited for among what is saved. */
+  /** If an earlier attempt of the request may have been accepted, waits for the name among the saved states. */
   async #save(what: "save_weights" | "save_weights_for_sampler", name: string, kind: string): Promise<void> {
     this.#session.requireThere();
     const seq_id = (this.#seqId += 1);
@@ -261,16 +263,16 @@ export class RemoteModel {
   }
 }
 
-/** An operation that a server took, and the bytes that it took it in. */
+/** An accepted operation, and the bytes it was sent with. */
 interface Accepted {
   readonly reply: Reply;
   readonly encoded: EncodedRequest;
 }
 
-/** How often a server may forget one operation. */
+/** How often one operation may be forgotten. */
 const forgottenMax = 2;
 
-/** How long a state may take that was asked for before. */
+/** Deadline of a state that an earlier attempt of the request saves. */
 const savedMs = 600_000;
 const savedPauseMs = 1000;
 
@@ -289,7 +291,7 @@ function requireAccepted(reply: Reply, what: string): void {
   throw refusalOf(reply, what);
 }
 
-/** Rounding makes a log-probability a little greater than 0. */
+/** Rounding may make a log-probability slightly positive. */
 const roundedMax = 1e-3;
 
 function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonly Float32Array[] {
@@ -313,7 +315,7 @@ function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonl
         what,
         `${arrays[index].length} log-probabilities of a sequence of ${targets.length} targets`,
       );
-    // Those that are not numbers are a model that has diverged, which the loss says.
+    // NaN is passed on: the model has diverged, and the loss reports it.
     const impossible = arrays[index].find((logprob) => logprob > roundedMax);
     if (impossible !== undefined) throw garbled(what, `a log-probability of ${impossible}`);
   }

@@ -1,5 +1,5 @@
-// Which encoding a server takes: where its kind does not say, protocol buffers are tried, and JSON from the first request on
-// that they are refused in.
+// The encoding that a server accepts. If its kind does not say, tries protocol buffers and falls back to JSON at the
+// first refusal.
 import type { ServerKind } from "./server-kinds.ts";
 import { reasonOf, type Reply } from "./http/refusals.ts";
 import {
@@ -13,7 +13,7 @@ import { jsonEncoding } from "./wire/json-encoding.ts";
 import { protobufEncoding } from "./wire/protobuf-encoding.ts";
 
 export class SentEncoding {
-  /** Of the next request. */
+  /** Encoding of the next request. */
   current: Encoding;
   readonly #mayChange: boolean;
 
@@ -30,7 +30,7 @@ export class SentEncoding {
     );
   }
 
-  /** Whether a request was refused for its encoding alone, and comes again in another. */
+  /** True if a request was refused only for its encoding and is repeated in another. */
   goesOn(reply: Reply, { contentType }: EncodedRequest): boolean {
     if (!this.#mayChange || contentType !== protobufType) return false;
     const isOfEncoding =
@@ -40,5 +40,5 @@ export class SentEncoding {
   }
 }
 
-/** How servers say that a body is no JSON, or has none of the fields of one. */
+/** Error texts of servers that expected JSON, or fields of a JSON object. */
 const jsonPattern = /json|decode|utf-?8|content.?type|field required|valid dictionary/i;

@@ -1,27 +1,27 @@
-// What is known of each kind of server that speaks the Tinker API: they share its calls, and differ in what these do.
+// Properties of each kind of Tinker API server: they share its calls and differ in behaviour.
 import type { OptimizerStep } from "../trainer.ts";
 
 export interface ServerKind {
-  /** How data go there; `auto` tries protocol buffers, and JSON where these are refused. */
+  /** Encoding of data; `auto` tries protocol buffers, then JSON. */
   readonly encoding: "protobuf" | "json" | "auto";
   /**
-   * What a server makes of the losses of tokens, each times its weight: their sum, or for each of the data their mean by
-   * weight, and of these the mean over all data since the last optimizer step.
+   * The server's sum of the weighted token losses. `mean-of-data` divides by each datum's weights, then by the number
+   * of data since the last optimizer step.
    */
   readonly normalization: "sum" | "mean-of-data";
-  /** Whether it has several models at once, so that one without training gives what the base does. */
+  /** True if it holds several models at once, so that an untrained one can serve as the base. */
   readonly hasBasePass: boolean;
-  /** Whether an operation that comes again with its sequence number is done once: one whose answer was lost can be sent again. */
+  /** True if it deduplicates operations by sequence number, so that one whose answer was lost can be sent again. */
   readonly isRepeatSafe: boolean;
-  /** What of an optimizer step the server has a configuration of its own for, or is asked to leave out, whatever a job says. */
+  /** Fields of an optimizer step that the server's configuration decides or that are left out, regardless of the job. */
   readonly fixedInStep: readonly (keyof OptimizerStep)[];
-  /** What adapters of a rank are scaled by, divided by that rank; null where the server's configuration says it. */
+  /** LoRA alpha for a rank; null if the server's configuration decides it. */
   readonly alphaOf: ((rank: number) => number) | null;
-  /** Where an adapter is fetched: from an archive that it gives, or from a folder that both see. */
+  /** Source of adapters: an archive that the server sends, or a folder that both see. */
   readonly adapters: "archive" | "folder";
-  /** Whether it asks for a key. */
+  /** True if the server requires a key. */
   readonly needsKey: boolean;
-  /** Whether archives may lie at another address, which gets no key. */
+  /** True if archives may be at another address, which gets no key. */
   readonly redirectsElsewhere: boolean;
 }
 
@@ -37,7 +37,7 @@ const inSum = {
   redirectsElsewhere: false,
 } as const satisfies ServerKind;
 
-/** SkyRL's FSDP and Megatron backends have Adam and the clipping of gradients in their own configuration. */
+/** SkyRL's FSDP and Megatron backends configure Adam and gradient clipping themselves. */
 const stepOfServer = ["beta1", "beta2", "epsilon", "weightDecay", "gradientNormMax"] as const;
 
 const skyrlTrain = { ...inSum, fixedInStep: stepOfServer, adapters: "folder" } as const;
@@ -46,7 +46,8 @@ export const serverKinds = {
   "skyrl-jax": {
     ...inSum,
     normalization: "mean-of-data",
-    // Its optimizer decays the adapters of all models at each step of one (0.4.0: compute_grads_and_update of backends/jax.py).
+    // Its optimizer decays the adapters of all models in each step of one (0.4.0: compute_grads_and_update of
+    // backends/jax.py).
     fixedInStep: ["weightDecay", "gradientNormMax"],
     alphaOf: () => 32,
   },

@@ -10,14 +10,14 @@ interface StatePlace {
   readonly name: string;
 }
 
-/** @throws ServiceError `invalid` for what is no such name */
+/** @throws ServiceError `invalid` for a malformed name */
 export function parseState(state: string): StatePlace {
   const [, modelId, name] = /^tinker:\/\/([\w:.-]+)\/weights\/([\w-]+)$/.exec(state) ?? [];
   if (modelId !== undefined && name !== undefined) return { modelId, name };
   throw invalid(`${quoted(state)} is no state of a Tinker server.`);
 }
 
-/** Removes a state; one that is gone is no error. @throws ServiceError where the server does not */
+/** Removes a state; a missing one is no error. @throws ServiceError if the server does not remove it */
 export async function discardState(connection: TinkerConnection, state: string): Promise<void> {
   const { modelId, name } = parseState(state);
   const path = `${checkpointsOf(modelId)}/weights/${name}`;
@@ -25,10 +25,10 @@ export async function discardState(connection: TinkerConnection, state: string):
   if (reply.status >= 300 && !isGone(reply)) throw refusalOf(reply, "the removal of a state");
 }
 
-/** Somebody may wait who deletes a model. */
+/** Short limits: a user may be waiting for a model's deletion. */
 const hasty = { requestMs: 5000, patienceMs: 5000 };
 
-/** As {@link discardState}, by whoever has no trainer open. */
+/** Like {@link discardState}, for callers without an open trainer. */
 export async function discardStateThere(
   { address, apiKey }: TrainerElsewhere,
   state: string,
@@ -39,8 +39,8 @@ export async function discardStateThere(
 }
 
 /**
- * Removes the other states of a state's model, which nobody knows of: a model saves for one run, that run goes on from this
- * one, and a process that died may have saved more than it could write down. What cannot be removed stays.
+ * Removes the other states of a state's model. A model saves for one run, which continues from this state, and a lost
+ * process may have saved more than it recorded. States that cannot be removed stay.
  */
 export async function discardOthers(connection: TinkerConnection, state: string): Promise<void> {
   const { modelId, name } = parseState(state);
@@ -51,7 +51,7 @@ export async function discardOthers(connection: TinkerConnection, state: string)
     );
     const saved = jsonOf(reply, "a list of states")["checkpoints"];
     for (const each of Array.isArray(saved) ? (saved as readonly Saved[]) : []) {
-      // Some say `weights/<name>`.
+      // Some servers return `weights/<name>`.
       const other = String(each.checkpoint_id).split("/").at(-1) ?? name;
       if (each.checkpoint_type === "training" && other !== name)
         await discardState(connection, `tinker://${modelId}/weights/${other}`);

@@ -1,6 +1,6 @@
-// A model under training elsewhere, by the trainer's contract. Formulas stay here: the server gives log-probabilities, the loss
-// and its slopes are computed of them, and go back as weights of each token. What is accumulated is sent with the optimizer
-// step, when it is known how much that is; until then nothing at the server has changed, and nothing need be undone.
+// A model in training on a server, as a Trainer. The server gives log-probabilities; the loss and its slopes are
+// computed here and sent back as token weights. Accumulated gradients are sent with the optimizer step, when their
+// number is known; until then nothing on the server changes.
 import { batchLoss } from "../losses/batch-loss.ts";
 import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -25,24 +25,24 @@ export interface TinkerTrainerParts {
   readonly service: TinkerService;
   readonly model: RemoteModel;
   readonly limits: Pick<TrainerProvider, "sequenceLengthMax">;
-  /** A model beside it that nobody trains; asked for once. */
+  /** Opens an untrained model as the base; called once. */
   readonly openBase: (signal: AbortSignal) => Promise<RemoteModel>;
   readonly exportTo: (folder: string, name: string) => Promise<void>;
   readonly discard: (state: string) => Promise<void>;
-  /** Ends what its models live by. */
+  /** Ends the session, and with it the models. */
   readonly end: () => Promise<void>;
 }
 
 export class TinkerTrainer implements Trainer {
   readonly #parts: TinkerTrainerParts;
   readonly #calls = new SerialCalls();
-  /** What the next step is taken with. */
+  /** Accumulated data for the next step. */
   #pending: SlopedSequence[] = [];
   #base: Promise<RemoteModel> | null = null;
   /** The last state saved under each name. */
   readonly #states = new Map<string, string>();
   #nameCount = 0;
-  /** Why nothing more can be done with it; null while all is well. */
+  /** Reason why the trainer is unusable; null while it works. */
   #fault: ServiceError | null = null;
   #ending: Promise<void> | null = null;
 
@@ -91,7 +91,7 @@ export class TinkerTrainer implements Trainer {
         this.#pending = [];
         return { metrics: metricsOf(measured) };
       } catch (error) {
-        // The server may have a part of the gradient, and no call takes that back.
+        // The server may have received a part of the gradient, which no call undoes.
         this.#fault = unfinished(error);
         throw error;
       }
@@ -103,7 +103,7 @@ export class TinkerTrainer implements Trainer {
       const state = await this.#parts.model.saveState(this.#nameFor(name));
       const earlier = this.#states.get(name);
       this.#states.set(name, state);
-      // Where that fails it stays, and goes when somebody goes on from this one.
+      // If this fails, the earlier state stays until a run that continues from this one removes it.
       if (earlier !== undefined) await this.#parts.discard(earlier).catch(() => undefined);
       return state;
     });
@@ -138,7 +138,7 @@ export class TinkerTrainer implements Trainer {
     return opening;
   }
 
-  /** Servers take letters, digits, `_` and `-`, 255 at most, and a name once for each model. */
+  /** Servers allow letters, digits, `_` and `-`, at most 255, and require a name unique per model. */
   #nameFor(name: string): string {
     this.#nameCount += 1;
     return `${name.replaceAll(/[^\w-]/g, "_").slice(-200)}-${this.#nameCount}`;
@@ -162,7 +162,7 @@ function requireFinite(loss: number, slopes: readonly (readonly number[])[]): vo
   });
 }
 
-/** Servers name the norm of the gradient each in their own way, behind a prefix or not. */
+/** Servers name the gradient norm differently, with or without a prefix. */
 function metricsOf(measured: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
   const [, norm] = Object.entries(measured).find(([name]) => /(?:^|[/:_])grad_norm\b/.test(name)) ?? [];
   if (typeof norm !== "number") return {};

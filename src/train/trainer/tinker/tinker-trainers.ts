@@ -1,5 +1,5 @@
-// Trains on a server of the Tinker API. A run has a session there of its own, with the model that it trains and, where it is
-// asked for, one that stands for the base; what goes on from a state is a new model that loads it.
+// Trains on a Tinker API server. Each run has its own session there, with the model in training and, on demand, one
+// that represents the base. Continuing from a state creates a new model that loads it.
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
@@ -21,17 +21,17 @@ import { baseThere, type TrainerAddress } from "./trainer-address.ts";
 
 export interface TinkerTrainersOptions {
   readonly address: TrainerAddress;
-  /** Sent with each request; servers without keys take any. */
+  /** Sent with each request; servers without keys accept any. */
   readonly apiKey: string;
   readonly config: ModelConfig;
-  /** The base's name here, which the exported adapter says, and the hex SHA-256 of its weights. */
+  /** The base's name and the hex SHA-256 of its weights, recorded in the exported adapter. */
   readonly baseModelName: string;
   readonly baseWeights?: string;
-  /** Of new adapters; what they are scaled by is the server's. */
+  /** Rank of new adapters; the server decides their scale. */
   readonly rank: number;
   readonly sequenceLengthMax: number;
   readonly clock: Clock;
-  /** Called whenever the server shows that it is there. */
+  /** Called at each sign of life of the server. */
   readonly onSign?: () => void;
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly futureLimits?: Partial<FutureLimits>;
@@ -42,7 +42,7 @@ export class TinkerTrainers implements TrainerProvider {
   readonly sequenceLengthMax: number;
   readonly #options: TinkerTrainersOptions;
   readonly #service: TinkerService;
-  /** What each run has open. */
+  /** The open trainer of each run. */
   readonly #runs = new Map<string, Trainer>();
 
   constructor(options: TinkerTrainersOptions) {
@@ -72,7 +72,7 @@ export class TinkerTrainers implements TrainerProvider {
         code: "unsupported",
         message: "The trainer takes no adapters: it goes on from states alone that it kept itself.",
       });
-    // What a lost process had open ends with its session.
+    // A lost process's models end with its session.
     await this.#runs.get(run.id)?.close();
     const session = await TinkerSession.open(this.#service.connection, {
       run: run.id,
@@ -135,7 +135,7 @@ export class TinkerTrainers implements TrainerProvider {
     });
   }
 
-  /** Of the adapter in a state, which a model that loads it has to have. */
+  /** Returns the rank of a state's adapter, which a model that loads it must have. */
   async #rankOf(state: string, signal: AbortSignal): Promise<number> {
     const path = "weights_info";
     const { connection } = this.#service;
@@ -144,7 +144,7 @@ export class TinkerTrainers implements TrainerProvider {
       { path, json: { tinker_path: state } },
       { isRepeatable: true, signal },
     );
-    // Servers that cannot say it have no such call, and refuse a state that is not there as it is loaded.
+    // Servers without this call refuse a missing state when it is loaded.
     if (reply.status === 404 && reasonOf(reply) === "Not Found") return this.#options.rank;
     if (isGone(reply)) throw notFound("trainer's state", state);
     if (reply.status !== 200) throw refusalOf(reply, path);
@@ -153,7 +153,7 @@ export class TinkerTrainers implements TrainerProvider {
   }
 }
 
-/** Servers take whole numbers. */
+/** Returns an integer seed, as servers require. */
 export function seedOf(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32BE() >>> 1;
 }

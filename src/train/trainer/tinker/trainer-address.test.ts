@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { requireWishedAdapter } from "./wished-adapter.ts";
 import { baseThere, readTrainerAddress } from "./trainer-address.ts";
 
-test("an address says where the server is, of which kind, and what bases are called there", () => {
+test("an address names the server, its kind and its names of bases", () => {
   const address = readTrainerAddress(
     "tinker+https://there/v/?kind=tuft&base=Qwen/Qwen3-8B&base.small=/models/small",
   );
@@ -22,7 +22,7 @@ test("an address says where the server is, of which kind, and what bases are cal
   assert.equal(megatron.adapters, "/shared/lora");
 });
 
-test("what is wrong with an address is said with the cure, and a password never", () => {
+test("refuses a wrong address with the cure, and never shows a password", () => {
   const faults: readonly (readonly [string, RegExp])[] = [
     ["http://there", /is no address of a trainer; write it as tinker\+http/],
     ["tinker+http://", /is no address/],
@@ -41,7 +41,7 @@ test("what is wrong with an address is said with the cure, and a password never"
     );
 });
 
-test("a model that asks for another scale or fewer projections than the server makes is refused", () => {
+test("refuses a model that asks for a scale or projections that the server does not make", () => {
   const jax = { kind: "skyrl-jax" } as const;
   requireWishedAdapter(jax, { rank: null, alpha: null, targets: null }, 8);
   requireWishedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);

@@ -1,4 +1,4 @@
-// Where a trainer elsewhere is and what it is, as an operator writes it in one line:
+// Address and kind of a remote trainer, as an operator writes it in one line:
 // `tinker+http://trainer:8000?kind=skyrl-jax&base=Qwen/Qwen3-8B`.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type ServerKindName, serverKindNames, serverKinds } from "./server-kinds.ts";
@@ -7,24 +7,25 @@ export interface TrainerAddress {
   /** With its path, without `/api/v1`. */
   readonly url: string;
   readonly kind: ServerKindName;
-  /** What a base model is called there, by its name here; `*` for every other one. Without one a base has the same name. */
+  /** The server's name of each base model; `*` for all others. Without an entry, a base has the same name there. */
   readonly bases: Readonly<Record<string, string>>;
-  /** Where both see the adapters that the server writes; null where it sends them. */
+  /** Folder, visible to both, in which the server writes adapters; null if it sends them. */
   readonly adapters: string | null;
 }
 
-/** A trainer elsewhere, and what it lets this server in with. */
+/** A remote trainer, and the key that it requires. */
 export interface TrainerElsewhere {
   readonly address: TrainerAddress;
-  /** Sent with each request, and never logged; servers without keys take any. */
+  /** Sent with each request, and never logged; servers without keys accept any. */
   readonly apiKey: string;
 }
 
 const example = "tinker+http://trainer:8000?kind=skyrl-jax";
 
 /**
+ * Parses an address.
  * @param text of the setting
- * @throws ServiceError `invalid` with what is wrong with it and an example
+ * @throws ServiceError `invalid` with the fault and an example
  */
 export function readTrainerAddress(text: string): TrainerAddress {
   const url = urlOf(text);
@@ -58,7 +59,7 @@ export function readTrainerAddress(text: string): TrainerAddress {
   return { url: url.href.replace(/\/$/, ""), kind, bases, adapters };
 }
 
-/** What the server calls a base model of this name. */
+/** Returns the server's name of a base model. */
 export function baseThere({ bases }: TrainerAddress, name: string): string {
   return bases[name] ?? bases["*"] ?? name;
 }

@@ -1,14 +1,14 @@
-// What a model may ask of its adapter where a server elsewhere makes it.
+// Checks the adapter that a model asks for against the abilities of a remote server.
 import { projectionNames, type AdapterWish } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { serverKinds } from "./server-kinds.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 
 /**
- * Servers of this API adapt all projections, and scale adapters as each of them does.
+ * Servers of this API adapt all projections, and each decides the scale.
  *
  * @param rank of adapters whose model asks for none
- * @throws ServiceError `unsupported` for a model that asks for others
+ * @throws ServiceError `unsupported` if the model asks for a scale or projections that the server does not make
  */
 export function requireWishedAdapter(
   { kind }: Pick<TrainerAddress, "kind">,

@@ -1,5 +1,5 @@
-// Requests to a server of the Tinker API: each with a deadline, tried again where that has no second effect, with waits that
-// grow and are never alike. Knows nothing of what is asked.
+// HTTP requests to a Tinker API server: each with a deadline, and retried with growing, randomized back-off if
+// repeating has no second effect. Independent of the requests' meaning.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import { freshSeed } from "../../../../base/domain/random.ts";
@@ -14,21 +14,21 @@ import { away, isPassing, type Reply, reasonOf } from "./refusals.ts";
 export interface ConnectionOptions {
   /** Without `/api/v1`. */
   readonly url: string;
-  /** Sent as `x-api-key`; servers without keys take any. */
+  /** Sent as `x-api-key`; servers without keys accept any. */
   readonly apiKey: string;
   readonly clock: Clock;
   readonly limits?: Partial<ConnectionLimits>;
 }
 
 export interface ConnectionLimits {
-  /** How long a request may take. */
+  /** Deadline of one request. */
   readonly requestMs: number;
-  /** For how long one is tried again. */
+  /** Time limit for retries. */
   readonly patienceMs: number;
-  /** The first wait, which doubles. */
+  /** First back-off, doubled with each retry. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
-  /** Of an answer that is read whole. */
+  /** Size limit of an answer that is buffered. */
   readonly answerBytesMax: number;
 }
 
@@ -43,26 +43,26 @@ const defaults: ConnectionLimits = {
 
 export interface Asked {
   readonly method?: "GET" | "POST" | "DELETE";
-  /** Below `/api/v1`. */
+  /** Path below `/api/v1`. */
   readonly path: string;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly encoded?: EncodedRequest;
   readonly accept?: string;
-  /** How long the answer may take; as long as any request unless given. */
+  /** Deadline of the answer; `requestMs` by default. */
   readonly timeoutMs?: number;
 }
 
 export interface AskOptions {
-  /** Whether the same request may come a second time. One that never arrived may, whatever is said here. */
+  /** True if the server may receive the same request twice. A request that never arrived is always retried. */
   readonly isRepeatable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is known of a request that got no answer. */
+/** A request without an answer. */
 export class Unanswered extends Error {
-  /** Whether it may have. */
+  /** True if the request may have reached the server. */
   readonly hasArrived: boolean;
   readonly hasTimedOut: boolean;
 
@@ -89,10 +89,10 @@ export class TinkerConnection {
   }
 
   /**
-   * Asks until there is an answer that is no passing trouble, or patience is over.
+   * Retries transient failures until there is another answer or the time limit is reached.
    *
-   * @returns any answer but one that trying again may better
-   * @throws ServiceError `unavailable` when there is none, `cancelled` when the signal aborted
+   * @returns any answer that a retry would not improve
+   * @throws ServiceError `unavailable` without an answer, `cancelled` if the signal aborted
    */
   async ask(asked: Asked, { isRepeatable, signal }: AskOptions): Promise<Reply> {
     const { clock } = this.#options;
@@ -110,7 +110,7 @@ export class TinkerConnection {
         failure = this.#away(asked, error.message, error);
         if (error.hasArrived && !isRepeatable) throw failure;
       }
-      // A server that is too busy has not begun; of one that failed nobody knows.
+      // With 503 a server has not begun; with other server errors it may have.
       if (reply !== null && reply.status >= 500 && reply.status !== 503 && !isRepeatable) throw failure;
       const full = Math.min(pauseMs * 2 ** failedCount, pauseMsMax);
       const waitMs = Math.max(
@@ -125,9 +125,9 @@ export class TinkerConnection {
   }
 
   /**
-   * Asks once, for callers who go on in their own way.
+   * Asks once, for callers with their own retries.
    *
-   * @throws Unanswered without an answer; ServiceError `cancelled` when the signal aborted
+   * @throws Unanswered without an answer; ServiceError `cancelled` if the signal aborted
    */
   async once(
     { method = "POST", path, json, encoded, accept = jsonType, timeoutMs = this.#limits.requestMs }: Asked,
@@ -166,9 +166,9 @@ export class TinkerConnection {
   }
 
   /**
-   * Opens an address to be read as it comes; the key goes to this server alone.
+   * Opens a URL for streaming. Only this server gets the key.
    *
-   * @throws ServiceError `unavailable`; what comes of the body throws what reading it does
+   * @throws ServiceError `unavailable`; reading the body may throw other errors
    */
   async open(url: string): Promise<HttpAnswer> {
     const headers: Record<string, string> = this.isOwn(url) ? { "x-api-key": this.#options.apiKey } : {};
@@ -180,12 +180,12 @@ export class TinkerConnection {
     }
   }
 
-  /** Whether an address is this server's. */
+  /** True if the URL belongs to this server. */
   isOwn(url: string): boolean {
     return new URL(url).origin === new URL(this.url).origin;
   }
 
-  /** Where a path below `/api/v1` is. */
+  /** Returns the URL of a path below `/api/v1`. */
   urlOf(path: string): string {
     return `${this.url}/api/v1/${path}`;
   }
@@ -199,7 +199,7 @@ export class TinkerConnection {
   }
 }
 
-/** In [0, 1). */
+/** Returns a random number in [0, 1). */
 function chance(): number {
   return freshSeed() / 2 ** 48;
 }

@@ -1,4 +1,4 @@
-// Results that a server promises: asked for, one long poll after the other, until they are there.
+// Results of a server's futures, fetched by long polling.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
@@ -6,20 +6,20 @@ import { garbled, isPassing, jsonOf, reasonOf, refusalOf, type Reply } from "./r
 import { jsonType } from "../wire/encoding.ts";
 
 export interface FutureOptions {
-  /** What was asked for, as in "refused …". */
+  /** Name of the operation in messages, as in "refused …". */
   readonly what: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface FutureLimits {
-  /** How long an operation may take, with what was queued before it: the first one of a server may load its model. */
+  /** Deadline of an operation, including those queued before it. A server's first one may load its model. */
   readonly operationMs: number;
-  /** Of one poll; below what servers and proxies end requests at. */
+  /** Deadline of one poll; below the request timeouts of servers and proxies. */
   readonly pollMs: number;
-  /** For how long a server may be silent altogether. */
+  /** Time limit without any answer from the server. */
   readonly silenceMs: number;
-  /** Between polls that failed or came back at once. */
+  /** Pause between polls that fail or return immediately. */
   readonly pauseMs: number;
 }
 
@@ -30,14 +30,17 @@ export const futureLimits: FutureLimits = {
   pauseMs: 1000,
 };
 
-/** A promise that the server has forgotten: hosted servers keep them for some time. The operation may have been done. */
+/**
+ * A future that the server has forgotten; hosted servers keep futures only for a while. The operation may have been
+ * carried out.
+ */
 export class ForgottenPromise extends ServiceError {}
 
 export class Futures {
   readonly #connection: TinkerConnection;
   readonly #clock: Clock;
   readonly #limits: FutureLimits;
-  /** Called with each answer, which shows that the server is there. */
+  /** Called with each answer, as a sign of life. */
   readonly #onSign: () => void;
 
   constructor(
@@ -55,11 +58,11 @@ export class Futures {
   }
 
   /**
-   * The result of an operation.
+   * Waits for the result of an operation.
    *
-   * @param requestId as the promise says it
-   * @throws ServiceError `unsupported` when the operation failed for what it was, `unavailable` when the server lost it or
-   *   does not answer, `cancelled`; ForgottenPromise, which is `unavailable` too
+   * @param requestId the future's name
+   * @throws ServiceError `unsupported` if the operation failed permanently, `unavailable` if the server lost it or
+   * does not answer, `cancelled`; ForgottenPromise, which is also `unavailable`
    */
   async result(requestId: string, { what, accept = jsonType, signal }: FutureOptions): Promise<Reply> {
     const { operationMs, pollMs, silenceMs } = this.#limits;
@@ -80,13 +83,13 @@ export class Futures {
         const result = resultOf(reply, what);
         if (result !== null) return result;
       }
-      // A long poll that ended late goes on at once.
+      // A long poll that took its time is repeated without a pause.
       const restMs = this.#limits.pauseMs - (nowMs - askedMs);
       if (restMs > 0) await this.#pause(restMs, signal);
     }
   }
 
-  /** Null without an answer. A poll that took too long is as one that has nothing yet, where the server is there. */
+  /** Returns null without an answer. A poll that timed out counts as pending if the server responds otherwise. */
   async #poll({
     requestId,
     accept,
@@ -107,7 +110,7 @@ export class Futures {
     }
   }
 
-  /** Whether the server is there, as an answer to a poll that is to come again. */
+  /** Checks that the server is there, and if so returns the answer of a pending poll. */
   async #sign(signal: AbortSignal | undefined): Promise<Reply | null> {
     try {
       const reply = await this.#connection.once(
@@ -128,7 +131,7 @@ export class Futures {
   }
 }
 
-/** Null where there is none yet. */
+/** Returns null if the result is pending. */
 function resultOf(reply: Reply, what: string): Reply | null {
   if (reply.status === 408) return null;
   if (reply.status === 410)
@@ -146,7 +149,7 @@ function resultOf(reply: Reply, what: string): Reply | null {
   throw lost(`The trainer failed at ${what}: ${JSON.stringify(error)}.`);
 }
 
-/** The name that a promise gives its future. @throws ServiceError `unavailable` where there is none */
+/** Returns the name of a promised future. @throws ServiceError `unavailable` if the answer has none */
 export function requestIdOf(reply: Reply, what: string): string {
   const { request_id: requestId, future_id: futureId } = jsonOf(reply, what);
   const id = requestId ?? futureId;

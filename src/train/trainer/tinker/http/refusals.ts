@@ -1,31 +1,31 @@
-// What servers say where they refuse, in the forms that they have for it, as errors of ours. Pure.
+// Turns the error formats of servers into service errors. Pure.
 import { cut, ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** An answer that was read whole. */
+/** A buffered answer. */
 export interface Reply {
   readonly status: number;
-  /** Without parameters, in lowercase. */
+  /** Lowercase, without parameters. */
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Where the body is instead; null for most. */
+  /** Address of the body if the answer redirects; null for most. */
   readonly location: string | null;
-  /** How long the server asks to wait; null where it does not. */
+  /** Delay that the server asks for; null if absent. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** The JSON of an answer. @throws ServiceError `unavailable` where there is none */
+/** Returns the JSON object of an answer. @throws ServiceError `unavailable` without one */
 export function jsonOf({ body, status }: Reply, what: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString());
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw garbled(what, `status ${status}, and no JSON object: ${JSON.stringify(cut(textOf(body)))}`);
 }
 
-/** The error for an answer that makes no sense. */
+/** Returns the error for an answer that makes no sense. */
 export function garbled(what: string, found: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -34,7 +34,10 @@ export function garbled(what: string, found: string, cause?: unknown): ServiceEr
   });
 }
 
-/** What a refusal says: `detail` of FastAPI, a text or a list of faults; `error`, `error_message`; else its text. */
+/**
+ * Returns a refusal's reason: FastAPI's `detail` as a text or a list of faults, else `error`, `error_message`, or the
+ * text.
+ */
 export function reasonOf({ body, status }: Reply): string {
   const text = textOf(body);
   let said: unknown;
@@ -48,21 +51,21 @@ export function reasonOf({ body, status }: Reply): string {
   return cut(typeof reason === "string" ? reason : JSON.stringify(reason));
 }
 
-/** Whether a refusal may be none the next time. */
+/** True if a retry may succeed. */
 export function isPassing({ status }: Pick<Reply, "status">): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** What a server says of models that it had and has no more, as one does that was started again. */
+/** Messages of a restarted server about models it no longer has. */
 const lostPattern =
   /not loaded|stale request|model .*not found|session not found|future not found|model not found/i;
-/** What it says where there is no room for one more. */
+/** Messages of a server without room for another model. */
 const fullPattern = /maximum number of lora|no free (?:adapter|slot)/i;
 
 /**
- * The error for an answer that refuses.
+ * Returns the error for a refusal.
  *
- * @param what was asked, as in "answered … with"
+ * @param what name of the operation, as in "answered … with"
  */
 export function refusalOf(reply: Reply, what: string): ServiceError {
   const { status } = reply;
@@ -76,12 +79,12 @@ export function refusalOf(reply: Reply, what: string): ServiceError {
   return new ServiceError({ code: "unsupported", message: `The trainer refused ${what}: ${reason}.` });
 }
 
-/** Whether what was asked for is not there, or not any more. */
+/** True if the requested object does not exist (any more). */
 export function isGone({ status }: Pick<Reply, "status">): boolean {
   return status === 404 || status === 410;
 }
 
-/** A job that meets this waits until it is gone. */
+/** Returns a transient error; a job that meets it waits. */
 export function away(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "trainer-away", message, cause });
 }

@@ -7,7 +7,7 @@ import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";
 import { TinkerConnection } from "./connection.ts";
 import { TinkerSession } from "./session.ts";
 
-/** A session at a server that answers its heartbeats one after another with these statuses. */
+/** Opens a session at a server that answers its heartbeats with these statuses in turn. */
 async function opened(t: TestContext, statuses: readonly number[]) {
   const clock = new FakeClock();
   const left = [...statuses];
@@ -45,7 +45,7 @@ for (const status of [404, 410])
       await beating;
     }
     assert.equal(left.length, 0);
-    // What the server answered reaches the session a moment later.
+    // The session sees the server's answer a moment later.
     while (isThere(session)) await new Promise(setImmediate);
     assert.throws(() => session.requireThere(), { code: "unavailable", message: /has ended the session/ });
   });

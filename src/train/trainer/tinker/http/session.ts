@@ -1,13 +1,13 @@
-// A session at a server: what its models live by. It beats as long as it is open; one that is silent for some minutes is
-// ended there, with all its models.
+// A session at a server, which keeps its models alive. Sends heartbeats while it is open; the server ends a session,
+// with all its models, after some minutes of silence.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { TinkerConnection } from "./connection.ts";
 import { away, garbled, isGone, jsonOf, refusalOf } from "./refusals.ts";
 
-/** Servers end a session after five minutes. */
+/** Interval of heartbeats; servers end a session after five minutes without one. */
 const beatMs = 20_000;
-/** What the client calls itself, since servers decide by it how they answer. */
+/** Version that the client reports; servers choose their answers by it. */
 const sdkVersion = "0.25.0";
 
 export class TinkerSession {
@@ -24,8 +24,8 @@ export class TinkerSession {
   /**
    * Opens a session.
    *
-   * @param run what the job is called, for whoever looks at the server
-   * @throws ServiceError `unavailable`, which a job waits for, when the server is not there; `cancelled`
+   * @param run name of the job, shown on the server
+   * @throws ServiceError `unavailable`, a transient error, if the server is unreachable; `cancelled`
    */
   static async open(
     connection: TinkerConnection,
@@ -42,7 +42,7 @@ export class TinkerSession {
     return session;
   }
 
-  /** @throws ServiceError `unavailable` when the server has ended it */
+  /** @throws ServiceError `unavailable` if the server has ended the session */
   requireThere(): void {
     if (this.#isGone)
       throw new ServiceError({
@@ -51,7 +51,7 @@ export class TinkerSession {
       });
   }
 
-  /** Beats no more: the server ends it in its time. */
+  /** Stops the heartbeats; the server ends the session later. */
   close(): void {
     this.#closing.abort();
   }
@@ -66,14 +66,14 @@ export class TinkerSession {
         const { status } = await this.#connection.once(asked, { signal });
         this.#isGone = isGone({ status });
       } catch {
-        // What is under way tells when the server does not answer; whether it is back, the next beat sees.
+        // Operations in progress report a silent server; the next heartbeat retries.
         if (signal.aborted) return;
       }
     }
   }
 }
 
-/** At the beginning of a job nothing is lost by waiting. */
+/** Marks an error as transient: at the start of a job, waiting loses nothing. */
 function asAway(error: unknown): never {
   if (error instanceof ServiceError && error.code === "unavailable") throw away(error.message, error);
   throw error;

@@ -1,11 +1,12 @@
-// A model at the stub: a trainer that computes, and the data since its last step, whose gradient is the server's own loss.
+// A model of the stub: a trainer that computes, and the data since the last step, whose gradient is that of the
+// server's own loss.
 import { resolveTrainingConfig } from "../../../../base/domain/training-config.ts";
 import type { Loss, OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
 import type { ReceivedDatum } from "./stub-wire.ts";
 
 const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
-/** How each target of a datum counts in the gradient. */
+/** Derivatives of the loss by each target of a datum. */
 interface Counted {
   readonly datum: ReceivedDatum;
   readonly slopes: readonly number[];
@@ -24,7 +25,7 @@ export class StubModel {
     this.#normalization = normalization;
   }
 
-  /** Log-probabilities of all targets; adds to the gradient unless it is forwards alone. */
+  /** Returns the log-probabilities of all targets, and adds to the gradient unless it is a forward pass only. */
   async compute(
     data: readonly ReceivedDatum[],
     { loss, isForwardOnly }: { readonly loss: string; readonly isForwardOnly: boolean },
@@ -48,7 +49,7 @@ export class StubModel {
         this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
       return { datum, slopes: slopes.map((slope) => slope / divisor) };
     });
-    // Weights of tokens are at least 0: what pushes up and what pushes down are sequences of their own.
+    // Token weights are at least 0, so positive and negative slopes are in separate sequences.
     const halves = [1, -1].flatMap((sign) =>
       scaled.map(({ datum, slopes }) => ({
         ...sequenceOf(datum),
@@ -67,7 +68,7 @@ export class StubModel {
   }
 }
 
-/** Every token but the first trains, without weight. */
+/** All tokens except the first train, with weight 0. */
 function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   const tokenIds = Int32Array.from([tokens[0], ...inputs["target_tokens"]]);
   return {
@@ -80,7 +81,7 @@ function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   };
 }
 
-/** Of the sum of weighted losses, by each log-probability. */
+/** Returns the derivatives of the sum of weighted losses by each log-probability. */
 function slopesOf(loss: string, { inputs }: ReceivedDatum, logprobs: Float32Array): readonly number[] {
   const { weights, advantages, logprobs: given } = inputs;
   if (loss === "cross_entropy") return weights.map((weight) => -weight);

@@ -1,4 +1,4 @@
-// What the stub does when it is asked: promises that are kept in the order in which they came, models, and what it keeps.
+// The stub's operations: futures completed in order, models, and saved states.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -18,19 +18,19 @@ import {
 
 export interface StubOptions {
   readonly kind: ServerKindName;
-  /** What computes. */
+  /** The trainers that compute. */
   readonly trainers: TrainerProvider;
-  /** What it calls its base. */
+  /** The stub's name of its base. */
   readonly base: string;
-  /** Rank of adapters, which is what `trainers` makes. */
+  /** Rank of adapters, as made by `trainers`. */
   readonly rank: number;
-  /** Of the server alone. */
+  /** Folder private to the server. */
   readonly folder: string;
-  /** Of its own unless given. */
+  /** A new storage by default. */
   readonly storage?: StubStorage;
-  /** Log-probabilities that it answers with in place of those that were computed. */
+  /** Replaces the computed log-probabilities in answers. */
   readonly logprobs?: (computed: readonly Float32Array[]) => readonly Float32Array[];
-  /** What its archives of adapters are; as servers make them unless given. */
+  /** Makes archives of adapters; by default as real servers do. */
   readonly archive?: (files: ReadonlyMap<string, Buffer>) => Buffer;
 }
 
@@ -42,13 +42,13 @@ export interface StubRequest {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** What servers keep outside of themselves: those that share it go on from each other's states. */
+/** Persistent storage of servers. Servers that share it can continue from each other's states. */
 export class StubStorage {
   /** By `<model>/<type>/<name>`: the computing trainer's state, or the bytes of an archive. */
   readonly kept = new Map<string, string | Buffer>();
   #count = 0;
 
-  /** A name that none of them gives again. */
+  /** Returns a name unique within this storage. */
   name(kind: string): string {
     return `${kind}_${(this.#count += 1)}`;
   }
@@ -57,14 +57,14 @@ export class StubStorage {
 type Fields = Readonly<Record<string, unknown>>;
 type Future = { readonly answer: StubAnswer | null };
 
-/** How long a poll waits for a result. */
+/** Time that a poll waits for a result. */
 const pollMs = 20;
 
 export class StubOperations {
   readonly #options: StubOptions;
   readonly #models = new Map<string, StubModel>();
   readonly #futures = new Map<string, Future>();
-  /** The future of each model's operation, and what it was asked with. */
+  /** Future and request body of each model's operation. */
   readonly #operations = new Map<string, { readonly future: string; readonly body: string }>();
   readonly #sessions = new Set<string>();
   readonly #storage: StubStorage;
@@ -80,7 +80,7 @@ export class StubOperations {
     return [...this.#storage.kept.keys()];
   }
 
-  /** Its memory is gone. */
+  /** Loses all memory. */
   restart(): void {
     this.#models.clear();
     for (const id of this.#futures.keys())
@@ -94,7 +94,7 @@ export class StubOperations {
 
   archive(place: string): Buffer {
     const [model, name] = place.split("/");
-    return this.#storage.kept.get(`${model}/sampler/${name}`) as Buffer; // Adapters are kept so.
+    return this.#storage.kept.get(`${model}/sampler/${name}`) as Buffer; // Safe cast: adapters are kept as buffers.
   }
 
   async answer({ method, path, body, key, headers }: StubRequest): Promise<StubAnswer> {
@@ -214,7 +214,7 @@ export class StubOperations {
     });
   }
 
-  /** Where servers leave adapters that do not send them. */
+  /** Writes the adapter to the folder, for servers that do not send archives. */
   #leave(id: string, files: ReadonlyMap<string, Buffer>): void {
     const { kind, folder } = this.#options;
     const places: Partial<Record<ServerKindName, string>> = {
@@ -274,7 +274,7 @@ export class StubOperations {
     return state;
   }
 
-  /** An operation with its number, which has its effect once. */
+  /** Runs an operation once per sequence number. */
   #once(
     id: string,
     seqId: number,
@@ -309,7 +309,7 @@ export class StubOperations {
     this.#futures.set(id, { answer: null });
     const { kind } = this.#options;
     const run = async (): Promise<void> => {
-      // What a server that was started again has lost is not computed.
+      // A restarted server does not compute operations that it lost.
       if (this.#futures.get(id)?.answer !== null) return;
       const answer = await compute().catch((error: unknown) => failedFuture(kind, String(error)));
       this.#futures.set(id, { answer });
@@ -333,7 +333,7 @@ function promised(id: string, kind: ServerKindName): StubAnswer {
   return { status: kind === "tuft" ? 202 : 200, json: { request_id: id, status: "pending", future_id: id } };
 }
 
-/** Servers without clipping take no notice of it. */
+/** Servers without clipping ignore it. */
 function stepOf(
   adam: Readonly<Record<string, number>>,
   kind: ServerKindName,
@@ -349,7 +349,10 @@ function stepOf(
   };
 }
 
-/** As SkyRL makes them: zipped, with an entry for the folder itself, and a configuration that leaves out what it adapts. */
+/**
+ * Makes an archive like SkyRL's: zipped, with an entry for the folder, and a configuration without the adapted
+ * modules.
+ */
 export function skyrlArchive(files: ReadonlyMap<string, Buffer>): Buffer {
   const entries = [...files].flatMap(([name, content]) => {
     const written = name === "adapter_config.json" ? withoutTargets(content) : content;

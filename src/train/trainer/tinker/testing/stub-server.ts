@@ -1,5 +1,5 @@
-// A small server of the Tinker API for tests, as each kind of server answers: real numbers, since a trainer of ours computes
-// there. What it was told to keep is kept beside it, so that one that is started again has it, and nothing else.
+// A small Tinker API server for tests, answering as each kind of server does. A local trainer computes real numbers.
+// Saved states are kept outside, so only they survive a restart.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -8,30 +8,30 @@ import type { ServerKindName } from "../server-kinds.ts";
 import { StubOperations, type StubOptions } from "./stub-operations.ts";
 import { type StubAnswer, StubRefusal } from "./stub-answers.ts";
 
-/** What goes wrong with a request. */
+/** A fault injected into a request. */
 export type Fault =
-  /** It is not looked at, and gets this answer. */
+  /** Answers without processing the request. */
   | { readonly kind: "answer"; readonly status: number; readonly body: string; readonly contentType?: string }
-  /** The connection ends: before it is looked at, or behind it, with its effect and without its answer. */
+  /** Closes the connection before processing, or after it without sending the answer. */
   | { readonly kind: "cut"; readonly when: "before" | "after" }
-  /** The process ends, before or behind it, and is started again: what was kept is there, models and results are not. */
+  /** Restarts the server before or after processing: saved states remain, models and results do not. */
   | { readonly kind: "restart"; readonly when: "before" | "after" }
-  /** It answers nothing of it for so long, until its process is ended and started again. */
+  /** Hangs for this long, or until the server is restarted. */
   | { readonly kind: "hang"; readonly forMs: number };
 
 export class StubServer {
-  /** Each request that came: its method, and its path below `/api/v1`. */
+  /** Method and path below `/api/v1` of each request. */
   readonly requests: string[] = [];
-  /** The key of each. */
+  /** API key of each request. */
   readonly keys: (string | undefined)[] = [];
-  /** Looked at with each request; null lets it pass. */
+  /** Called with each request; null injects no fault. */
   fault: (request: string, index: number) => Fault | null = () => null;
   readonly #operations: StubOperations;
   readonly #kind: ServerKindName;
   readonly #http: Server;
-  /** Where archives are of servers that send for them elsewhere. */
+  /** Serves archives for kinds that redirect to another address. */
   readonly #elsewhere: Server;
-  /** Of requests there. */
+  /** API keys of requests there. */
   readonly keysElsewhere: (string | undefined)[] = [];
 
   constructor(options: StubOptions) {
@@ -58,7 +58,7 @@ export class StubServer {
     }
   }
 
-  /** The states and adapters that it keeps, as `<model>/<type>/<name>`. */
+  /** The saved states and adapters, as `<model>/<type>/<name>`. */
   get kept(): readonly string[] {
     return this.#operations.kept;
   }

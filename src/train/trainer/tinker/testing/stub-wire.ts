@@ -1,4 +1,4 @@
-// The server's side of both encodings: data as they come, and results as they go.
+// The server's side of both encodings: decodes data and encodes results.
 import { bytesField, fieldsOf, numberField, textField } from "../wire/protobuf.ts";
 
 export interface ReceivedDatum {
@@ -15,7 +15,7 @@ export interface ReceivedRequest {
   readonly data: readonly ReceivedDatum[];
 }
 
-/** A ForwardBackwardRequest. */
+/** Decodes a ForwardBackwardRequest. */
 export function readProtobuf(message: Uint8Array): ReceivedRequest {
   const number = (field: number): number =>
     [...fieldsOf(message)].find((each) => each.number === field)?.value ?? 0;
@@ -46,7 +46,7 @@ function readTensor(tensor: Uint8Array): readonly number[] {
   );
 }
 
-/** A ForwardBackwardOutput with these log-probabilities. */
+/** Encodes a ForwardBackwardOutput with these log-probabilities. */
 export function writeProtobuf(logprobs: readonly Float32Array[]): Uint8Array {
   const ends = logprobs.map((_, row) =>
     logprobs.slice(0, row + 1).reduce((sum, { length }) => sum + 4 * length, 0),

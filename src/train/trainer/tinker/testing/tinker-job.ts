@@ -1,4 +1,4 @@
-// A job of three steps on the contract's tiny model at a stub, tried again as a queue would until it ends.
+// A job of three steps on the contract's tiny model at a stub, retried as a queue would until it ends.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { runJob } from "../../testing/run-job.ts";
 import { silentReport } from "../../testing/silent-report.ts";
 import type { TrainerProvider } from "../../trainer.ts";
 
-/** Every trajectory carries its tokens: nothing has to be rendered. */
+/** Each trajectory carries its tokens, so nothing needs rendering. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -42,10 +42,10 @@ const groups = [groupOf(trajectories.slice(0, 3)), groupOf(trajectories.slice(3)
 export interface TinkerJob {
   readonly outcome: JobOutcome;
   readonly adapter: LoraAdapter;
-  /** Of each attempt that was lost. */
+  /** Error of each lost attempt. */
   readonly losses: readonly ServiceError[];
   readonly warnings: readonly string[];
-  /** Each as often as it was told. */
+  /** Indices of reported steps, including repeats. */
   readonly steps: readonly number[];
 }
 
@@ -60,7 +60,7 @@ export interface TinkerJobOptions {
 /**
  * Runs a job to its end.
  *
- * @param trainersOf made anew for each attempt, as a process has them
+ * @param trainersOf called for each attempt, since each process has new trainers
  */
 export async function runTinkerJob(
   trainersOf: () => TrainerProvider,

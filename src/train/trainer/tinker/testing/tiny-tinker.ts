@@ -1,4 +1,4 @@
-// The contract's tiny model at a stub of a kind, and trainers that train it there.
+// The contract's tiny model at a stub of a given kind, and trainers that use it.
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -10,16 +10,16 @@ import { TinkerTrainers, type TinkerTrainersOptions } from "../tinker-trainers.t
 import type { StubOptions } from "./stub-operations.ts";
 import { StubServer } from "./stub-server.ts";
 
-/** What the stub calls its base. */
+/** The stub's name of its base. */
 export const tinyBase = "tiny-there";
 
-/** Waits that suit a server on the same machine. */
+/** Short waits for a server on the same machine. */
 const limits: Pick<TinkerTrainersOptions, "connectionLimits" | "futureLimits"> = {
   connectionLimits: { pauseMs: 5, pauseMsMax: 20, patienceMs: 10_000 },
   futureLimits: { pauseMs: 5 },
 };
 
-/** A stub, and trainers that find it once it is started. */
+/** Makes a stub, and trainers that find it once it is started. */
 export function tinyTinker(
   kind: ServerKindName,
   dataFolder: string,

@@ -1,4 +1,4 @@
-// Messages of the package `tinker_public`: what goes to forward_backward, and what comes of it.
+// Messages of the package `tinker_public`: requests to forward_backward and their results.
 import type { Datum, Encoding, ForwardBackwardRequest } from "./encoding.ts";
 import { protobufType } from "./encoding.ts";
 import { bytesField, fieldsOf, numberField, textField, varint } from "./protobuf.ts";
@@ -41,7 +41,7 @@ function encodeDatum({ inputs, targets, weights, loss }: Datum): Uint8Array {
   ]);
 }
 
-/** An entry of the map of a loss's inputs. */
+/** Encodes an entry of the map of a loss's inputs. */
 function lossInput(name: string, encodedTensor: Uint8Array): Uint8Array {
   return bytesField(2, Buffer.concat([textField(1, name), bytesField(2, encodedTensor)]));
 }
@@ -54,7 +54,7 @@ function tensor(values: Float32Array | BigInt64Array, dtype: keyof typeof dtypes
   ]);
 }
 
-/** Every machine that this runs on has its numbers so. */
+/** Returns the bytes of an array; all machines that run Hone are little-endian. */
 function littleEndian({
   buffer,
   byteOffset,
@@ -64,9 +64,9 @@ function littleEndian({
 }
 
 /**
- * The log-probabilities of a ForwardBackwardOutput, one array for each of the data.
+ * Returns the log-probabilities of a ForwardBackwardOutput, one array per datum.
  *
- * @throws Error where there are none, or no such message
+ * @throws Error if there are none, or the bytes are no such message
  */
 export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[] {
   const arrays: Float32Array[] = [];
@@ -76,7 +76,7 @@ export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[]
   return arrays;
 }
 
-/** A BatchedTensor of floats: one array behind the other, and where each begins. */
+/** Decodes a BatchedTensor of floats: concatenated arrays and their start offsets. */
 function arraysOf(batched: Uint8Array): readonly Float32Array[] {
   const dtype = numberOf(batched, 3);
   if (dtype !== dtypes.float32) throw new Error(`log-probabilities are of the type ${dtype}, not float32`);
@@ -89,7 +89,7 @@ function arraysOf(batched: Uint8Array): readonly Float32Array[] {
     const start = offsets[index];
     const isSound = start >= 0 && start <= end && end <= data.length && (end - start) % 4 === 0;
     if (!isSound) throw new Error(`log-probabilities lie from ${start} to ${end} of ${data.length} bytes`);
-    // Copied, since floats begin at multiples of four.
+    // Copied, since floats must be aligned to four bytes.
     return new Float32Array(Uint8Array.from(data.subarray(start, end)).buffer);
   });
 }
@@ -98,7 +98,7 @@ function of(message: Uint8Array, field: number): readonly Uint8Array[] {
   return [...fieldsOf(message)].filter(({ number }) => number === field).map(({ bytes }) => bytes);
 }
 
-/** Where a field comes again, its last counts. */
+/** The last occurrence of a repeated field counts. */
 function lastOf(message: Uint8Array, field: number): Uint8Array {
   return of(message, field).at(-1) ?? new Uint8Array();
 }

@@ -1,9 +1,9 @@
-// Protocol buffers' wire format (proto3), as far as two messages need it: varints, and bytes with their length. What else
-// there may be in a message is passed over.
+// The part of protocol buffers' wire format (proto3) that two messages need: varints, and length-delimited bytes.
+// Skips all other field types.
 
 const wireTypes = { varint: 0, eightBytes: 1, bytes: 2, fourBytes: 5 } as const;
 
-/** A field's bytes, to be joined with those of others. */
+/** Encodes a length-delimited field; fields are concatenated to a message. */
 export function bytesField(field: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([varint((field << 3) | wireTypes.bytes), varint(bytes.length), bytes]);
 }
@@ -12,12 +12,15 @@ export function textField(field: number, text: string): Uint8Array {
   return bytesField(field, Buffer.from(text));
 }
 
-/** @param value a whole number, at least 0 and below 2^53; 0 is what a field that is absent has */
+/**
+ * Encodes a varint field.
+ * @param value integer, at least 0 and below 2^53; 0 equals an absent field
+ */
 export function numberField(field: number, value: number): Uint8Array {
   return Buffer.concat([varint((field << 3) | wireTypes.varint), varint(value)]);
 }
 
-/** Seven bits a byte, the lowest first. */
+/** Encodes seven bits per byte, lowest first. */
 export function varint(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value;
@@ -25,25 +28,25 @@ export function varint(value: number): Uint8Array {
   return Uint8Array.from([...bytes, rest]);
 }
 
-/** One field as it lies in a message. */
+/** A field of a message. */
 export interface WireField {
   readonly number: number;
-  /** Of a varint; 0 for bytes. */
+  /** Value of a varint; 0 for bytes. */
   readonly value: number;
   /** Empty for a varint. */
   readonly bytes: Uint8Array;
 }
 
 /**
- * The fields of a message, in their order; those of fixed length are left out.
+ * Yields the fields of a message in order, without those of fixed length.
  *
- * @throws Error where the bytes are no message
+ * @throws Error if the bytes are not a message
  */
 export function* fieldsOf(message: Uint8Array): Generator<WireField, void> {
   let at = 0;
   const readVarint = (): number => {
     let value = 0;
-    // Ten bytes are the most that 64 bits take.
+    // 64 bits take at most ten bytes.
     for (let place = 0; place < 10; place++) {
       const byte = message[at++];
       if (byte === undefined) throw new Error("a message is cut off");
