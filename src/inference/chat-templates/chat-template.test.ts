@@ -1,4 +1,4 @@
-// Chat templates as Hugging Face renders them.
+// Chat templates, rendered as Hugging Face renders them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -45,7 +45,7 @@ const user = (content: Conversation["messages"][number]["content"]): Conversatio
   content,
 });
 
-test("gives a template the standard variables, and lays the request's over them", () => {
+test("gives a template the standard variables, overridden by the request's", () => {
   const source =
     "{{ bos_token }}|{{ documents[0].title }}|{{ tools is none }}|{{ mode }}|{{ add_generation_prompt }}";
   const conversation = {
@@ -68,7 +68,7 @@ test("trims blocks and writes JSON as Python does", () => {
   );
 });
 
-test("has what templates use beside Jinja's own: loop controls, blocks of generation, stripping of characters", () => {
+test("supports extensions that templates use: loop controls, generation blocks, and stripping of characters", () => {
   const loop =
     "{% for i in range(9) %}{% if i == 2 %}{% continue %}{% endif %}{% if i == 4 %}{% break %}{% endif %}{{ i }}{% endfor %}";
   assert.equal(render(loop, {}), "013");
@@ -83,7 +83,7 @@ test("has what templates use beside Jinja's own: loop controls, blocks of genera
   assert.throws(() => render("{{ missing | dictsort }}", {}), { code: "unsupported" });
 });
 
-test("a template that is nested too deeply, or ends too early, is refused in such words", () => {
+test("refuses a template that is nested too deeply or truncated, with that reason", () => {
   const deep = 100_000;
   for (const source of [
     `{{ ${"(".repeat(deep)}1${")".repeat(deep)} }}`,
@@ -98,7 +98,7 @@ test("a template that is nested too deeply, or ends too early, is refused in suc
     });
 });
 
-test("shows how much to think, and hides that behind a template's own arguments", () => {
+test("shows the reasoning effort, overridden by a template's own arguments", () => {
   const source = "{{ reasoning_effort }} {{ enable_thinking }}";
   assert.equal(render(source, {}), " ");
   assert.equal(render(source, { reasoningEffort: "low" }), "low True");
@@ -109,7 +109,7 @@ test("shows how much to think, and hides that behind a template's own arguments"
   );
 });
 
-test("another template renders with what the model gives its own, and a model without one needs it", () => {
+test("renders another template with the model's variables, and requires one for a model without", () => {
   const options = { toolUseSource: null, specialTokens: { bos_token: "<s>" }, clock };
   const none = createChatTemplate({ source: null, ...options });
   assert.ok(!none.mentions(""));
@@ -127,7 +127,7 @@ test("uses the tool template when tools are given", () => {
   assert.equal(render(turns, { tools: [{ type: "function" }] }), 'tools: [{"type": "function"}]');
 });
 
-test("tells the template's own message when it raises", () => {
+test("reports the template's own message when it raises", () => {
   assert.throws(() => render("{{ raise_exception('Roles must alternate!') }}", {}), {
     code: "unsupported",
     message: 'The chat template refuses these messages: "Roles must alternate!"',
@@ -154,7 +154,7 @@ test("shows today's date", () => {
   );
 });
 
-test("gives content as text or as parts, whichever the template reads", () => {
+test("gives content as text or as parts, depending on the template", () => {
   const parts: readonly Json[] = [{ type: "text", text: "a" }, "b", { type: "refusal", refusal: "c" }];
   assert.equal(render("{{ messages[0].content }}", { messages: [user(parts)] }), "a\nb\nc");
   const looping = [
@@ -167,7 +167,7 @@ test("gives content as text or as parts, whichever the template reads", () => {
   }
 });
 
-test("knows by the rules of vLLM 0.32 that a template reads parts, also in a macro, and where they err", () => {
+test("detects templates that read parts by the rules of vLLM 0.32, including macros and their errors", () => {
   const parts: readonly Json[] = [
     { type: "text", text: "a" },
     { type: "text", text: "b" },
@@ -191,7 +191,7 @@ test("knows by the rules of vLLM 0.32 that a template reads parts, also in a mac
     assert.equal(render(source, { messages: [user(parts)] }), "a\nb", source);
 });
 
-test("gives a template that takes texts and parts parts alone, as vLLM does", () => {
+test("gives only parts to a template that reads texts and parts, as vLLM does", () => {
   const source =
     "{{ messages[0].content }}:{% for m in messages[1:] %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}{% endfor %}";
   const system = { role: "system", content: "s" };
@@ -203,7 +203,7 @@ test("gives a template that takes texts and parts parts alone, as vLLM does", ()
   assert.equal(render(source, { messages: [system, user("a"), developer] }), "s\n\nd:[a]", "joined, a text");
 });
 
-test("a template knows a developer where it names the role, not where the word stands in it", () => {
+test("detects the developer role by a comparison, not by the word", () => {
   const developer = { role: "developer", content: "d" };
   const shown = "{% for m in messages %}{{ m.role }} {{ m.content }};{% endfor %}";
   assert.equal(render(shown, { messages: [user("a"), developer] }), "system d;user a;");
@@ -225,7 +225,7 @@ const saying = (role: string, content: Conversation["messages"][number]["content
   content,
 });
 
-test("joins all system messages into the first where the template refuses a later one", () => {
+test("joins all system messages into the first if the template refuses a later one", () => {
   const joined: readonly (readonly [readonly MessageRecord[], string])[] = [
     [
       [saying("system", "A"), user("u"), saying("assistant", "a"), saying("system", "B"), user("v")],
@@ -247,13 +247,13 @@ test("joins all system messages into the first where the template refuses a late
     assert.equal(text.split("<|im_start|>system").length, 2);
     assert.match(render(alternating, { messages: first }), /^<system>/);
     assert.equal(render(alternating, { messages }), render(alternating, { messages: first }));
-    // A template that takes them gets them as they were sent.
+    // A template that accepts them gets them unchanged.
     const taken = render(turns, { messages: messages.filter(({ role }) => role !== "developer") });
     assert.equal(taken.split("<system>").length - 1, messages.filter(({ role }) => role === "system").length);
   }
 });
 
-test("a failure that joining does not cure is reported, and the messages are named as its place", () => {
+test("reports a failure that joining does not cure, at the messages", () => {
   const refusal = (messages: readonly MessageRecord[], message: string): void =>
     assert.throws(() => render(systemFirst, { messages }), {
       code: "unsupported",
@@ -277,7 +277,7 @@ test("a failure that joining does not cure is reported, and the messages are nam
   );
 });
 
-test("a system message that is to be continued stays the last one", () => {
+test("keeps a system message that is to be continued in last place", () => {
   const messages = [saying("system", "A"), user("u"), saying("system", "B")];
   assert.throws(() => render(systemFirst, { messages, continueFinalMessage: true }), {
     message: /"System message must be at the beginning\."/,
@@ -289,7 +289,7 @@ test("a system message that is to be continued stays the last one", () => {
   );
 });
 
-test("reads null content as empty, and refuses what is not text", () => {
+test("reads null content as empty, and refuses content that is not text", () => {
   assert.equal(render(turns, { messages: [user(null)] }), "<user></user>\n");
   assert.throws(() => render(turns, { messages: [user([{ type: "image_url", image_url: {} }])] }), {
     code: "unsupported",
@@ -325,7 +325,7 @@ test("gives a tool call's arguments as an object, and drops an empty list of cal
   );
 });
 
-test("refuses calls in a template that joins their arguments to texts, as vLLM does, and says what it was given", () => {
+test("refuses calls in a template that joins arguments to texts, as vLLM does, naming the type", () => {
   const call = { type: "function", function: { name: "f", arguments: '{"id":1}' } };
   const joining = "{{ '>>>f\n' + messages[0].tool_calls[0]['function']['arguments'] }}";
   assert.throws(
@@ -342,7 +342,7 @@ test("refuses calls in a template that joins their arguments to texts, as vLLM d
   });
 });
 
-test("an earlier call whose arguments are broken has none, so that a conversation goes on behind it", () => {
+test("drops the broken arguments of an earlier call, so that its conversation can continue", () => {
   const call = (text: string): Conversation["messages"][number] => ({
     role: "assistant",
     content: null,

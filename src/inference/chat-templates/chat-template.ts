@@ -1,5 +1,5 @@
-// From a conversation to the text a model reads. Follows Hugging Face's apply_chat_template: the same variables, the
-// same way to continue a final message. Does not tokenize.
+// Renders a conversation into the text that a model reads. Follows Hugging Face's apply_chat_template: the same
+// variables, and the same way to continue a final message. Does not tokenize.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
@@ -14,15 +14,16 @@ import { hasLaterSystem, toTemplateMessages } from "./template-messages.ts";
 
 export interface ChatTemplate {
   /**
-   * Renders a conversation. If the template refuses a later system message, all system messages are joined into the first.
+   * Renders a conversation. If the template refuses a later system message, all system messages are joined into the
+   * first.
    *
    * @throws ServiceError `unsupported` when the template raises or fails (with its message), when content is not text,
-   * or when the final message to continue is not found in what was rendered; what `limits` say when one is reached
+   * or when the final message to continue is missing in the rendered text; the error of `limits` when one is reached
    */
   render(conversation: Conversation, limits?: ProgramLimits): string;
-  /** Whether the text stands in its source, or in that of its variant for tools. */
+  /** True if the text occurs in its source, or in that of its variant for tools. */
   mentions(text: string): boolean;
-  /** Another template, with what this model gives its own; throws ServiceError `unsupported` when its syntax is wrong. */
+  /** Returns another template with this model's variables; throws ServiceError `unsupported` when its syntax is wrong. */
   withSource(source: string): ChatTemplate;
 }
 
@@ -58,7 +59,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
 
 interface Compiled {
   readonly format: ContentFormat;
-  /** Whether the word `content` stands in it. */
+  /** True if the word `content` occurs in it. */
   readonly namesContent: boolean;
   readonly render: (conversation: Conversation, limits?: ProgramLimits) => string;
 }
@@ -123,13 +124,16 @@ function locatedFailure(
   return new ServiceError({ code: "unsupported", faults, cause });
 }
 
-/** Whether a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
+/** True if a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
 function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boolean {
   const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
   return hasCalls && cause.message.endsWith('(not "dict") to str');
 }
 
-/** Whether it compares a role with this one. The word alone says nothing: some templates show instructions in its name. */
+/**
+ * True if it compares a role with `developer`. Only the quoted word counts, since some templates use it in
+ * instructions.
+ */
 function knowsDeveloper(source: string): boolean {
   return source.includes('"developer"') || source.includes("'developer'");
 }
@@ -138,7 +142,7 @@ function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fromJson(value)]));
 }
 
-/** What vLLM shows of the effort, whose interface this is: by its name, and to templates that know thinking or none. */
+/** The variables that vLLM sets for the reasoning effort: its name, and whether to think at all. */
 function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, Value>> {
   if (reasoningEffort === null) return {};
   return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };
@@ -165,7 +169,7 @@ function renderContinued(
     { ...conversation, messages: [...conversation.messages.slice(0, -1), marked] },
     limits,
   );
-  // A template that reads texts is shown all parts as one.
+  // A template that reads texts gets all parts as one.
   const text = format === "string" ? (joinedText(parts) ?? last) : last;
   const end = rendered.lastIndexOf(endMark.trimEnd());
   if (end < 0) throw notContinued("the chat template does not show it");

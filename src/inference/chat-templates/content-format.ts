@@ -1,6 +1,6 @@
-// Which form of a message's content a chat template expects, found in its syntax tree by the rules of vLLM 0.32: one that
-// loops over the content of messages reads a list of parts, any other a text. Nothing is run. The rules go by names, not
-// by scopes, and are kept where they err: the format decides every byte of a prompt.
+// Detects the content format that a chat template expects from its syntax tree, by the rules of vLLM 0.32: a template
+// that loops over the content of messages reads a list of parts, any other a text. Runs nothing. The rules go by names
+// instead of scopes, and their errors are kept, since the format decides each byte of a prompt.
 import { allNodes, type Body, type Expression, type Node } from "../../lib/jinja/syntax/nodes.ts";
 
 export type ContentFormat = "string" | "parts";
@@ -31,7 +31,7 @@ function ofKind<Kind extends Node["kind"]>(nodes: readonly Node[], kind: Kind): 
   return nodes.filter((node): node is Of<Kind> => node.kind === kind);
 }
 
-/** The variables of loops over the messages; null where the rules cannot name what holds some of them. */
+/** Returns the variables of loops over the messages; null if some loop's target is not a name. */
 function messageNames(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = messageLists(nodes);
   if (lists === null) return null;
@@ -39,7 +39,10 @@ function messageNames(nodes: readonly Node[]): ReadonlySet<string> | null {
   return namesOf(loops);
 }
 
-/** `messages` and what is set to some of them, such as `loop_messages`; null where that is no variable, but a member. */
+/**
+ * Returns `messages` and the variables set to a part of it, such as `loop_messages`; null if one is set to a member
+ * instead of a variable.
+ */
 function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = new Set<string>();
   for (let found: ReadonlySet<string> | null = new Set(["messages"]); found.size > 0;) {
@@ -53,7 +56,7 @@ function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   return lists;
 }
 
-/** Null where one of the targets is no name. */
+/** Null if one of the targets is not a name. */
 function namesOf(nodes: readonly { readonly target: Expression }[]): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { target } of nodes) {
@@ -75,7 +78,7 @@ function unfiltered(value: Expression): Expression {
   return value;
 }
 
-/** Whether it is `message.content` or `message['content']` for one of these messages, or made of it by filters. */
+/** True for `message.content` or `message['content']` of one of these messages, also through filters. */
 function isContent(value: Expression, messages: ReadonlySet<string>): boolean {
   const node = unfiltered(value);
   if (node.kind === "attribute") return node.name === "content" && isOneOf(node.object, messages);
@@ -83,7 +86,7 @@ function isContent(value: Expression, messages: ReadonlySet<string>): boolean {
   return node.key.value === "content" && isOneOf(node.object, messages);
 }
 
-/** The parameters of a macro that a call gives the content of a message. */
+/** Returns the parameters of a macro that some call passes a message's content to. */
 function contentParameters(
   { name, signature: { parameters } }: Of<"macro">,
   nodes: readonly Node[],

@@ -1,27 +1,27 @@
-// From a prompt's text, or its tokens, to the tokens that a model is given: cut where that was asked for, refused where they
+// Converts a prompt's text or tokens into the model's input tokens: truncates on request, and refuses prompts that
 // leave no room for an answer.
 import { emptyRefusal, promptRefusal, promptTooLong, type PromptKind } from "./prompt-faults.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 
-/** What a prompt must keep to. */
+/** Length limits of a prompt. */
 export type PromptFit =
   | {
       readonly purpose: "answer";
-      /** Of the model; the prompt has a token, and fewer than these. */
+      /** Context length of the model; the prompt has at least one token, and fewer than these. */
       readonly contextLength: number;
-      /** Keeps the last so many tokens, at least 1; null keeps all. */
+      /** Keeps this number of last tokens, at least 1; null keeps all. */
       readonly keepLast: number | null;
     }
-  /** Nothing answers it, and it may be as long as the model takes; it has a token. */
+  /** Without an answer, so that the prompt may fill the context; at least one token. */
   | { readonly purpose: "embed"; readonly countMax: number }
-  /** Nothing answers it: it may be empty. */
+  /** Without an answer; may be empty. */
   | { readonly purpose: "count"; readonly countMax: number };
 
-/** What every prompt keeps to but an empty one. */
+/** Limits only an empty prompt. */
 export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infinity, keepLast: null };
 
 /**
- * Tokenizes what is to be a prompt of its kind.
+ * Tokenizes a prompt of this kind.
  *
  * @throws ServiceError `unsupported` for a prompt that does not fit; a far too long one before it is tokenized
  */
@@ -50,7 +50,7 @@ const emptyPrompt: Readonly<Record<PromptKind, string>> = {
 };
 
 /**
- * The tokens that are kept.
+ * Returns the kept tokens.
  *
  * @throws ServiceError `unsupported` as {@link encodePrompt}
  */
@@ -62,13 +62,13 @@ export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: Pr
   return kept;
 }
 
-/** Refuses what has so many tokens at least, unless it is cut. */
+/** Refuses a prompt with at least this number of tokens if that is too long, unless it is truncated. */
 export function requireLeast(count: number, kind: PromptKind, fit: PromptFit): void {
   const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   if (!isCut) requireLength(count, kind, fit, "at least ");
 }
 
-/** Refuses so many tokens, or `at least` so many. */
+/** Refuses this number of tokens if that is too long; `atLeast` qualifies it in the message. */
 export function requireLength(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);

@@ -5,7 +5,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { compileJinja, type ProgramLimits } from "./jinja-program.ts";
 
-/** A clock on which every look takes a millisecond. */
+/** A clock on which each reading takes a millisecond. */
 function passingClock(): Clock {
   let elapsedMs = 0;
   return { now: () => new Date(0), monotonicMs: () => elapsedMs++, sleep: () => Promise.resolve() };
@@ -23,14 +23,14 @@ function run(source: string, changes: Partial<ProgramLimits> = {}): string {
   return compileJinja(source, passingClock()).run({}, { ...limits, ...changes });
 }
 
-test("a run ends once its time is up, and not before", () => {
+test("ends a run once its time is up, and not before", () => {
   const loop = (count: number): string => `{% for i in range(${count}) %}{% set x = i %}{% endfor %}done`;
   assert.equal(run(loop(100), { lengthMax: 100_000 }), "done");
   assert.throws(() => run(loop(100_000), { lengthMax: 100_000 }), { message: "time up" });
   assert.throws(() => run(loop(100), { timeMs: 1, lengthMax: 100_000 }), { message: "time up" });
 });
 
-test("no text and no list grows beyond the limit, whether it is shown or not", () => {
+test("limits the size of each text and list, shown or not", () => {
   const text = (length: number): string => `{{ "${"x".repeat(length)}" }}`;
   assert.equal(run(text(100)).length, 100);
   assert.throws(() => run(text(101)), { message: "too long" });
@@ -39,7 +39,7 @@ test("no text and no list grows beyond the limit, whether it is shown or not", (
   assert.throws(() => run("{% set x = range(99) | list + range(2) | list %}"), { message: "too long" });
 });
 
-test("range() gives no more numbers than in Python's sandbox", () => {
+test("limits range() to as many numbers as Python's sandbox", () => {
   assert.equal(run("{{ range(100000) | length }}", { lengthMax: 100_000 }), "100000");
   assert.throws(() => run("{{ range(1, 100002) | length }}", { lengthMax: 1e9 }), {
     code: "unsupported",

@@ -1,4 +1,4 @@
-// One compiled Jinja template: what goes wrong in it as an error of the service. Knows nothing of messages.
+// A compiled Jinja template whose failures are errors of the service. Knows nothing of messages.
 import type { Clock } from "../../base/domain/clock.ts";
 import { cut, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { ProgramLimits } from "../../lib/jinja/budget.ts";
@@ -9,15 +9,15 @@ import type { Value } from "../../lib/jinja/values/value.ts";
 
 export type { ProgramLimits } from "../../lib/jinja/budget.ts";
 
-/** A template that raised or failed; its message says whose words it holds. Limits that were reached are other errors. */
+/** A template that raised or failed; its message says which of the two. Reached limits are other errors. */
 export class TemplateFailure extends ServiceError {}
 
 export interface JinjaProgram {
-  /** The syntax tree, for looking at; see `content-format.ts`. */
+  /** The syntax tree, for inspection; see `content-format.ts`. */
   readonly body: Body;
   /**
-   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when it raises, else saying where it
-   *   failed; what `limits` say when one is reached
+   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when it raises, else with the place
+   * of the failure; the error of `limits` when one is reached
    */
   run(variables: Readonly<Record<string, Value>>, limits?: ProgramLimits): string;
 }
@@ -51,7 +51,7 @@ function parse(source: string, clock: Clock): Template {
   }
 }
 
-/** What was thrown, in words for the template's author. */
+/** Returns the reason for a failure, for the template's author. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof RangeError) {
     return cause.message.includes("call stack")

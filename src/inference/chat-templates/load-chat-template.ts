@@ -1,5 +1,5 @@
-// Finds a model's chat template in its folder: chat_template.jinja, or `chat_template` in tokenizer_config.json, which is
-// one template or a list of named ones ("default", "tool_use").
+// Finds a model's chat template in its folder: chat_template.jinja, or `chat_template` in tokenizer_config.json, which
+// is one template or a list of named ones ("default", "tool_use").
 import { systemClock } from "../../base/domain/clock.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { createChatTemplate } from "./chat-template.ts";
@@ -9,12 +9,12 @@ import { withToolsAsText } from "./tools-as-text.ts";
 
 export interface TemplateChoices {
   readonly clock: Clock;
-  /** Tools are shown in the system message, whatever the template would make of them. */
+  /** True shows tools in the system message, regardless of the template. */
   readonly toolsAsText: boolean;
 }
 
 /**
- * Loads the chat template of a model folder; one without any renders what brings a template of its own.
+ * Loads the chat template of a model folder. A folder without one still renders requests that bring a template.
  *
  * @throws ServiceError `unsupported` when its syntax is wrong
  */

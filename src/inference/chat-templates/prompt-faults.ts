@@ -1,8 +1,8 @@
-// What may be wrong with a prompt once it is tokens, whatever it was before, in words of the field that holds it.
+// Faults of a tokenized prompt, reported at the field that holds it.
 import { chatFault, type ChatField, type ChatPrompt } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** What holds a prompt; `rendered` is a conversation that a template of the request has rendered. */
+/** Kind of a prompt; `rendered` is a conversation already rendered with a template of the request. */
 export type PromptKind = ChatPrompt["kind"] | "rendered";
 
 const fieldOf: { readonly [Kind in PromptKind]: ChatField } = {
@@ -12,7 +12,7 @@ const fieldOf: { readonly [Kind in PromptKind]: ChatField } = {
   tokens: "prompt.tokenIds",
 };
 
-/** What a client calls that which holds a prompt of this kind. */
+/** Returns the clients' name of the field with a prompt of this kind. */
 export function promptName(kind: PromptKind): string {
   return isConversation(kind) ? "messages" : "prompt";
 }
@@ -21,20 +21,20 @@ function isConversation(kind: PromptKind): boolean {
   return kind === "conversation" || kind === "rendered";
 }
 
-/** A refusal of a prompt without tokens; a template of the request is at fault for its own. */
+/** Returns the refusal of a prompt without tokens; a template of the request is at fault itself. */
 export function emptyRefusal(kind: PromptKind, message: string): ServiceError {
   if (kind !== "rendered") return promptRefusal(kind, message);
   const faults = [chatFault("prompt.template", { message, type: "value_error" })];
   return new ServiceError({ code: "unsupported", faults });
 }
 
-/** A refusal of what a prompt holds. */
+/** Returns the refusal of a prompt's content. */
 export function promptRefusal(kind: PromptKind, message: string): ServiceError {
   const faults = [chatFault(fieldOf[kind], { message, type: "value_error" })];
   return new ServiceError({ code: "unsupported", faults });
 }
 
-/** @param count how many tokens the prompt has, in words */
+/** @param count the prompt's number of tokens, as text */
 export function promptTooLong(kind: PromptKind, contextLength: number, count: string): ServiceError {
   const message =
     `This model's maximum context length is ${contextLength} tokens. However, your request has ${count} input tokens. ` +

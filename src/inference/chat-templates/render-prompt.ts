@@ -1,5 +1,5 @@
-// The one way from a conversation to the token ids of a prompt, for serving and for training alike: were there two, a
-// model would train on other prompts than it is served.
+// The only path from a conversation to the token ids of a prompt, for both serving and training. With two, a model
+// would be trained on other prompts than it is served.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
@@ -8,20 +8,20 @@ import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 
-/** What a template may take for one conversation. */
+/** Limits of a template for one conversation. */
 export interface RenderLimits {
   readonly timeMs: number;
-  /** Characters of the rendered text, and of each that leads to it; items of a list count alike. */
+  /** Maximum characters of the rendered text and of each intermediate text; items of a list count the same. */
   readonly lengthMax: number;
 }
 
-/** A template that reached a limit; with a greater one it may end. */
+/** A template that reached a limit; a greater limit may help. */
 export class RenderLimitError extends ServiceError {}
 
 export interface RenderOptions {
-  /** Without it a prompt must not be empty, and may be of any length. */
+  /** Without it a prompt must not be empty, and may have any length. */
   readonly fit?: PromptFit;
-  /** Whether the template is the request's own, which is then at fault for what it renders. */
+  /** True if the template is the request's own, and thus at fault for its output. */
   readonly isRequests?: boolean;
   /** Adds the tokenizer's special tokens to those that the template writes itself. */
   readonly addSpecialTokens?: boolean;
@@ -33,8 +33,8 @@ export interface RenderOptions {
 /**
  * Renders and tokenizes.
  *
- * @throws ServiceError `unsupported` for a prompt that does not fit, and as {@link ChatTemplate.render} does;
- * {@link RenderLimitError} where the template reaches a limit
+ * @throws ServiceError `unsupported` for a prompt that does not fit, and as {@link ChatTemplate.render} does; {@link
+ * RenderLimitError} if the template reaches a limit
  */
 export function renderPrompt(
   tokenizer: Tokenizer,
@@ -44,7 +44,7 @@ export function renderPrompt(
 ): readonly number[] {
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = options.isRequests === true ? "rendered" : "conversation";
-  // A template shows each message by a token at least, and takes as long to show the last as the first.
+  // Each message renders to at least one token, and rendering takes time for each.
   requireLeast(conversation.messages.length, kind, fit);
   const { sampled, messages } = withoutSampled(conversation.messages);
   const text = renderConversation(template, { ...conversation, messages }, options.limits);
@@ -55,7 +55,7 @@ export function renderPrompt(
     : fitPrompt(known, kind, fit);
 }
 
-/** As {@link ChatTemplate.render}; throws {@link RenderLimitError} where the template reaches a limit. */
+/** As {@link ChatTemplate.render}; throws {@link RenderLimitError} if the template reaches a limit. */
 export function renderConversation(
   template: ChatTemplate,
   conversation: Conversation,
@@ -69,7 +69,7 @@ export function renderConversation(
   });
 }
 
-/** The refusal of messages that the template has not rendered in time. */
+/** Returns the refusal of messages that the template has not rendered in time. */
 export function renderedTooSlowly({ timeMs }: RenderLimits): RenderLimitError {
   const message =
     `The chat template has not rendered these messages within ${timeMs / 1000} s. ` +
@@ -88,14 +88,14 @@ function messagesFault(message: string): Fault {
   return chatFault("prompt.messages", { message, type: "value_error" });
 }
 
-// The tokens of an earlier answer as the beginning of the next prompt. A text can be tokenized in several ways: tokenized
-// anew, an answer may become other tokens than the model sampled, and what follows then continues a conversation that the
-// model never had. Pure.
+// Reuses the tokens of an earlier answer as the beginning of the next prompt. A text has several tokenizations:
+// tokenized again, an answer may become other tokens than the model sampled. The model would then continue a
+// conversation that it never had. Pure.
 
 /**
- * Takes the tokens off the messages, which templates do not know.
+ * Removes the sampled tokens from the messages, since templates do not know them.
  *
- * @returns the tokens of the last answer that carries its own and its prompt's; null where none does
+ * @returns the tokens of the last answer that has its own tokens and its prompt's; null if none does
  */
 export function withoutSampled(messages: readonly MessageRecord[]): {
   readonly messages: readonly MessageRecord[];
@@ -114,8 +114,8 @@ export function withoutSampled(messages: readonly MessageRecord[]): {
 /**
  * Returns the tokens of a rendered prompt that begins with sampled ones.
  *
- * @returns null where the prompt does not begin with the text of those tokens: the template drops something, or a message
- *   was changed
+ * @returns null if the prompt does not begin with the text of those tokens: the template drops something, or a message
+ * was changed
  */
 export function behindSampled(
   tokenizer: Pick<Tokenizer, "decode" | "encode" | "vocabularySize">,

@@ -23,12 +23,12 @@ const tokenizer = {
   decode: (ids: readonly number[]): string => ids.map((id) => texts[id]).join(""),
 };
 
-test("a prompt begins with sampled tokens where they are its text, and is tokenized from there on", () => {
+test("begins a prompt with sampled tokens if they are its text, and tokenizes the rest", () => {
   assert.deepEqual(behindSampled(tokenizer, "ab<end>ab", [0, 1, 3]), [0, 1, 3, 2]);
   assert.deepEqual(tokenizer.encode("ab<end>ab"), [2, 3, 2]);
 });
 
-test("a prompt that says something else, nothing more, or ids that are none is tokenized as always", () => {
+test("tokenizes normally a prompt with another text, no further text, or invalid ids", () => {
   assert.equal(behindSampled(tokenizer, "ba<end>ab", [0, 1, 3]), null);
   assert.equal(behindSampled(tokenizer, "ab<end>", [0, 1, 3]), null);
   assert.equal(behindSampled(tokenizer, "ab<end>ab", [0, 9]), null);
@@ -36,7 +36,7 @@ test("a prompt that says something else, nothing more, or ids that are none is t
   assert.equal(behindSampled(blankFirst, "ab<end>ab", [0, 1, 3]), null);
 });
 
-test("the last answer that carries its tokens and its prompt's is the one, and templates see no tokens", () => {
+test("uses the last answer with its tokens and its prompt's, and hides the tokens from templates", () => {
   const answer = (ids: unknown, prompt: unknown): MessageRecord =>
     ({ role: "assistant", content: "x", token_ids: ids, prompt_token_ids: prompt }) as MessageRecord;
   const user: MessageRecord = { role: "user", content: "y" };

@@ -1,7 +1,6 @@
-// A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
-// objects (none where an earlier call has broken ones), null members left out, a developer's instructions as the system's
-// where it knows no developer. As vLLM 0.32 prepares them. Input is in the API's own spelling; nothing here knows a
-// template.
+// Prepares a conversation's messages for a chat template, as vLLM 0.32 does. Content takes the expected form, tool
+// calls' arguments become objects (none for an earlier call with broken ones), null members are dropped, and unknown
+// developer messages become system messages. Input has the API's own spelling; nothing here knows a template.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
@@ -17,7 +16,7 @@ type TemplateConversation = Pick<Conversation, "messages" | "continueFinalMessag
 /** How a template reads messages. */
 export interface MessageReading {
   readonly format: ContentFormat;
-  /** Whether it knows the role `developer`, which is a system message to any other. */
+  /** True if it knows the role `developer`, which other templates get as a system message. */
   readonly knowsDeveloper: boolean;
   /** True if all system messages are joined into the first, for a template that refuses a later one. */
   readonly joinsSystem: boolean;
@@ -26,8 +25,8 @@ export interface MessageReading {
 /**
  * Prepares the messages.
  *
- * @throws ServiceError `unsupported` naming every content and every part that is no text, or arguments of the last
- * message's calls that are no JSON
+ * @throws ServiceError `unsupported` naming each content and part that is not text, or arguments of the last message's
+ * calls that are not JSON
  */
 export function toTemplateMessages(conversation: TemplateConversation, reading: MessageReading): Value[] {
   const { messages } = conversation;
@@ -64,7 +63,7 @@ function developerAsSystem(message: MessageRecord): MessageRecord {
   return { ...rest, role: "system" };
 }
 
-/** All system messages as one. Its content is a text to every template, also to one that reads parts. */
+/** Joins all system messages into one. Its content is always a text, even for a template that reads parts. */
 function joinedSystem(messages: readonly MessageRecord[]): Dict {
   const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
   const content = texts.filter((text) => text !== "").join("\n\n");
@@ -84,7 +83,10 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
   });
 }
 
-/** @param last the index of the message where it is the last one, whose calls must be right: it may be what is learnt */
+/**
+ * @param last the message's index if it is the last one, whose calls must be valid, since it may be trained on;
+ * otherwise null
+ */
 function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
   const {
     role,
@@ -113,7 +115,7 @@ function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: 
   return prepared;
 }
 
-/** The content of a tool's message is one text to every template: none loops over that. */
+/** The content of a tool's message is always one text: no template loops over it. */
 function contentOf(content: Json, format: ContentFormat): Value {
   if (format === "string") return joinedText(content) ?? "";
   return contentTexts(content).map((text) =>
@@ -131,10 +133,10 @@ function contentTexts(content: Json): readonly string[] {
 }
 
 /**
- * Templates get `function.arguments` as an object, while the API carries it as JSON text.
+ * Converts a tool call: templates get `function.arguments` as an object, while the API carries it as JSON text.
  *
- * @param place where the call stands, to refuse what is no JSON; null for an earlier call. What a model once wrote wrongly
- *   would otherwise fail every turn after it: as in vLLM it has no arguments.
+ * @param place path of the call, for refusing invalid JSON; null for an earlier call, whose invalid arguments are
+ * dropped. Otherwise a model's mistake would fail each later turn; vLLM does the same.
  */
 function toTemplateCall(call: Json, place: readonly string[] | null): Value {
   const prepared = fromJson(call);
@@ -154,12 +156,12 @@ function jsonOrNull(text: string): Value {
   try {
     return parseJson(text);
   } catch {
-    // The model wrote it, and the client that sends it back cannot mend it.
+    // The model wrote it, and the client that sends it back cannot repair it.
     return null;
   }
 }
 
-/** In the digits and the order in which they were written. */
+/** Keeps the written digits and the order of members. */
 function parseArguments(text: string, place: readonly string[]): Value {
   if (text.trim() === "") return new Dict();
   try {

@@ -1,5 +1,5 @@
-// Chat templates in the shapes that models in use have. What they render is written out from the makers' own descriptions
-// of their formats, character by character.
+// Chat templates in the forms of models in use. The expected texts follow the makers' own descriptions of their
+// formats, character by character.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -10,9 +10,9 @@ import { createChatTemplate } from "./chat-template.ts";
 interface Shape {
   readonly bos: string;
   readonly eos: string;
-  /** Of {@link messages}, with the prompt for an answer. */
+  /** Text of {@link messages}, with the generation prompt. */
   readonly rendered: string;
-  /** Before an answer's own text, where the template puts something else there than the prompt for an answer. */
+  /** Text before an answer, if the template writes something else there than the generation prompt. */
   readonly beforeAnswer?: string;
   readonly trims?: true;
 }
@@ -108,7 +108,7 @@ for (const [name, { rendered, beforeAnswer = "", trims }] of Object.entries(shap
   });
 }
 
-test("what a thinking model thought is shown in the turn that goes on, and dropped from earlier ones", () => {
+test("shows a thinking model's thought in the turn that continues, and drops earlier ones", () => {
   const thought = { role: "assistant", content: "<think>\nhm\n</think>\n\nSo" };
   const next = { role: "user", content: "And?" };
   const [, user] = messages;
@@ -127,7 +127,7 @@ test("what a thinking model thought is shown in the turn that goes on, and dropp
   });
 });
 
-test("a template refuses roles in its own words", () => {
+test("reports a template's own refusal of roles", () => {
   const [, user] = messages;
   assert.throws(() => render("mistral", { messages: [user, user] }), {
     code: "unsupported",

@@ -1,4 +1,4 @@
-// Tools, calls and what came of them in the prompt of a model whose template knows none of them.
+// Tools, calls and results in the prompt of a model whose template supports none of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
@@ -19,7 +19,7 @@ function render(source: string, conversation: Partial<Conversation>): string {
   return template.render({ messages: [], ...plainConversation, ...conversation });
 }
 
-// Exact numbers stand where JSON stands.
+// Exact numbers are kept in JSON.
 const tools = [
   parseExactJson(
     '{"type":"function","function":{"name":"wéather","parameters":{"properties":{"id":{"const":12345678901234567890}}}}}',
@@ -39,7 +39,7 @@ What comes of your calls stands between <tool_response> and </tool_response> in 
 
 const user = { role: "user", content: "Hi" };
 
-test("shows tools behind what the system says, or as what it says", () => {
+test("shows tools after the system message, or as the system message", () => {
   const system = { role: "system", content: "Be brief." };
   assert.equal(
     render(turns, { messages: [system, user], tools }),
@@ -58,7 +58,7 @@ test("shows tools behind what the system says, or as what it says", () => {
   );
 });
 
-test("shows tools before the first message where the template takes no system message", () => {
+test("shows tools before the first message if the template refuses system messages", () => {
   assert.equal(
     render(withoutSystem, { messages: [user], tools }),
     `<user>${shown}\n\nHi</user>\n<assistant>`,
@@ -71,7 +71,7 @@ const call = (name: string, given: string) => ({
   function: { name, arguments: given },
 });
 
-test("writes calls and what came of them as text, their numbers in their digits", () => {
+test("writes calls and results as text, keeping the digits of numbers", () => {
   const messages: readonly MessageRecord[] = [
     user,
     {
@@ -117,7 +117,7 @@ three
   );
 });
 
-test("leaves a conversation without tools as it is, and a content that is no text to the template's own refusal", () => {
+test("leaves a conversation without tools unchanged, and content that is not text to the template's own refusal", () => {
   assert.equal(render(turns, { messages: [user] }), "<user>Hi</user>\n<assistant>");
   const image = { type: "image_url", image_url: { url: "x" } };
   assert.throws(() => render(turns, { messages: [{ role: "system", content: [image] }], tools }), {
@@ -126,7 +126,7 @@ test("leaves a conversation without tools as it is, and a content that is no tex
   });
 });
 
-test("goes on with a final message, and keeps within the limits of a template", () => {
+test("continues a final message, and respects a template's limits", () => {
   const messages = [user, { role: "assistant", content: "So" }];
   const asked = { messages, tools, addGenerationPrompt: false, continueFinalMessage: true };
   assert.equal(render(turns, asked), `<system>${shown}</system>\n<user>Hi</user>\n<assistant>So`);

@@ -1,6 +1,6 @@
-// A chat template for a model whose own knows no tools: the tools are shown in the system message, and calls and what came
-// of them stand in the messages as text. Serving and training render through it alike. It reads no answers; what it asks
-// the model to write is the format `generic` of inference/chat/tools.
+// A chat template for a model whose own template has no tools: it shows the tools in the system message, and calls and
+// results as text in the messages. Serving and training both render through it. It reads no answers; the format that
+// it asks the model to write is `generic` of inference/chat/tools.
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
@@ -13,9 +13,9 @@ import { fromJson, toJson } from "../../lib/jinja/json-text.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 
 /**
- * The template with tools as text. One that a request brings is shown its tools as they are.
+ * Returns the template with tools as text. A template of a request still gets its tools as objects.
  *
- * Where the template takes no system message, the tools are shown before the first other one.
+ * If the template refuses system messages, the tools are shown before the first other message.
  */
 export function withToolsAsText(template: ChatTemplate, clock: Clock): ChatTemplate {
   let takesSystem: boolean | null = null;
@@ -56,7 +56,7 @@ function toolsAsText(conversation: Conversation, means: Means): Conversation {
   return { ...conversation, tools: null, messages: withInstruction(written, shown, means.takesSystem) };
 }
 
-/** As Python's `json` writes it, which is how models have seen JSON in prompts. */
+/** As Python's `json` writes it, the form of JSON that models have seen in prompts. */
 const jsonForm = {
   indent: null,
   itemSeparator: ", ",
@@ -97,7 +97,7 @@ function withInstruction(
   return [{ ...first, content: precededBy(first.content ?? null, shown) }, ...rest];
 }
 
-/** Parts stay parts, so that what is wrong with one is said of it. */
+/** Parts stay parts, so that a fault of one is reported at it. */
 function followedBy(content: Json, text: string): Json {
   if (Array.isArray(content)) return [...content, { type: "text", text }];
   if (typeof content === "string" && content !== "") return `${content}\n\n${text}`;
@@ -110,7 +110,7 @@ function precededBy(content: Json, text: string): Json {
   return content === null || content === "" ? text : content;
 }
 
-/** A message whose calls stand in its text. */
+/** A message with its calls written into its text. */
 function withoutCalls(message: MessageRecord, budget: Budget): MessageRecord {
   const { tool_calls: calls, ...rest } = message;
   if (!Array.isArray(calls) || calls.length === 0) return message;
@@ -126,7 +126,7 @@ function callText(call: Json, budget: Budget): string {
   return `<tool_call>\n${text}\n</tool_call>`;
 }
 
-/** Arguments that are no JSON stand as the model wrote them. */
+/** Invalid JSON stays as the model wrote it. */
 function argumentsText(given: Json, budget: Budget): string {
   if (typeof given !== "string") return jsonOf(given ?? {}, budget);
   if (given.trim() === "") return "{}";
@@ -138,7 +138,7 @@ function argumentsText(given: Json, budget: Budget): string {
   }
 }
 
-/** What came of the calls of one answer is one message of the user's, since templates without tools know no other. */
+/** Results of one answer's calls become one message of the user, since templates without tools have no role for them. */
 function joinedResults(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   const joined: MessageRecord[] = [];
   let results: string[] = [];

@@ -1,4 +1,4 @@
-// Asks another server for a prompt that it holds, and hands what comes to the engine piece by piece.
+// Fetches a prompt that another server holds, and passes it to the engine piece by piece.
 import type { HeldPrompt, PromptOrigin, PromptTransfers } from "../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { HttpClient } from "../../base/http-client/http-client.ts";
@@ -7,7 +7,7 @@ import { readBody } from "./prompt-body.ts";
 import { signatureOf, transferScheme, type TransferRequest } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
-/** What a request needs of a prompt. */
+/** The prompt that a request needs. */
 export interface WantedPrompt {
   readonly origin: PromptOrigin;
   readonly tokenIds: readonly number[];
@@ -15,14 +15,15 @@ export interface WantedPrompt {
 
 const client = new HttpClient();
 
-/** Where a route of the other server is that gives a prompt away. */
+/** Path of the other server's route for held prompts. */
 export const transferPath = "/v1/kv-transfers";
 
 /**
- * Has the engine receive the prompt under an id. Where it fails, the engine may have a part of it, which is to be dropped.
+ * Makes the engine receive the prompt under an id. On failure the engine may hold a part of it, which the caller must
+ * drop.
  *
- * @param options.signal its reason is thrown as it is
- * @returns how many tokens of the wanted prompt it is of, from the first on, and how large it is
+ * @param options.signal its reason is thrown unchanged
+ * @returns how many of the wanted prompt's first tokens it covers, and its size
  * @throws TransferFailure
  */
 export async function fetchPrompt(
@@ -67,7 +68,7 @@ async function ask(
       authorization: `${transferScheme} ${signatureOf(secret, request)}`,
     },
     body: JSON.stringify(request),
-    // Only servers that the operator named are asked.
+    // Only servers that the operator named may be asked.
     refusesRedirects: true,
     signal,
   });
@@ -83,9 +84,9 @@ async function ask(
   throw new TransferFailure("unreachable", `it answered with status ${status}`);
 }
 
-/** @throws TransferFailure where nothing of it can be used */
+/** @throws TransferFailure if none of it can be used */
 function usableCount(prompt: HeldPrompt, { origin, tokenIds }: WantedPrompt): number {
-  // Its keys are the names of what must be the same.
+  // Safe cast: its keys are the properties that must match.
   const names = Object.keys(origin) as (keyof PromptOrigin)[];
   const other = names.filter((name) => prompt.origin[name] !== origin[name]);
   if (other.length > 0)
@@ -99,7 +100,7 @@ function usableCount(prompt: HeldPrompt, { origin, tokenIds }: WantedPrompt): nu
   throw new TransferFailure("different", "what it holds is another prompt");
 }
 
-/** What an error on the way means; other errors than those of servers and connections are none. */
+/** Translates an error; errors that come from neither servers nor connections are thrown. */
 function failureOf(error: unknown): TransferFailure {
   if (error instanceof TransferFailure) return error;
   if (error instanceof ServiceError)

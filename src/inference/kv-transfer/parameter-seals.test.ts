@@ -17,7 +17,7 @@ const answered = {
   tp_size: 1,
 };
 
-test("what was answered passes on as it is, however its members stand", () => {
+test("accepts sealed parameters with their members in any order", () => {
   const own = seals();
   const sealed = own.seal(answered, "acme");
   const { [sealMember]: seal, ...rest } = sealed;
@@ -27,7 +27,7 @@ test("what was answered passes on as it is, however its members stand", () => {
   assert.deepEqual(own.open(respelled, "acme"), answered);
 });
 
-test("what was changed, is another entity's or another server's is refused", () => {
+test("refuses changed parameters, and those of another entity or server", () => {
   const own = seals();
   const sealed = own.seal(answered, "acme");
   const refusals = [
@@ -35,7 +35,7 @@ test("what was changed, is another entity's or another server's is refused", () 
     own.refusalOf({ ...sealed, remote_host: "10.0.0.2" }, "acme"),
     own.refusalOf({ ...sealed, more: 1 }, "acme"),
     own.refusalOf(sealed, "other"),
-    // It does not know whether it was sent before.
+    // The new instance does not know that it was sent before.
     seals().refusalOf(sealed, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: 7 }, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: "9".repeat(12) + ".00" }, "acme"),
@@ -44,7 +44,7 @@ test("what was changed, is another entity's or another server's is refused", () 
   assert.equal(own.refusalOf(sealed, "acme"), null);
 });
 
-test("is good once, and for a time", async () => {
+test("accepts a seal once, and for a limited time", async () => {
   const own = seals();
   const first = own.seal(answered, "acme");
   const second = own.seal({ ...answered, remote_request_id: "s" }, "acme");
@@ -54,7 +54,7 @@ test("is good once, and for a time", async () => {
   assert.throws(() => own.open(second, "acme"), { code: "unsupported", message: /sent before, or too late/ });
 });
 
-test("without a seal nothing is passed on but that a prompt is to be held", () => {
+test("accepts without a seal only the request to hold a prompt", () => {
   // As the proxy of vLLM's connector asks.
   const asked = {
     do_remote_decode: true,

@@ -1,41 +1,41 @@
-// What vLLM servers say to each other of a prompt that one computed and another answers goes through clients, and names memory
-// of the server that holds it: whoever could change it would read the prompts of others, or have servers ask strangers. So what
-// is answered is sealed for its entity (HMAC, RFC 2104), and what has no seal asks for nothing but that a prompt be held. The
-// memory is another prompt's once it was read, so a seal is good once, for a time, and where it was made.
+// Seals the parameters that vLLM servers exchange about a held prompt, since they pass through clients and name memory
+// of the holding server. With changed parameters a client could read others' prompts, or direct servers to strangers.
+// A seal (HMAC, RFC 2104) binds an entity and works once, for a time, on the server that made it, since the memory is
+// reused; without one, parameters may only ask to hold a prompt.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import type { PassedParameters } from "../../base/domain/prompt-transfer.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-/** The member that a sealed object has beside its own. */
+/** The member that holds the seal, next to the parameters. */
 export const sealMember = "hone_seal";
 
 export interface ParameterSealsOptions {
   readonly secret: string;
-  /** How long a seal is good. */
+  /** How long a seal is valid. */
   readonly seconds: number;
   readonly clock: Pick<Clock, "now">;
 }
 
 export class ParameterSeals {
   readonly #options: ParameterSealsOptions;
-  /** Of this one alone: what others have opened it does not know. */
+  /** Identifies this instance, which knows only the seals that it opened itself. */
   readonly #name = newUuid();
-  /** Those that were opened, until they are good no more: in seconds since 1970. */
+  /** Opened seals with their expiry, in seconds since 1970. */
   readonly #opened = new Map<string, number>();
 
   constructor(options: ParameterSealsOptions) {
     this.#options = options;
   }
 
-  /** What an entity is answered. */
+  /** Returns the parameters with a seal for the entity. */
   seal(parameters: PassedParameters, entity: string): PassedParameters {
     const until = Math.ceil(this.#nowSeconds()) + this.#options.seconds;
     return { ...parameters, [sealMember]: `${until}.${this.#code(parameters, entity, until)}` };
   }
 
-  /** Why what an entity sends cannot be passed on, as a sentence; null where it can. */
+  /** Returns the reason why an entity's parameters cannot be forwarded, as a sentence; null if they can. */
   refusalOf(sent: PassedParameters, entity: string): string | null {
     const { [sealMember]: seal, ...parameters } = sent;
     if (seal === undefined) return refusalOfUnsealed(parameters);
@@ -48,9 +48,9 @@ export class ParameterSeals {
   }
 
   /**
-   * What is passed on of it, once.
+   * Returns the parameters to forward, once.
    *
-   * @throws ServiceError `unsupported` for what {@link refusalOf} refuses
+   * @throws ServiceError `unsupported` for parameters that {@link refusalOf} refuses
    */
   open(sent: PassedParameters, entity: string): PassedParameters {
     const message = this.refusalOf(sent, entity);
@@ -62,7 +62,7 @@ export class ParameterSeals {
 
   #remember(seal: string): void {
     const now = this.#nowSeconds();
-    // The oldest come first.
+    // Ordered by expiry, earliest first.
     for (const [other, until] of this.#opened) {
       if (until >= now) break;
       this.#opened.delete(other);
@@ -93,7 +93,7 @@ function untilOf(seal: string): number {
   return Number(seal.slice(0, seal.indexOf(".")));
 }
 
-/** Nothing but that the prompt is to be held: what else there is would be believed by servers. */
+/** Allows only holding a prompt: servers would trust any other parameter. */
 function refusalOfUnsealed(parameters: PassedParameters): string | null {
   if (parameters["do_remote_prefill"] === true)
     return "do_remote_prefill is passed on in what this server answered; send that, all of it.";
@@ -108,7 +108,7 @@ function isNothing(value: unknown): boolean {
   return value === null || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** The same for objects whose members stand in another order, as clients may write them. */
+/** Equal for objects with the same members in any order, since clients may reorder them. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (value === null || typeof value !== "object") return value;

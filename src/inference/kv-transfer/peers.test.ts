@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findPeer, readAddress, readPeers } from "./peers.ts";
 
-test("a request's address chooses among the peers, and nothing else", () => {
+test("uses a request's address only to choose among the peers", () => {
   const peers = readPeers(["http://10.0.0.1:8000", "https://Prefill.example", "http://[::1]:9"]);
   const origins = (host: string, port: number): string | undefined => findPeer(peers, { host, port })?.origin;
   assert.equal(origins("10.0.0.1", 8000), "http://10.0.0.1:8000");
@@ -19,7 +19,7 @@ test("a request's address chooses among the peers, and nothing else", () => {
     assert.equal(origins(host, port), undefined, host);
 });
 
-test("what is no origin is refused as a peer, and what is no host with a port as an address", () => {
+test("refuses a peer that is no origin, and an address that is no host with a port", () => {
   for (const text of ["10.0.0.1:8000", "ftp://a:1", "http://a:1/path", "http://u:p@a:1", "http://a:1?q", ""])
     assert.throws(() => readPeers([text]), /transfer\.peers/, text);
   for (const text of ["http://a:1", "a", "a:b", "a:1/x", ":8000", ""])

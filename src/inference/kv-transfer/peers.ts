@@ -1,7 +1,8 @@
-// Which servers may be asked for prompts. What a request says of an address chooses among them and goes nowhere else.
+// The servers that may be asked for prompts. An address in a request only selects one of them; no other is ever
+// contacted.
 import { invalid, quoted } from "../../base/domain/service-error.ts";
 
-/** Where a server is reached. */
+/** Network address of a server. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -13,7 +14,7 @@ export interface Peer extends Address {
   readonly origin: string;
 }
 
-/** @throws ServiceError `invalid` for what is no origin */
+/** @throws ServiceError `invalid` for a text that is no origin */
 export function readPeers(texts: readonly string[]): readonly Peer[] {
   return texts.map((text) => {
     const url = URL.parse(text);
@@ -27,7 +28,7 @@ export function readPeers(texts: readonly string[]): readonly Peer[] {
   });
 }
 
-/** @throws ServiceError `invalid` for what is no `host:port` */
+/** @throws ServiceError `invalid` for a text that is no `host:port` */
 export function readAddress(text: string): Address {
   const url = URL.parse(`http://${text}`);
   if (url === null || url.host === "" || `${url.hostname}:${url.port || 80}` !== text.toLowerCase())
@@ -35,7 +36,7 @@ export function readAddress(text: string): Address {
   return { host: plainHost(url.hostname), port: Number(url.port || 80) };
 }
 
-/** Null where the operator allows no such server. */
+/** Null if the operator allows no such server. */
 export function findPeer(peers: readonly Peer[], { host, port }: Address): Peer | null {
   const asked = plainHost(host.toLowerCase());
   return peers.find((peer) => peer.host === asked && peer.port === port) ?? null;

@@ -56,7 +56,7 @@ const read = async (bytes: Buffer, size = () => 70_000, with_ = signing) => {
   return { received, header, failure };
 };
 
-test("a prompt is read as it was written, in chunks of any sizes", async () => {
+test("reads a prompt as it was written, in chunks of any sizes", async () => {
   const bytes = await written();
   assert.ok(bytes.length > 2 * pieceBytes);
   for (const seed of searchSeeds(3)) {
@@ -67,7 +67,7 @@ test("a prompt is read as it was written, in chunks of any sizes", async () => {
   }
 });
 
-test("the code is that of RFC 2104 over all bytes before it", async () => {
+test("computes the code of RFC 2104 over all bytes before it", async () => {
   const bytes = await written();
   const expected = createHmac("sha256", signing.secret)
     .update(`["answer","h"]`)
@@ -76,7 +76,7 @@ test("the code is that of RFC 2104 over all bytes before it", async () => {
   assert.deepEqual(bytes.subarray(-32), expected);
 });
 
-test("what was changed, cut, lengthened or signed with another secret is not taken", async () => {
+test("refuses a body that was changed, truncated, extended or signed with another secret", async () => {
   const bytes = await written();
   for (const at of [0, 7, 20, bytes.length - 40, bytes.length - 1]) {
     const changed = Buffer.from(bytes);
@@ -92,7 +92,7 @@ test("what was changed, cut, lengthened or signed with another secret is not tak
   assert.match((await read(bytes, undefined, otherHandle)).failure ?? "", /changed on the way/);
 });
 
-test("a header that is too long, or says what cannot be, ends the reading before anything is expected", async () => {
+test("refuses a header that is too long or invalid before accepting data", async () => {
   const head = (header: string, length = header.length): Buffer => {
     const prefix = Buffer.alloc(12, "HONE-KV1");
     prefix.writeUInt32LE(length, 8);
@@ -113,7 +113,7 @@ test("a header that is too long, or says what cannot be, ends the reading before
   }
 });
 
-test("a signature is of one handle and one entity, with one secret", () => {
+test("makes a signature for one handle, one entity and one secret", () => {
   const request = { handle: "h", entity: "ann" };
   const header = `Hone-Transfer ${signatureOf("s", request)}`;
   assert.ok(isSigned("s", request, header));

@@ -1,16 +1,17 @@
-// A held prompt as the body of an answer: what it begins with, the length of a header, the header as JSON, the bytes of keys,
-// values and scores, and a code over all before it. Written and read in pieces, of which one is in memory at a time.
+// Encoding of a held prompt as a response body: a magic, the length of a header, the header as JSON, the bytes of
+// keys, values and scores, and an authentication code over all of it. Written and read in pieces, one of which is in
+// memory at a time.
 import { timingSafeEqual } from "node:crypto";
 import type { HeldPrompt, PromptOrigin, PromptShape } from "../../base/domain/prompt-transfer.ts";
 import { answerCode, codeBytes } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
-/** Names the format and its version. */
+/** Magic that names the format and its version. */
 const beginning = "HONE-KV1";
 const lengthBytes = 4;
 /** A prompt of a million tokens has 7 MB of ids. */
 const headerBytesMax = 16 * 2 ** 20;
-/** Of what passes between processes at once: it is copied a few times, within a millisecond or two. */
+/** Size of a piece passed between processes: copied a few times, within a millisecond or two. */
 export const pieceBytes = 2 ** 20;
 
 interface Signing {
@@ -18,13 +19,13 @@ interface Signing {
   readonly handle: string;
 }
 
-/** What is sent of a prompt. */
+/** The body of an answer with a prompt. */
 export interface PromptBody {
   readonly byteLength: number;
   readonly pieces: AsyncIterable<Uint8Array>;
 }
 
-/** @param read a copy of `count` bytes of the prompt from `offset` on */
+/** @param read returns a copy of `count` bytes of the prompt from `offset` on */
 export function bodyOf(
   prompt: HeldPrompt,
   read: (offset: number, count: number) => Promise<Uint8Array>,
@@ -47,17 +48,17 @@ export function bodyOf(
   return { byteLength: head.length + prompt.byteLength + codeBytes, pieces: pieces() };
 }
 
-/** What is done with a prompt that is read. */
+/** Receiver of a prompt. */
 export interface PromptSink {
-  /** Called with the header before all else of it; what it throws ends the reading. */
+  /** Called with the header before any data; an error that it throws ends the reading. */
   expect(prompt: HeldPrompt): Promise<void>;
   write(offset: number, bytes: Uint8Array): Promise<void>;
 }
 
 /**
- * Resolves once all of a body was written and its code is right: until then nothing of it may be used.
+ * Resolves once the whole body was written and its code is valid: until then no part of it may be used.
  *
- * @throws TransferFailure for a body that ends early, is none, or has another code
+ * @throws TransferFailure for a body that is truncated, malformed, or has another code
  */
 export async function readBody(
   body: AsyncIterable<Uint8Array>,
@@ -84,7 +85,7 @@ export async function readBody(
     throw broken("what it sent was changed on the way, or was not sent by a server with this secret");
 }
 
-/** Exact counts of bytes from chunks of any size. */
+/** Reads exact numbers of bytes from chunks of any size. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
@@ -122,7 +123,7 @@ function readHeader(text: string): HeldPrompt {
     if (isOrigin(origin) && isShape(shape) && [tokenIds, blockPositions, [byteLength]].every(areCounts))
       return { origin, tokenIds, shape, blockPositions, byteLength };
   } catch {
-    // Said below.
+    // Thrown below.
   }
   throw broken("the header of what it sent cannot be read");
 }

@@ -1,5 +1,5 @@
-// Prompts between this server and others: what a request asks an engine to hold, where another server finds that, giving it
-// away, and fetching what another one holds. Knows engines by their contract alone, and neither HTTP's routes nor chat.
+// Exchange of prompts between this server and others: asks an engine to hold a prompt, tells where it is held, sends
+// it, and fetches prompts from others. Knows engines only by their contract, and neither HTTP routes nor chat.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
 import type {
@@ -23,11 +23,11 @@ import { createTransferMetrics, type TransferMetrics } from "./transfer-metrics.
 
 export interface ExchangeDependencies {
   readonly settings: TransferSettings;
-  /** Of the engines. */
+  /** Build of the engines. */
   readonly build: string;
-  /** Where this server listens; known once it does. */
+  /** Returns this server's address; known once it listens. */
   readonly listening: () => Address;
-  /** Those that may hold prompts. */
+  /** Engines that may hold prompts. */
   readonly engines: () => readonly PromptTransfers[];
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -37,16 +37,16 @@ export interface ExchangeDependencies {
 /** A prompt that an engine has received. */
 export interface FetchedPrompt {
   readonly id: string;
-  /** Of the wanted prompt, from the first on, that it is of. */
+  /** How many of the wanted prompt's first tokens it covers. */
   readonly tokenCount: number;
 }
 
 const secretLengthMin = 16;
 
 /**
- * Null where the operator shares no secret with other servers.
+ * Returns null if the operator shares no secret with other servers.
  *
- * @throws ServiceError `invalid` for settings that cannot hold
+ * @throws ServiceError `invalid` for invalid settings
  */
 export function createPromptExchange(dependencies: ExchangeDependencies): PromptExchange | null {
   const { secret, peers } = dependencies.settings;
@@ -63,7 +63,7 @@ export function createPromptExchange(dependencies: ExchangeDependencies): Prompt
 
 export class PromptExchange {
   readonly build: string;
-  /** Of what passes between servers that are not this program's. */
+  /** Seals for parameters between vLLM servers. */
   readonly seals: ParameterSeals;
   readonly onFailure: TransferSettings["onFailure"];
   readonly #dependencies: ExchangeDependencies;
@@ -71,7 +71,7 @@ export class PromptExchange {
   readonly #peers: readonly Peer[];
   readonly #address: Address | null;
   readonly #metrics: TransferMetrics;
-  /** Tells a server from the one that ran before it. */
+  /** Distinguishes a server from its predecessor before a restart. */
   readonly #engineId = newUuid();
   #fetchingCount = 0;
 
@@ -87,29 +87,29 @@ export class PromptExchange {
     this.#metrics = createTransferMetrics(metrics, () => this.#fetchingCount);
   }
 
-  /** What asks an engine to hold a prompt, under a handle that nobody can guess. */
+  /** Returns the request to hold a prompt, under an unguessable handle. */
   holdOf(origin: PromptOrigin): PromptHold {
     const handle = Buffer.from(secureBytes(32)).toString("base64url");
     return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };
   }
 
-  /** Where another server finds what is held. */
+  /** Returns the place where another server finds a held prompt. */
   placeOf({ handle }: PromptHold): HeldPlace {
     const { host, port } = this.#address ?? this.#dependencies.listening();
     return { host, port, handle, engineId: this.#engineId };
   }
 
-  /** Why a prompt may not be fetched from a place, as a sentence; null where it may. */
+  /** Returns the reason why a prompt may not be fetched from a place, as a sentence; null if it may. */
   refusalOf({ host, port }: Address): string | null {
     if (findPeer(this.#peers, { host, port }) !== null) return null;
     return `No prompts may be fetched from ${quoted(`${host}:${port}`)}: it is none of the servers that the operator named (transfer.peers).`;
   }
 
   /**
-   * Has an engine receive a prompt. The engine's memory of it is the caller's to drop.
+   * Makes an engine receive a prompt. The caller must drop the engine's copy.
    *
    * @param place of a server that {@link refusalOf} allows
-   * @param options.requestId of the request that is for it, for the log
+   * @param options.requestId of the request that needs it, for the log
    * @throws TransferFailure, which is logged and counted, and the signal's reason
    */
   async receive(
@@ -149,10 +149,10 @@ export class PromptExchange {
   }
 
   /**
-   * Gives a prompt away, once.
+   * Releases a held prompt for sending, once.
    *
-   * @param header the `authorization` of whoever asks
-   * @returns null where nothing is held under the handle for this entity
+   * @param header the client's `authorization`
+   * @returns null if nothing is held under the handle for this entity
    * @throws ServiceError `unauthorized` for another secret
    */
   async open(request: TransferRequest, header: string | undefined): Promise<PromptBody | null> {
@@ -164,7 +164,7 @@ export class PromptExchange {
       });
     }
     for (const engine of this.#dependencies.engines()) {
-      // One that is not up holds nothing.
+      // An engine that is not up holds nothing.
       const prompt = await engine.take(request.handle, request.entity).catch(() => null);
       if (prompt !== null) return this.#bodyOf(prompt, request.handle, engine);
     }
@@ -178,7 +178,7 @@ export class PromptExchange {
     return { byteLength, pieces: this.#watched(pieces, () => engine.drop(handle)) };
   }
 
-  /** The pieces, counted; whatever becomes of them, the engine's memory is free then. */
+  /** Counts the pieces, and frees the engine's memory at the end, also on failure. */
   async *#watched(
     pieces: AsyncIterable<Uint8Array>,
     drop: () => Promise<void>,
@@ -196,7 +196,7 @@ export class PromptExchange {
     }
   }
 
-  /** Aborts as a time-out unless it is ended before. */
+  /** Aborts as a timeout unless ended before. */
   #deadline(seconds: number): { readonly signal: AbortSignal; readonly end: () => void } {
     const late = new AbortController();
     const over = new AbortController();

@@ -1,4 +1,4 @@
-// What prompts on their way between servers go by.
+// Settings of the exchange of prompts between servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -32,7 +32,7 @@ const schema = {
 const fixed = {
   /** How long a computed prompt is held for the server that is to fetch it. */
   holdSeconds: 60,
-  /** How long fetching a prompt may take; computing it again is mostly faster. */
+  /** Timeout for fetching a prompt; beyond it, computing the prompt is usually faster. */
   fetchSeconds: 30,
 };
 

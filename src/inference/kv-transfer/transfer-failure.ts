@@ -1,15 +1,15 @@
-// Why a prompt could not be had from another server: for metrics as a word, for the client and the log as a clause.
+// Failure to get a prompt from another server: a kind for metrics, and a clause for the client and the log.
 
 export type FailureKind =
-  /** Nothing answered, or not as a server of this program does. */
+  /** No answer, or not one of a server of this program. */
   | "unreachable"
-  /** The other server knows another secret. */
+  /** The other server has another secret. */
   | "refused"
-  /** The other server does not hold it, or not any more. */
+  /** The other server does not hold the prompt, or no longer. */
   | "gone"
   /** Other weights, precision, build or adapter; or another prompt. */
   | "different"
-  /** It ended early, or was changed. */
+  /** The prompt was truncated or changed. */
   | "broken"
   | "timeout"
   /** This server has no room for it. */
@@ -18,7 +18,7 @@ export type FailureKind =
 export class TransferFailure extends Error {
   readonly kind: FailureKind;
 
-  /** @param clause of the other server as `it`, such as `it holds no such prompt any more`; says nothing internal */
+  /** @param clause with the other server as `it`, such as `it holds no such prompt any more`; reveals nothing internal */
   constructor(kind: FailureKind, clause: string, options: { readonly cause?: unknown } = {}) {
     super(clause, options);
     this.kind = kind;

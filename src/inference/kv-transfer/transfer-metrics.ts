@@ -1,4 +1,4 @@
-// What is counted of prompts between servers, in one place.
+// Metrics of prompts passed between servers.
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 
 export interface TransferMetrics {

@@ -1,4 +1,4 @@
-// The adapters of a remote engine at its server: their names, when they are loaded and unloaded, and where they lie.
+// Adapters of a remote engine on its server: names, loading, unloading, and folders.
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ function newFolder(t: TestContext): string {
   return made;
 }
 
-test("each version has a name of its own, is loaded once, and never in place", async (t) => {
+test("loads each version once, under a separate name, and never in place", async (t) => {
   const { stub, engine, answer } = await setUp(t);
   await engine.prepareAdapter(adapter("m:1"));
   await Promise.all([engine.prepareAdapter(adapter("m:2")), engine.prepareAdapter(adapter("m:2"))]);
@@ -70,7 +70,7 @@ test("each version has a name of its own, is loaded once, and never in place", a
   ]);
 });
 
-test("a server that was started again gets an adapter at its next request", async (t) => {
+test("loads an adapter again at its next request after a server's restart", async (t) => {
   const { stub, answer } = await setUp(t);
   assert.equal(await answer(adapter("m:1")), null);
   stub.forget();
@@ -78,7 +78,7 @@ test("a server that was started again gets an adapter at its next request", asyn
   assert.deepEqual(stub.adapters, [nameOf("m:1")]);
 });
 
-test("another engine goes on with what is loaded, and leaves the operator's own adapters alone", async (t) => {
+test("reuses adapters that another engine loaded, and keeps the operator's", async (t) => {
   const { stub, start, answer } = await setUp(t, { adaptersMax: 2 });
   await stub.loadOwn("own-adapter", resolve(folder));
   assert.equal(await answer(adapter("m:1")), null);
@@ -93,7 +93,7 @@ test("another engine goes on with what is loaded, and leaves the operator's own 
   assert.equal(await answer(adapter("m:1")), null);
 });
 
-test("the one that was not used for longest makes room, and none that is in use", async (t) => {
+test("evicts the least recently used adapter, and none in use", async (t) => {
   const { stub, engine, answer } = await setUp(t, { adaptersMax: 2 });
   assert.equal(await answer(adapter("m:1")), null);
   assert.equal(await answer(adapter("m:2")), null);
@@ -105,7 +105,7 @@ test("the one that was not used for longest makes room, and none that is in use"
   assert.equal((await read(long)).failure, null);
 });
 
-test("one that is dropped is unloaded once nothing runs on it", async (t) => {
+test("unloads a dropped adapter once nothing runs on it", async (t) => {
   const { stub, engine, answer } = await setUp(t);
   const running = engine.submit(requestOf([5], { id: "running", adapter: adapter("m:1"), maxTokens: 400 }));
   await until(() => stub.runningCount === 1);
@@ -118,7 +118,7 @@ test("one that is dropped is unloaded once nothing runs on it", async (t) => {
   await until(() => stub.adapters.length === 0);
 });
 
-test("files that changed since they were stored are refused, and vLLM never hears of them", async (t) => {
+test("refuses files that changed since they were stored, without asking vLLM", async (t) => {
   const { stub, engine, answer } = await setUp(t);
   const changed = { ...adapter("m:1"), hash: "0".repeat(64) };
   await assert.rejects(engine.prepareAdapter(changed), {
@@ -131,7 +131,7 @@ test("files that changed since they were stored are refused, and vLLM never hear
   assert.deepEqual(asked(stub, "load_lora"), []);
 });
 
-test("adapters are copied where vLLM sees them, and go with their version", async (t) => {
+test("copies adapters to where vLLM sees them, and removes the copies with their version", async (t) => {
   const adapterFolder = newFolder(t);
   const { stub, engine } = await setUp(t, { adapterFolder: `${adapterFolder}=/mnt/adapters` });
   const source = newFolder(t);
@@ -146,7 +146,7 @@ test("adapters are copied where vLLM sees them, and go with their version", asyn
   assert.deepEqual(readdirSync(adapterFolder), []);
 });
 
-test("says what is missing where vLLM loads no adapters, does not see one, or takes none of its rank", async (t) => {
+test("says what is missing if vLLM loads no adapters, does not see one, or accepts none of its rank", async (t) => {
   const { stub, engine } = await setUp(t);
   const check = async (status: number, body: object, error: object): Promise<void> => {
     stub.fault = (path, _request, response) => {

@@ -23,7 +23,8 @@ export interface AnswerPlace {
 type Batches = AsyncGenerator<readonly GenerationEvent[]>;
 
 /**
- * The events of an answer, in the order that the contract of engines says; whoever leaves them ends the request at the server.
+ * Yields the events of an answer in the order of the engine contract. Leaving the generator ends the request at the
+ * server.
  *
  * @throws ServiceError
  */
@@ -32,7 +33,7 @@ export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batc
   return adapter === null ? answerAs(request, at.facts.model, at) : adaptedAnswer(request, adapter, at);
 }
 
-/** A server that lacks an adapter it had was started again, or another server of this program took the place of it. */
+/** Retries once: a server that lacks a loaded adapter was restarted, or another server of this program evicted it. */
 async function* adaptedAnswer(
   request: GenerationRequest,
   adapter: AdapterReference,
@@ -48,7 +49,7 @@ async function* adaptedAnswer(
       }
       return;
     } catch (error) {
-      // What another server holds is let go where a request for it is refused.
+      // A prompt held by another server is released when a request for it is refused.
       const isOnce = request.prompt.passed !== undefined;
       if (!isFirst || hasBegun || isOnce || !isUnknown(error)) throw error;
       adapters.forget(use.name);
@@ -65,7 +66,7 @@ function answerAs(request: GenerationRequest, model: string, at: AnswerPlace): B
   return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
 }
 
-/** With the log-probabilities of the prompt before it. */
+/** Preceded by the log-probabilities of the prompt. */
 async function* judgedAnswer(
   request: GenerationRequest,
   answer: Batches,
@@ -80,7 +81,7 @@ function unscoredAnswer(request: GenerationRequest, model: string, at: AnswerPla
   return isHeld ? heldAnswer(request, model, at) : plainAnswer(request, model, at);
 }
 
-/** With what another server needs to go on with the prompt, which no stream has. */
+/** With the parameters that another server needs to continue with the prompt, which streams lack. */
 async function* heldAnswer(
   request: GenerationRequest,
   model: string,
@@ -102,7 +103,7 @@ async function* plainAnswer(
   { replica: { server }, vocabularySize, signal }: AnswerPlace,
 ): Batches {
   const reader = new AnswerReader(request, { vocabularySize });
-  // How much of a prompt was there already vLLM says at the end of an answer alone, and unless told otherwise not at all.
+  // vLLM reports the number of cached prompt tokens only at the end of an answer, and by default not at all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   const body = completionBody(request, model, { vocabularySize });
   try {
@@ -114,12 +115,12 @@ async function* plainAnswer(
     }
   } catch (error) {
     if (!reader.isWhole || signal.aborted) throw failureOf(error, request);
-    // All that was asked for is there.
+    // The requested answer is complete.
     yield reader.end();
   }
 }
 
-/** Choice by choice, once each has ended. */
+/** Emits each choice once it has ended. */
 async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const scored = new ScoredAnswer(request, at.facts);
   for await (const events of unscoredAnswer(scored.unscored, model, at)) {
@@ -130,7 +131,7 @@ async function* scoredAnswer(request: GenerationRequest, model: string, at: Answ
   }
 }
 
-/** The log-probabilities of a request's prompt, as many alternatives each as it wants. */
+/** Returns the log-probabilities of a request's prompt, with as many alternatives each as it wants. */
 async function scoresOf(
   request: GenerationRequest,
   model: string,
@@ -148,7 +149,7 @@ async function scoresOf(
     throw strangeAnswer("the prompt that was asked about");
   if (promptLogprobs.some((token) => token?.alternatives.some(({ id }) => id >= vocabularySize)))
     throw strangeAnswer("alternatives of the model");
-  // vLLM adds the token itself where it is not among them.
+  // vLLM adds the token itself if it is not among them.
   return promptLogprobs.map(
     (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },
   );

@@ -1,4 +1,4 @@
-// What a remote engine sends to vLLM, and what it makes of servers that fail in any way. The contract is asked elsewhere.
+// Requests of a remote engine to vLLM, and its handling of failing servers. The contract is tested elsewhere.
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test, type TestContext } from "node:test";
@@ -19,7 +19,7 @@ interface Given {
   readonly stub?: Partial<ConstructorParameters<typeof StubVllm>[0]>;
 }
 
-/** A stub and an engine over it, which are stopped behind the test. */
+/** A stub and an engine over it, which are stopped after the test. */
 async function setUp(t: TestContext, given: Given = {}) {
   const stub = new StubVllm({
     behind: createFakeEngine(),
@@ -58,12 +58,12 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** What is asked of `/v1/completions`. */
+/** The bodies sent to `/v1/completions`. */
 const completions = ({ asked }: StubVllm) =>
-  // What the engine sent is an object.
+  // Safe cast: the engine sends an object.
   asked.flatMap(({ path, body }) => (path === "/v1/completions" ? [body as Record<string, unknown>] : []));
 
-test("sends token ids and every parameter, so that nothing of the server's defaults counts", async (t) => {
+test("sends token ids and every parameter, so that no default of the server applies", async (t) => {
   const { stub, engine } = await started(t);
   const sampling = { temperature: 0.7, topP: 0.9, topK: 5, minP: 0.1, seed: 3 };
   const request = ask({
@@ -106,7 +106,7 @@ test("sends token ids and every parameter, so that nothing of the server's defau
   assert.match(salt, /^[0-9a-f]{64}$/);
 });
 
-test("shares cached work with nobody of another entity or salt", async (t) => {
+test("shares cached work only within one entity and salt", async (t) => {
   const { stub, engine } = await started(t);
   for (const cacheOwner of ["one", "other"])
     for (const cacheSalt of [null, "a", "b", "a"])
@@ -116,7 +116,7 @@ test("shares cached work with nobody of another entity or salt", async (t) => {
   assert.equal(salts[1], salts[3]);
 });
 
-test("tells how much of a prompt was there where the server does", async (t) => {
+test("reports the cached part of a prompt if the server does", async (t) => {
   for (const promptTokensDetails of [true, false]) {
     const { engine } = await started(t, { stub: { promptTokensDetails } });
     const prompt = Array.from({ length: 60 }, (_, index) =>
@@ -135,7 +135,7 @@ test("tells how much of a prompt was there where the server does", async (t) => 
   }
 });
 
-test("passes on what servers say to each other of a prompt, once, and gives what they answer", async (t) => {
+test("forwards parameters between servers once, and returns their answer", async (t) => {
   const heldAs = { do_remote_prefill: true, remote_block_ids: [1, 2], remote_host: "10.0.0.1" };
   const { stub, engine } = await started(t, { stub: { heldAs } });
   const passing = (id: string, passed: object) => {
@@ -149,13 +149,13 @@ test("passes on what servers say to each other of a prompt, once, and gives what
   assert.deepEqual(held.ids(), plain.ids());
   assert.equal((await read(engine.submit(passing("fetched", heldAs)))).failure, null);
   const [first, second, third] = completions(stub);
-  // No stream has what is answered.
+  // No stream carries the answered parameters.
   assert.deepEqual([first.kv_transfer_params, first.stream], [{ do_remote_decode: true }, undefined]);
   assert.equal("kv_transfer_params" in second, false);
   assert.deepEqual([third.kv_transfer_params, third.stream], [heldAs, true]);
 });
 
-test("a client that leaves ends its request at the server", async (t) => {
+test("ends a request at the server when its client leaves", async (t) => {
   const { stub, engine } = await started(t);
   const running = engine.submit(ask({ maxTokens: 500 }));
   for await (const batch of running.events) if (batch.some(({ kind }) => kind === "tokens")) break;
@@ -171,7 +171,7 @@ const stream = "text/event-stream";
 const chunk = (more: object): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, text: "", logprobs: null, finish_reason: null, token_ids: [3], ...more }] })}\n\n`;
 
-/** Writes one piece after another, the last one again and again, until the connection is closed. */
+/** Writes the pieces in order, repeating the last until the connection is closed. */
 async function drip(response: ServerResponse, pieces: readonly string[]): Promise<void> {
   for (let place = 0; !response.destroyed; place++) {
     response.write(pieces[Math.min(place, pieces.length - 1)] ?? "");
@@ -179,7 +179,7 @@ async function drip(response: ServerResponse, pieces: readonly string[]): Promis
   }
 }
 
-/** What a server does to an answer, and what comes of it. */
+/** Faults of a server, and the resulting failures. */
 const faults: Readonly<Record<string, { readonly does: StubFault; readonly failure: RegExp }>> = {
   "is too busy": {
     does: (_path, _request, response) => {
@@ -316,7 +316,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
 for (const [what, { does, failure }] of Object.entries(faults)) {
   test(`a server that ${what} fails its request alone, and names no address`, async (t) => {
     const { stub, engine } = await started(t, {
-      // So long that what follows is answered in time on a machine that does much else.
+      // Long enough that the following request is answered in time on a busy machine.
       settings: { firstTokenSeconds: 3, nextTokenSeconds: 2 },
     });
     stub.fault = (path, request, response) => path === "/v1/completions" && does(path, request, response);
@@ -329,7 +329,7 @@ for (const [what, { does, failure }] of Object.entries(faults)) {
   });
 }
 
-test("a server that is away is looked for, and asked again when it is back", async (t) => {
+test("probes a server that is away, and uses it again when it is back", async (t) => {
   const { stub, engine } = await started(t);
   stub.fault = (_path, request) => {
     request.socket.destroy();
@@ -342,7 +342,7 @@ test("a server that is away is looked for, and asked again when it is back", asy
   assert.equal((await read(engine.submit(ask()))).failure, null);
 });
 
-test("a start goes on without a server that does not answer in time, and finds it later", async (t) => {
+test("starts without a server that does not answer in time, and finds it later", async (t) => {
   const { stub, engine } = await setUp(t, { settings: { startSeconds: 0.1 } });
   stub.fault = (_path, _request, response) => {
     response.writeHead(503).end();
@@ -354,7 +354,7 @@ test("a start goes on without a server that does not answer in time, and finds i
   await until(() => engine.status().state.kind === "ready");
 });
 
-test("a start refuses another version and another model, and names the server", async (t) => {
+test("refuses to start with another version or another model, naming the server", async (t) => {
   const check = async (given: Given, error: object): Promise<void> => {
     const { engine } = await setUp(t, given);
     await assert.rejects(engine.start(), error);
@@ -373,7 +373,7 @@ test("a start refuses another version and another model, and names the server", 
   }
 });
 
-test("sends its key, and tells nobody", async (t) => {
+test("sends its key and never shows it", async (t) => {
   const { engine } = await started(t, { stub: { key: "secret" }, settings: { apiKey: "secret" } });
   assert.equal((await read(engine.submit(ask()))).failure, null);
 });
@@ -392,7 +392,7 @@ test("gives no more log-probabilities than the server does", async (t) => {
   assert.equal((await read(engine.submit(ask({ topLogprobCount: 5 })))).failure, null);
 });
 
-test("refuses what vLLM does otherwise when it is asked for together", async (t) => {
+test("refuses combinations that vLLM answers wrongly", async (t) => {
   const { engine } = await started(t);
   const refused = (more: ShortRequest, message: RegExp): void => {
     assert.throws(() => engine.submit(ask(more)), { code: "unsupported", message });

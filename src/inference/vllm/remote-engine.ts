@@ -1,4 +1,5 @@
-// The engine's contract over HTTP: a base that vLLM servers compute. Prompts go there as token ids, and token ids come back.
+// The engine contract over HTTP, for a base that vLLM servers compute. Sends prompts as token ids and receives token
+// ids.
 import type { Clock } from "../../base/domain/clock.ts";
 import type {
   AdapterReference,
@@ -29,7 +30,7 @@ import { vllmFeatures } from "./client/vllm-versions.ts";
 export interface RemoteEngineOptions {
   /** At least one; each serves the same model. */
   readonly urls: readonly string[];
-  /** Of the model whose files are here. */
+  /** Vocabulary size of the model whose files are here. */
   readonly vocabularySize: number;
   readonly settings: RemoteSettings;
   readonly waitingCountMax: number;
@@ -99,7 +100,7 @@ export class RemoteEngine implements Engine {
     return stream;
   }
 
-  /** A server makes room for one choice after the other: as much as the context has. */
+  /** A server admits choices one after another, so the limit is the context. */
   roomFor({ kind }: ChoiceRequest): number {
     const state = this.#state();
     return state.kind === "ready" && kind === "sample" ? state.limits.contextLength : 0;
@@ -175,7 +176,7 @@ export class RemoteEngine implements Engine {
       const failure = await this.#tryOne(request, stream, { tried, ...options });
       if (failure === null || options.signal.aborted) return;
       const { error, isFinal } = failure;
-      // What another server holds can be read once.
+      // A held prompt can be fetched only once.
       const isOnce = request.prompt.passed !== undefined;
       const isLast = isFinal || isOnce || !mayGoElsewhere(error) || tried.size >= triesMax;
       if (!isLast && this.#replicas.ready().some(({ replica }) => !tried.has(replica))) continue;
@@ -183,7 +184,10 @@ export class RemoteEngine implements Engine {
     }
   }
 
-  /** Has one replica answer; returns why it did not, and whether nothing can be made of that: it had no turn, or had begun. */
+  /**
+   * Lets one replica answer. Returns why it failed, and true if no other can be tried: it got no turn, or the answer
+   * had begun.
+   */
   async #tryOne(
     request: GenerationRequest,
     stream: GenerationStream,
@@ -235,7 +239,7 @@ export class RemoteEngine implements Engine {
     });
   }
 
-  /** What was made of an adapter for servers goes when none has it any more. */
+  /** Removes the copies of an adapter once no server has it loaded. */
   #removeUnused(name: string): void {
     if (this.#replicas.replicas.some(({ adapters }) => adapters.has(name))) return;
     this.#place
@@ -249,13 +253,13 @@ export class RemoteEngine implements Engine {
   }
 }
 
-/** Why a request ends at its server whose answer nobody reads any further. Made once, since most answers end without need. */
+/** Abort reason for a request that is no longer read. Created once, since most answers end without it. */
 const wanted = new ServiceError({ code: "cancelled", message: "Nothing more is wanted of the request." });
 
-/** So many replicas are asked for one request, as long as nothing came of it. */
+/** Maximum number of replicas tried for one request before any output. */
 const triesMax = 3;
 
-/** Whether another replica may do what this one did not; one that was silent for too long may still be at it. */
+/** True if another replica may succeed. A replica that timed out may still be computing. */
 function mayGoElsewhere(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === "unavailable" || error.code === "overloaded");
 }

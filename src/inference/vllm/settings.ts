@@ -1,4 +1,4 @@
-// What vLLM servers are asked by, and how long they may take.
+// Settings of the connections to vLLM servers, and their timeouts.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 import type { CopiesPlace } from "./adapters/adapter-place.ts";
 import type { VllmWaits } from "./client/vllm-server.ts";
@@ -37,21 +37,21 @@ const schema = {
 const fixed = {
   /** As the vLLM servers were started; the server has it from `engine.scheduling`. */
   scheduling: "fcfs" as "fcfs" | "priority",
-  /** How long a start waits for the first vLLM server that answers; it then starts without, and goes on asking. */
+  /** How long a start waits for the first vLLM server to answer; it then starts without one, and continues to probe. */
   startSeconds: 60,
-  /** How often each vLLM server is asked whether it is well. */
+  /** Interval of the health probes of each vLLM server. */
   lookSeconds: 5,
-  /** How long connecting to a vLLM server may take. */
+  /** Timeout for connecting to a vLLM server. */
   connectSeconds: 5,
-  /** How long a vLLM server may take to answer what computes nothing. */
+  /** Timeout for calls to a vLLM server that compute nothing. */
   answerSeconds: 30,
-  /** How long a vLLM server may take to load an adapter. */
+  /** Timeout for loading an adapter into a vLLM server. */
   adapterSeconds: 120,
   /** How long a request may wait here until a vLLM server has room for it: as long as clients of OpenAI wait. */
   turnSeconds: 600,
-  /** How long a request may wait at a vLLM server for its first token, its turn there and its prompt included. */
+  /** Timeout for a request's first token at a vLLM server, including its queue and its prompt. */
   firstTokenSeconds: 600,
-  /** How long a vLLM server may take from one token to the next. */
+  /** Timeout between tokens of a vLLM server. */
   nextTokenSeconds: 120,
 };
 
@@ -59,7 +59,7 @@ export const remoteSettings = section(schema, fixed);
 
 export type RemoteSettings = SettingsIn<typeof remoteSettings>;
 
-/** How long servers may take by the settings, in milliseconds. */
+/** Returns the servers' timeouts from the settings, in milliseconds. */
 export function waitsOf(settings: RemoteSettings): VllmWaits {
   return {
     connectMs: settings.connectSeconds * 1000,
@@ -70,7 +70,7 @@ export function waitsOf(settings: RemoteSettings): VllmWaits {
   };
 }
 
-/** Where adapters are copied for servers; null where these see them. */
+/** Returns the folder of adapter copies for servers; null if they see this server's files. */
 export function copiesOf({ adapterFolder }: RemoteSettings): CopiesPlace | null {
   if (adapterFolder === null) return null;
   const split = adapterFolder.indexOf("=");

@@ -1,4 +1,4 @@
-// Several servers behind one model: who answers, and what becomes of requests when some of them do not.
+// Several servers behind one model: routing of requests, and failures of some servers.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
@@ -41,7 +41,7 @@ async function setUp(t: TestContext, count: number, settings: Partial<RemoteSett
 
 let lastId = 0;
 
-/** Prompts that begin otherwise. */
+/** First tokens of prompts on different replicas. */
 const firsts = (count: number): readonly number[] =>
   Array.from({ length: count + 1 }, (_, first) => first)
     .filter((first) => first !== fatalTokenId)
@@ -67,7 +67,7 @@ const dies: StubFault = (_path, request) => {
   return true;
 };
 
-test("prompts that begin alike are answered by one server, and others by others", async (t) => {
+test("routes prompts with the same beginning to one server, and spreads others", async (t) => {
   const { stubs, answer } = await setUp(t, 3);
   for (let time = 0; time < 9; time++) await answer([5, 6, 7, 8]);
   assert.deepEqual(
@@ -78,25 +78,25 @@ test("prompts that begin alike are answered by one server, and others by others"
   for (const stub of stubs) assert.ok(answeredBy(stub) >= 8, stubs.map(answeredBy).join(", "));
 });
 
-test("an adapter is prepared at every server", async (t) => {
+test("prepares an adapter at every server", async (t) => {
   const { stubs, engine } = await setUp(t, 3);
   await engine.prepareAdapter(adapter);
   for (const stub of stubs) assert.equal(stub.adapters.length, 1);
 });
 
-test("a request that a server fails before its first token is answered by another", async (t) => {
+test("retries a request elsewhere if a server fails it before its first token", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2);
   const [one, other] = stubs;
   one.fault = breaks;
   for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
   assert.ok(answeredBy(one) > 0);
   assert.ok(answeredBy(one) < 20 && answeredBy(other) === 20);
-  // It says that it is well.
+  // It reports good health.
   assert.equal(engine.status().state.kind, "ready");
   assert.equal((await answer([5], { adapter })).failure, null);
 });
 
-test("what has begun is not begun again elsewhere", async (t) => {
+test("does not restart elsewhere an answer that has begun", async (t) => {
   const { stubs, answer } = await setUp(t, 2);
   const chunk = { choices: [{ index: 0, text: "", logprobs: null, finish_reason: null, token_ids: [3] }] };
   for (const stub of stubs)
@@ -114,7 +114,7 @@ test("what has begun is not begun again elsewhere", async (t) => {
   );
 });
 
-test("what a server refuses for good is not asked of another", async (t) => {
+test("asks no other server after a permanent refusal", async (t) => {
   const { stubs, answer } = await setUp(t, 2);
   for (const stub of stubs)
     stub.fault = (path, _request, response) => {
@@ -129,7 +129,7 @@ test("what a server refuses for good is not asked of another", async (t) => {
   );
 });
 
-test("a server that is gone gets nothing until it is back, with its adapters", async (t) => {
+test("sends nothing to a server that is gone until it is back with its adapters", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2);
   const [one, other] = stubs;
   const readyCount = () =>
@@ -152,7 +152,7 @@ test("a server that is gone gets nothing until it is back, with its adapters", a
   assert.equal(one.adapters.length, 1);
 });
 
-test("a server that says that it is well and failed requests gets none until it computes a token again", async (t) => {
+test("sends nothing to a healthy-looking server that failed requests until it computes a token", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2);
   const [one] = stubs;
   const bodies = () =>
@@ -161,7 +161,7 @@ test("a server that says that it is well and failed requests gets none until it 
     bodies().filter(({ request_id: id }) => isCounted(id)).length;
   const isProbe = (id: string) => id.startsWith("probe-");
   const probeCount = () => countOf(isProbe);
-  // What it is asked of its limits is refused before anything is computed.
+  // Requests for its limits are refused before anything is computed.
   const requestCount = () => countOf((id) => !isProbe(id) && id !== "limits");
   const isReady = () =>
     engine
@@ -181,13 +181,13 @@ test("a server that says that it is well and failed requests gets none until it 
   assert.ok(requestCount() > before);
 });
 
-test("where all are gone a request is refused, and says so", async (t) => {
+test("refuses a request if all servers are gone, with the reason", async (t) => {
   const { stubs, answer } = await setUp(t, 2);
   for (const stub of stubs) stub.fault = breaks;
   assert.match((await answer([5, 6])).failure ?? "", /^unavailable: /);
 });
 
-/** Holds requests until it is told to let the oldest go. */
+/** Holds requests until the oldest is released. */
 function gate(stubs: readonly StubVllm[]) {
   const held: (() => void)[] = [];
   const chunk = {
@@ -202,7 +202,7 @@ function gate(stubs: readonly StubVllm[]) {
   return { held, open: () => held.shift()?.() };
 }
 
-test("a server is asked for so much at once, others wait here, and entities take turns", async (t) => {
+test("limits a server's concurrent requests, queues others here, and takes entities in turns", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 2 });
   const { held, open } = gate(stubs);
   const ended: string[] = [];
@@ -224,7 +224,7 @@ test("a server is asked for so much at once, others wait here, and entities take
   assert.deepEqual([gaugeSum("replica_requests_running"), gaugeSum("replica_sequences")], [4, 4]);
   const { runningCount, waitingCount } = engine.status();
   assert.deepEqual([runningCount, waitingCount], [4, 3]);
-  // Both servers may have to let one go: the one that waits has its turn at one of them.
+  // The released request may be on either server: the waiting one is admitted at one of them.
   for (let time = 0; time < 3; time++) {
     open();
     await until(() => ended.length === time + 1);
@@ -241,7 +241,7 @@ test("a server is asked for so much at once, others wait here, and entities take
   assert.equal(gaugeSum("replica_sequences"), 0);
 });
 
-test("who waits for a server that goes, and who waits while another has nothing to do, has a turn at that", async (t) => {
+test("admits a waiting request elsewhere if its server goes or another is idle", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 1 });
   const [one, other] = stubs;
   const readyCount = () =>
@@ -254,7 +254,7 @@ test("who waits for a server that goes, and who waits while another has nothing 
   const { held, open } = gate([other]);
   const all = [1, 2, 3].map((first) => answer([first, 9], { maxTokens: 1 }));
   await until(() => held.length === 1 && engine.status().waitingCount === 2);
-  // It comes back, and takes one of those that wait for the other.
+  // It comes back, and admits a request that waits for the other.
   one.fault = () => false;
   await until(() => answeredBy(one) > 0);
   other.fault = dies;
@@ -263,7 +263,7 @@ test("who waits for a server that goes, and who waits while another has nothing 
   for (const transcript of await Promise.all(all)) assert.equal(transcript.failure, null);
 });
 
-test("who waits too long for its turn is refused, and told when to try again", async (t) => {
+test("refuses a request that waits too long for admission, naming when to retry", async (t) => {
   const { stubs, answer } = await setUp(t, 1, { sequencesMax: 1, turnSeconds: 0.2 });
   const { held, open } = gate(stubs);
   const running = answer([5, 6], { maxTokens: 1 });
@@ -273,7 +273,7 @@ test("who waits too long for its turn is refused, and told when to try again", a
   assert.equal((await running).failure, null);
 });
 
-test("connections are kept from one request to the next", async (t) => {
+test("reuses connections between requests", async (t) => {
   const { stubs, answer } = await setUp(t, 1);
   const sockets = new Set<unknown>();
   stubs[0].fault = (_path, request) => {
@@ -281,6 +281,6 @@ test("connections are kept from one request to the next", async (t) => {
     return false;
   };
   for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
-  // The server is also asked whether it is well meanwhile.
+  // Health probes use a connection meanwhile.
   assert.ok(sockets.size <= 4, `${sockets.size} connections`);
 });

@@ -1,4 +1,4 @@
-// An answer that is gathered as it comes, up to a size.
+// An answer collected as it arrives, up to a size.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ToolCallDelta } from "../../../base/domain/chat.ts";
 import type {
@@ -7,7 +7,7 @@ import type {
   TokenRecord,
 } from "../../../base/domain/recordings/recorded-completion.ts";
 
-/** What a token is counted as, with its log-probability and its text. */
+/** Estimated bytes of a token with its log-probability and its text. */
 export const tokenBytes = 20;
 
 interface GatheredChoice {
@@ -22,7 +22,7 @@ interface GatheredChoice {
 
 export class GatheredAnswer {
   readonly #bytesMax: number;
-  /** Null once there is more of them than are kept. */
+  /** Null once they exceed the size limit. */
   #choices: GatheredChoice[] | null;
   #beginning = "";
   readonly #finishes: ChatFinish["reason"][];
@@ -30,7 +30,7 @@ export class GatheredAnswer {
   #bytes = 0;
   #hasLogprobs = false;
 
-  /** @param beginning how much of the first choice's text is kept in any case, in characters */
+  /** @param beginning minimum kept length of the first choice's text, in characters */
   constructor(
     choiceCount: number,
     { bytesMax, beginning }: { readonly bytesMax: number; readonly beginning: number },
@@ -48,7 +48,7 @@ export class GatheredAnswer {
     }));
   }
 
-  /** Counted so far, as {@link tokenBytes} and texts come to. */
+  /** Size so far, estimated from {@link tokenBytes} and texts. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -61,12 +61,12 @@ export class GatheredAnswer {
     return this.#finishes;
   }
 
-  /** How the first choice begins: its text, or the first call that it makes. */
+  /** Beginning of the first choice: its text, or the first call that it makes. */
   get beginning(): string {
     return this.#beginning.slice(0, this.#lengthOfBeginning);
   }
 
-  /** Null where there is more than is kept; called when every choice has its finish. */
+  /** Null if they exceeded the size limit; call when every choice has its finish. */
   get choices(): readonly RecordedChoice[] | null {
     return this.#choices?.map(recordedChoice) ?? null;
   }
@@ -98,7 +98,7 @@ function addDelta(choice: GatheredChoice, delta: ChatDelta): void {
     choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
   }
   for (const id of delta.tokenIds) choice.tokenIds.push(id);
-  // Without their alternatives, which nobody asks a recording for.
+  // Without alternatives, which no reader of recordings uses.
   for (const { logprob, bytes } of delta.logprobs) choice.logprobs.push({ logprob, bytes });
   choice.finish = delta.finish ?? choice.finish;
 }
@@ -110,7 +110,7 @@ function recordedChoice({ toolCalls, tokenIds, logprobs, finish, ...texts }: Gat
     toolCalls: toolCalls.map(recordedCall),
     finish,
     tokenIds,
-    // One of each token, or none.
+    // One for each token, or none.
     logprobs: logprobs.length === tokenIds.length && tokenIds.length > 0 ? logprobs : null,
   };
 }

@@ -1,4 +1,4 @@
-// What is recorded of answers, what becomes of it when the database is slow or gone, and what goes after a while.
+// Recording of answers, with slow and failing databases, and the expiry of recordings.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { valueBytes } from "./recorder.ts";
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** A store in memory with the model `m`; what it does when something is added may be another. */
+/** A store in memory with the model `m`, whose writing can be replaced. */
 async function recording(
   options: {
     readonly settings?: Partial<RecordingSettings>;
@@ -83,7 +83,7 @@ function delta(changes: Partial<ChatDelta> = {}): ChatDelta {
 
 const finish = { reason: "stop", stopReason: null, matchedStop: null } as const;
 
-test("a stop waits for what is being written", async () => {
+test("waits at its stop for running writes", async () => {
   const { recorder, completions } = await recording();
   const record = begin(recorder, "a");
   record.add([delta({ text: "hi", tokenIds: [1], finish })]);
@@ -93,7 +93,7 @@ test("a stop waits for what is being written", async () => {
   assert.notEqual(await completions.find({ projectId: "team/games", requestId: "a" }), null);
 });
 
-test("an answer is there, with its tokens, once its recording has ended", async () => {
+test("finds an answer with its tokens once its recording has ended", async () => {
   const { completions, recorder } = await recording();
   const record = begin(recorder, "r", { choiceCount: 2, recording: { metadata: { topic: "t" } } });
   const token = (tokenId: number, text: string, logprob: number) => ({
@@ -172,7 +172,7 @@ test("an answer is there, with its tokens, once its recording has ended", async 
   ]);
 });
 
-test("whether an answer is recorded is the operator's word, and then the request's", async () => {
+test("records an answer if the operator and then the request allow it", async () => {
   const wishes = [null, true, false];
   for (const [record, expected] of [
     ["on", [true, true, false]],
@@ -185,7 +185,7 @@ test("whether an answer is recorded is the operator's word, and then the request
   }
 });
 
-test("of what is too large it is recorded that it was, and how it began", async () => {
+test("records the fact and the beginning of an answer that is too large", async () => {
   const { completions, recorder } = await recording({ settings: { bytesMax: 2000 } });
   const answerLong = begin(recorder, "answer");
   for (let index = 0; index < 200; index++) answerLong.add([delta({ text: "word ", tokenIds: [index] })]);
@@ -204,7 +204,7 @@ test("of what is too large it is recorded that it was, and how it began", async 
   );
 });
 
-test("those that wait together are written together", async () => {
+test("writes waiting recordings together", async () => {
   const batches: string[][] = [];
   const opened: (() => void)[] = [];
   const { recorder } = await recording({
@@ -229,7 +229,7 @@ test("those that wait together are written together", async () => {
   assert.deepEqual(batches, [["a"], ["b", "c", "d"], ["e"]]);
 });
 
-test("an answer waits for a slow database no longer than its client would", async () => {
+test("waits for a slow database no longer than a client would", async () => {
   let stored = 0;
   let open = (): void => undefined;
   const { recorder, clock } = await recording({
@@ -246,7 +246,7 @@ test("an answer waits for a slow database no longer than its client would", asyn
   assert.equal(stored, 1);
 });
 
-test("what fails is tried again, and is lost at last, which is counted; answers end all the same", async () => {
+test("retries a failed write, counts it as lost at last, and still ends the answer", async () => {
   let failures = 1;
   const added: string[] = [];
   const { recorder, clock, lost, named } = await recording({
@@ -270,7 +270,7 @@ test("what fails is tried again, and is lost at last, which is counted; answers 
   assert.deepEqual([added, await lost(), named], [["again"], ["1 not written"], ["lost"]]);
 });
 
-test("what waits has a limit, and what comes on top is lost", async () => {
+test("limits the waiting recordings and drops further ones", async () => {
   const { recorder, lost, named } = await recording({
     add: () => new Promise(() => undefined),
     settings: { waitingBytesMax: 600, waitMs: 0 },
@@ -283,7 +283,7 @@ test("what waits has a limit, and what comes on top is lost", async () => {
   assert.deepEqual([await lost(), named], [["1 too many waiting"], ["b"]]);
 });
 
-test("of an entity without room nothing more is recorded", async () => {
+test("records nothing more for an entity that exceeds its storage quota", async () => {
   const asked: string[] = [];
   const room = {
     require: async (entity: string) => {
@@ -299,7 +299,7 @@ test("of an entity without room nothing more is recorded", async () => {
   assert.equal(await completions.find({ projectId: "team/games", requestId: "a" }), null);
 });
 
-test("a value is measured as the JSON that it is, and no further than its limit", () => {
+test("measures the size of a value's JSON, up to a limit", () => {
   for (const value of [
     { role: "user", content: "hello" },
     [1, [true, null], "a"],

@@ -1,5 +1,5 @@
-// Records what trained models answer. An answer's end waits until it is on disk, but not long;
-// what goes wrong with a recording is logged and counted, and no answer's business.
+// Records the answers of trained models. An answer's end waits briefly until its recording is on disk. A failed
+// recording is logged and counted, and never fails the answer.
 import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../../../base/domain/chat.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -27,23 +27,23 @@ import type { RecordingSettings } from "./settings.ts";
 export interface RecorderDependencies {
   readonly store: Pick<CompletionStore, "add">;
   readonly settings: RecordingSettings;
-  /** Whether an entity may store more; it may unless given. */
+  /** Checks an entity's storage quota; absent if unlimited. */
   readonly room?: StorageRoom | undefined;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
 
-/** Stopped, it has written what waited. */
+/** Its stop writes the waiting recordings. */
 export type Recorder = ChatRecorder & Service;
 
-/** Of what lists show of texts, in characters. */
+/** Length of texts in lists, in characters. */
 const beginningLength = 160;
 
-/** What is kept of one without its content, as it is counted. */
+/** Estimated bytes of a recording without its content. */
 const outlineBytes = 1000;
 
-/** A token of a prompt, as it is counted. */
+/** Estimated bytes of a prompt's token. */
 const promptTokenBytes = 4;
 
 export function createRecorder(dependencies: RecorderDependencies): Recorder {
@@ -108,13 +108,13 @@ class Recording implements ChatRecording {
     ).finally(() => written.abort(waitOver));
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
-      // It is written first.
+      // The write settled first.
       () => writing,
     );
     return await Promise.race([writing, patience]);
   }
 
-  /** Of an entity that has as much as it may have nothing more is recorded; it is answered all the same. */
+  /** An entity at its storage quota gets answers, but no more recordings. */
   async #writeInto(room: StorageRoom, completion: RecordedCompletion, bytes: number): Promise<boolean> {
     try {
       await room.require(completion.projectId.split("/", 1)[0] ?? "");
@@ -161,7 +161,7 @@ function beginningOf(prompt: RecordedPrompt): string {
   return cut(joinedText(asked?.["content"] ?? null) ?? "");
 }
 
-/** Not between the two halves of a character. */
+/** Never splits a surrogate pair. */
 function cut(text: string): string {
   return text
     .trimStart()
@@ -176,10 +176,10 @@ function hashOf(tokenIds: readonly number[]): string {
 }
 
 /**
- * Estimates the characters of a value's JSON without making it: a prompt may have megabytes, most of them one text. Stops
- * counting above the limit.
+ * Estimates the characters of a value's JSON without making it: a prompt may have megabytes, most of them one text.
+ * Stops counting above the limit.
  *
- * @param value as it came out of JSON
+ * @param value parsed from JSON
  */
 export function valueBytes(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length + 2;

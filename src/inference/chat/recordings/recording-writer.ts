@@ -1,5 +1,5 @@
-// Writes recordings as they come, those that wait together in one transaction. What cannot be written for a while is tried
-// again; what cannot be written at all, or finds too many waiting, is lost, counted and logged: answers go on without it.
+// Writes recordings as they arrive, waiting ones together in one transaction. Retries failed writes for a while.
+// Recordings that still fail, or exceed the queue, are lost, counted and logged; answers continue without them.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
@@ -23,7 +23,7 @@ interface Waiting {
 
 const lossReasons = ["too many waiting", "not written", "full", "fault"] as const;
 
-/** Of those that are lost together, so many are named in the log. */
+/** Maximum number of lost recordings named in one log entry. */
 const namedMax = 100;
 
 export class RecordingWriter {
@@ -52,7 +52,7 @@ export class RecordingWriter {
     metrics.gauge(waiting, () => [{ value: this.#waiting.length }]);
   }
 
-  /** Resolves with whether it was written, or is lost. @param bytes what it is counted as while it waits */
+  /** Resolves to true once it was written, to false if it is lost. @param bytes its estimated size while it waits */
   write(completion: RecordedCompletion, bytes: number): Promise<boolean> {
     if (this.#waitingBytes + bytes > this.#dependencies.settings.waitingBytesMax) {
       this.lose([completion], "too many waiting");
@@ -64,7 +64,7 @@ export class RecordingWriter {
     return written;
   }
 
-  /** Writes what waits, without further tries. */
+  /** Writes the waiting recordings, without further retries. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("The recorder stops."));
     await this.#writing;
@@ -106,13 +106,13 @@ export class RecordingWriter {
           this.lose(completions, "not written", error);
           return false;
         }
-        // Rejects when it is to stop: then this is the last try.
+        // Rejects when the writer stops: then this is the last try.
         await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       }
     }
   }
 
-  /** Counts and logs what is not recorded. */
+  /** Counts and logs recordings that are lost. */
   lose(
     lost: readonly Pick<RecordedCompletion, "requestId">[],
     reason: (typeof lossReasons)[number],

@@ -1,4 +1,4 @@
-// What recordings go by: what an operator sets, and what is the same on every server.
+// Settings of recordings: the operator's, and fixed values.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -15,18 +15,18 @@ const schema = {
 
 const fixed = {
   /**
-   * Largest recording in bytes, at four for each token of a prompt and some twenty for each of an answer; of a larger one neither
-   * messages nor tokens are recorded, but that it was, and how it began.
+   * Largest recording in bytes, at four for each token of a prompt and about twenty for each of an answer. A larger
+   * one is stored without messages and tokens, but with its beginning.
    */
   bytesMax: mebibyte,
-  /** How long an answer waits until it is recorded: long enough for a busy disk, short enough for its client. */
+  /** How long an answer waits for its recording: long enough for a busy disk, short enough for its client. */
   waitMs: 500,
-  /** Of what waits to be written, as large as `bytesMax` counts it; what comes on top is lost. */
+  /** Maximum size of the queue, counted like `bytesMax`; further recordings are lost. */
   waitingBytesMax: 64 * mebibyte,
-  /** Of one transaction. */
+  /** Maximum recordings in one transaction. */
   batchMax: 100,
   batchBytesMax: 4 * mebibyte,
-  /** Between tries to write; after the last one a batch is lost. */
+  /** Pauses between retries of a write; after the last one a batch is lost. */
   pausesMs: [200, 1000, 5000] as readonly number[],
 };
 

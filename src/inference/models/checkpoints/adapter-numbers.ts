@@ -1,20 +1,23 @@
-// Whether an adapter's numbers can be computed with: finite, and small enough that its products stay within float32, in
-// which engines and trainers compute. Bounds the adapter itself; what a model makes of its outputs is not looked at.
+// Refuses an adapter whose numbers are not finite, or so large that its products overflow float32, in which engines
+// and trainers compute. Bounds only the adapter itself, not what a model computes from its outputs.
 import { present } from "../../../base/domain/assert.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { loraNames } from "../../architectures/parameters.ts";
 import type { StoredLoraAdapter } from "../../architectures/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
-/** Values that are read together. */
+/** Number of values read in one go. */
 const valuesAtOnce = 1 << 20;
 const float32Max = (2 - 2 ** -23) * 2 ** 127;
 /**
- * Magnitude of an input that every adapter has to bear. Norms keep most inputs within a few hundred; the largest known
+ * Magnitude of an input that an adapter must withstand. Norms keep most inputs within a few hundred; the largest known
  * activations of language models are a few thousand (arXiv:2402.17762).
  */
 const inputMax = 1e4;
-/** Largest magnitude of an output: products of two outputs, summed over a head of 256, are still below {@link float32Max}. */
+/**
+ * Largest magnitude of an output: products of two outputs, summed over a head of 256, are still below {@link
+ * float32Max}.
+ */
 const outputMax = 1e18;
 const cure = "Divide the matrices or lora_alpha until they fit, or train again with a lower learning rate.";
 
@@ -29,7 +32,7 @@ export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdap
     refuseScale(path, module.scale);
     const sums_R = sumsOf.get(a) ?? rowSums(a);
     sumsOf.set(a, sums_R);
-    // A matrix of another scale is brought to the adapter's before anything is multiplied.
+    // A matrix with another scale is rescaled to the adapter's before any multiplication.
     const factor = Math.max(1, module.scale, module.scale / scale);
     refuseLargeRows(a, sums_R, Math.max(1, module.scale));
     refuseLargeOutputs(b, { sums_R, factor, scale: module.scale });
@@ -43,7 +46,7 @@ function refuseScale(what: string, scale: number): void {
   );
 }
 
-/** The sum of the magnitudes in each row: the largest output of the row for inputs of magnitude 1. */
+/** Returns the sum of the magnitudes in each row: the largest output of the row for inputs of magnitude 1. */
 function rowSums(a: StoredTensor): Float64Array {
   const sums_R: number[] = [];
   for (const { values, width } of finiteRows(a))
@@ -55,7 +58,7 @@ function rowSums(a: StoredTensor): Float64Array {
   return Float64Array.from(sums_R);
 }
 
-/** @param factor what trainers multiply the product with A by, before that with B */
+/** @param factor that trainers apply to the product with A, before the product with B */
 function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: number): void {
   const limit = float32Max / inputMax / factor;
   const row = sums_R.findIndex((sum) => sum > limit);
@@ -84,7 +87,7 @@ function refuseLargeOutputs(
         greatest = Math.max(greatest, magnitude);
         sum += magnitude * sums_R[column];
       }
-      // Written so that 0 times infinity is refused, too.
+      // Written so that 0 times infinity is refused too.
       if (!(greatest * factor <= float32Max))
         throw invalid(
           `${b.name} is too large for float32: row ${row} holds ${shown(greatest)}, which is multiplied by ${shown(factor)}; float32 ends at ${shown(float32Max)}. ${cure}`,
@@ -112,7 +115,7 @@ function* finiteRows(matrix: StoredTensor): Generator<Rows, void> {
   }
 }
 
-/** The rows of a matrix in portions that are read at once. */
+/** Yields the rows of a matrix in chunks. */
 export function* rowsInTurn(matrix: StoredTensor): Generator<StoredTensor, void> {
   const [rowCount, width] = matrix.shape;
   const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));

@@ -1,5 +1,5 @@
-// Whether a PEFT folder that somebody made can be served over a base model: its options, its shapes, its numbers. What is
-// not applied here is refused by name, so that an adapter never runs as another one.
+// Checks that a PEFT folder from outside can be served over a base model: its options, shapes and numbers. Refuses
+// unsupported options by name, so that an adapter never behaves differently from what it declares.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -22,14 +22,14 @@ import { refuseUnusableNumbers, rowsInTurn } from "./adapter-numbers.ts";
 export interface CheckedAdapter {
   /** Hex SHA-256 of its files. */
   readonly hash: string;
-  /** The base's weights that it was trained over, where its configuration says so. */
+  /** The base's weights that it was trained over; null if its configuration does not say. */
   readonly baseWeights: string | null;
 }
 
 export interface AdapterCheckRequest {
   readonly folder: string;
   readonly baseFolder: string;
-  /** The greatest rank that is taken. */
+  /** Maximum rank. */
   readonly rankMax: number;
 }
 
@@ -38,8 +38,10 @@ export const configBytesMax = 1 << 20;
 /**
  * Checks an adapter.
  *
- * @throws ServiceError `invalid` for files that lack or cannot be read, matrices that do not fit the base, numbers that are
- *   not finite or overflow float32 and a rank that is too great; `unsupported` naming every option that is not applied
+ * @throws ServiceError with one of these codes:
+ * - `invalid` for files that are missing or cannot be read, matrices that do not fit the base, numbers that are not
+ *   finite or overflow float32, and a rank that is too great
+ * - `unsupported` naming each option that is not applied
  */
 export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
   try {
@@ -74,13 +76,13 @@ function refuseMissing(folder: string): void {
     throw invalid(`${adapterFiles.config} has ${size} bytes; at most ${configBytesMax} are read.`);
 }
 
-/** A module that is named and has no matrices would be trained in its maker's eyes alone. */
+/** A module that is listed but has no matrices would stay untrained, unnoticed by its maker. */
 function refuseMissingTargets(folder: string, moduleNames: readonly string[]): void {
   const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
     readonly target_modules?: unknown;
   };
   const named = config.target_modules;
-  // A pattern, which the matrices are the result of.
+  // A pattern, of which the matrices are the result.
   if (!Array.isArray(named)) return;
   const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
   const without = [...names].filter((name) => !moduleNames.includes(name));
@@ -90,7 +92,7 @@ function refuseMissingTargets(folder: string, moduleNames: readonly string[]): v
     );
 }
 
-/** What an adapter says that its parts are has to be all that its matrices do. */
+/** Refuses values outside the blocks of a fused module that the adapter declares. */
 function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
   if (unfused === null) return;
   const starts = blockStarts(config, unfused);
@@ -102,7 +104,7 @@ function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, confi
   }
 }
 
-/** Where the server keeps the files says nothing to whoever sent them. */
+/** Removes the server's folder from messages, since it means nothing to the sender. */
 function withoutFolder(error: unknown, folder: string): unknown {
   if (!(error instanceof ServiceError)) return error;
   const shown = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, "the archive");

@@ -1,4 +1,4 @@
-// A version's files: its PEFT folder byte for byte, and a model with the adapter in its weights, against the formula.
+// A version's files: its PEFT folder byte for byte, and the merged model, against the formula.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -54,7 +54,7 @@ const version = sampleVersion("m", 1, {
   adapterHash: adapterHash(adapterFolder),
 });
 
-/** Over a base that is called `tiny`, and what is stored of models. */
+/** Files over a base named `tiny`, with the store of models. */
 async function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
   const { models: store } = await storesInMemory();
   const newVersions: string[] = [];
@@ -77,7 +77,7 @@ async function openFiles(baseFolder: string, dataFolder: string, settings: Parti
   return { files, adapters, store, newVersions, prepared };
 }
 
-/** The files of a version over a base, as they would be read by whoever asked. */
+/** The files of a version over a base, as a reader receives them. */
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
   const { files, adapters } = await openFiles(baseFolder, adapterFolder);
   try {
@@ -124,7 +124,7 @@ function baseWith(type: "F32" | "BF16", shardCount = 1): string {
   return folder;
 }
 
-/** Compares every weight with W + scale · B A. */
+/** Compares each weight with W + scale · B A. */
 function checkMerged(files: ReadonlyMap<string, Buffer>, baseFolder: string): void {
   const folder = mkdtempSync(join(scratch, "merged-"));
   for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
@@ -170,7 +170,7 @@ function roundTrip(values: Float32Array, type: "F32" | "BF16"): Uint8Array {
   return storedBytes(readFloats([...readSafetensorsFolder(join(file, "..")).values()][0]), "F32");
 }
 
-test("a PEFT folder is exported byte for byte, without what training keeps beside it", async () => {
+test("exports a PEFT folder byte for byte, without the trainer's files", async () => {
   const files = await exported(base, "peft");
   assert.deepEqual([...files.keys()], ["adapter_config.json", "adapter_model.safetensors"]);
   for (const [name, bytes] of files) assert.deepEqual(bytes, readFileSync(join(adapterFolder, name)));
@@ -186,7 +186,7 @@ for (const [what, folder] of [
   });
 }
 
-test("a merged model over a GGUF file is a folder of safetensors, with the adapter in it", async () => {
+test("exports a merged model over a GGUF file as a folder of safetensors", async () => {
   const folder = ensureGgufFolder("test/fixtures/gguf/qwen3.gguf", join(scratch, "gguf"));
   const files = await exported(folder, "merged");
   checkMerged(files, folder);
@@ -238,7 +238,7 @@ for (const [name, weight] of readGguf("test/fixtures/gguf/every-type.gguf").tens
   });
 }
 
-test("a head's rows that a file holds in another order are exported by themselves as among others", () => {
+test("exports rows that a head's file holds in another order the same singly and in groups", () => {
   const { tensors } = readGguf("test/fixtures/gguf/llama3-rope.gguf");
   const stored = tensors.get("blk.0.attn_q.weight")!;
   const weight = { ...stored, rearranged: { kind: "paired-rows", headCount: 4 } } as const;
@@ -249,7 +249,7 @@ test("a head's rows that a file holds in another order are exported by themselve
   assert.deepEqual(rows, new Uint8Array(storedBytes(expected, "BF16")));
 });
 
-test("a merged model has what belongs to the model, and no other weights or hidden files", async () => {
+test("exports a merged model with the model's own files, and no other weights or hidden files", async () => {
   const folder = baseWith("BF16");
   for (const name of ["README.md", ".secret.json", "adapter_config.json", "pytorch_model.bin", "LICENSE"])
     writeFileSync(join(folder, name), "{}");
@@ -261,13 +261,13 @@ test("a merged model has what belongs to the model, and no other weights or hidd
   );
 });
 
-test("version 0 is exported as the base itself, and has no PEFT folder", async () => {
+test("exports version 0 as the base itself, without a PEFT folder", async () => {
   const files = await exported(base, "merged", true);
   assert.deepEqual(files.get("model.safetensors"), readFileSync(join(base, "model.safetensors")));
   await assert.rejects(exported(base, "peft", true), { code: "unsupported" });
 });
 
-test("a version that cannot be read is refused by its step, and a base that is not served by the setting", async () => {
+test("refuses an unreadable version by its step, and a base that is not served by the setting", async () => {
   const { files } = await openFiles(base, scratch);
   const lost = sampleVersion("m", 3, { adapterFolder: "nowhere", base: null });
   for (const hash of [null, "of its files"])
@@ -285,7 +285,7 @@ test("a version that cannot be read is refused by its step, and a base that is n
   await files.close();
 });
 
-test("a version in which a byte changed on disk leaves in no format, one over other weights as no model of its own", async () => {
+test("exports no version with a byte changed on disk, and no merged model over other weights", async () => {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
   const { files } = await openFiles(base, dataFolder);
   cpSync(adapterFolder, join(dataFolder, "own"), { recursive: true });
@@ -316,7 +316,7 @@ test("a version in which a byte changed on disk leaves in no format, one over ot
 /** The reference adapter with some of its files or settings replaced. */
 interface Change {
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Replaces each matrix's numbers, or leaves the matrix out. */
+  /** Replaces each matrix's numbers; null leaves the matrix out. */
   readonly matrix?: (name: string, values: Float32Array) => Float32Array | null;
   readonly type?: "F32" | "BF16";
   readonly files?: Readonly<Record<string, string>>;
@@ -360,7 +360,7 @@ async function importing(
   return { ...opened, dataFolder, imported };
 }
 
-test("an adapter that PEFT made becomes the next version, with its files as they came", async (t) => {
+test("imports an adapter made by PEFT as the next version, with its files unchanged", async (t) => {
   for (const [folder, ignored] of [
     [changedAdapter({ type: "BF16", config: { use_rslora: true, target_modules: "all-linear" } }), []],
     [adapterFolder, ["README.md"]],
@@ -381,7 +381,7 @@ test("an adapter that PEFT made becomes the next version, with its files as they
   }
 });
 
-test("an adapter that says which weights it was trained over is taken over these alone", async (t) => {
+test("imports an adapter that names its base's weights only over those weights", async (t) => {
   const said = (weights: string): string => changedAdapter({ config: { base_model_sha256: weights } });
   assert.equal((await (await importing(t, said(weights))).imported).version.base, weights);
   const { imported, store } = await importing(t, said("a".repeat(64)));
@@ -393,7 +393,7 @@ test("an adapter that says which weights it was trained over is taken over these
   assert.equal(await store.greatestStep("m"), 0);
 });
 
-test("what cannot be served is refused by name, and leaves nothing", async (t) => {
+test("refuses an adapter that cannot be served by name, and leaves nothing", async (t) => {
   const config = (changes: Change["config"]): string => changedAdapter({ config: changes });
   const first = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
   for (const [folder, code, message] of [
@@ -452,7 +452,7 @@ test("what cannot be served is refused by name, and leaves nothing", async (t) =
   }
 });
 
-test("an adapter whose numbers overflow float32 is refused by the matrix or the scale, with its limit", async (t) => {
+test("refuses an adapter that overflows float32, naming the matrix or the scale, and the limit", async (t) => {
   const filled = (a: number, b: number, config: Change["config"] = {}): string =>
     changedAdapter({ config, matrix: (name, values) => values.fill(name.includes("lora_A") ? a : b) });
   const own = (config: Change["config"]): string => changedAdapter({ config });
@@ -496,7 +496,7 @@ test("an adapter whose numbers overflow float32 is refused by the matrix or the 
     assert.equal((await (await importing(t, folder)).imported).version.step, 1);
 });
 
-test("an adapter of another model, and one beyond a limit of the settings, are refused with it", async (t) => {
+test("refuses an adapter of another model, and one beyond a limit of the settings", async (t) => {
   const check = async (message: RegExp, options: Parameters<typeof importing>[2]): Promise<void> => {
     await assert.rejects((await importing(t, adapterFolder, options)).imported, message);
   };

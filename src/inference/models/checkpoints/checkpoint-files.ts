@@ -1,5 +1,5 @@
-// The versions of trained models as files that other programs read. What takes long is done in a worker, a part at a time:
-// no more of a model than a part is in memory, and nothing is read before somebody takes it.
+// The versions of trained models as files for other programs. Slow work runs in a worker, a part at a time: at most
+// one part of a model is in memory, and files are read only as the reader takes them.
 import { open } from "node:fs/promises";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
@@ -28,46 +28,46 @@ import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
-/** Which request imports, for what is logged of it. */
+/** The importing request, for the log. */
 export interface ImportRequest {
   readonly requestId: string;
 }
 
-/** What importing needs beside the files. */
+/** Dependencies of an import, apart from the files. */
 export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly clock: Clock;
   readonly settings: Pick<ModelSettings, "importRankMax" | "importBytesMax" | "importCountMax">;
-  /** Has the engine of the base load a version that was imported, so that nobody waits for that; never rejects. */
+  /** Makes the base's engine load an imported version, so that no request waits for it; never rejects. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string, by: ImportRequest) => Promise<void>;
   /** Called when a model has a new version; never rejects. */
   readonly onNewVersion: (modelId: string, by: ImportRequest) => Promise<void>;
   /** By the name of the base model. */
   readonly baseFolders: ReadonlyMap<string, string>;
   readonly artifacts: ArtifactStore;
-  /** Keeps a version that is about to be read from being deleted by other servers; false where it was just now. */
+  /** Protects a version that is about to be read from deletion by other servers; false if it was just deleted. */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
-  /** Counts the adapters that are read, for those who delete versions. */
+  /** Counts the adapters being read, for the deletion of versions. */
   readonly adapters: AdaptersInUse;
   readonly folder: ServerFolder;
 }
 
-/** A file that is read as it is taken. */
+/** A file that is read as it is consumed. */
 export interface ExportedFile {
   readonly name: string;
   readonly byteCount: number;
-  /** Together so many bytes; a failure is thrown, never an early end. */
+  /** Yields `byteCount` bytes in total; a failure is thrown, never an early end. */
   readonly pieces: () => AsyncGenerator<Uint8Array, void>;
 }
 
-/** Parts of a file that are copied come in pieces of at most so many bytes. */
+/** Maximum size of the pieces in which copied parts of a file are read. */
 const pieceBytesMax = 1 << 20;
 
 export class CheckpointFiles {
   readonly #options: CheckpointFilesOptions;
   #importCount = 0;
   readonly #pool = newPool();
-  /** Apart: what is sent may take long to unpack, and exports are not to wait for that. */
+  /** A separate pool: unpacking may take long, and exports must not wait for it. */
   readonly #unpackers = newPool();
 
   constructor(options: CheckpointFilesOptions) {
@@ -75,11 +75,12 @@ export class CheckpointFiles {
   }
 
   /**
-   * The files of a version, as a PEFT folder or as a model of its own.
+   * Returns the files of a version, as a PEFT folder or as a merged model.
    *
-   * @throws ServiceError `unsupported` for the PEFT folder of version 0, which has no adapter, and for a base that is not
-   *   served; `conflict` when the files cannot be read or are not what was stored, and for a model of its own over other
-   *   weights than those the version was trained over
+   * @throws ServiceError with one of these codes:
+   * - `unsupported` for the PEFT folder of version 0, which has no adapter, and for a base that is not served
+   * - `conflict` when the files cannot be read or differ from the stored hash, and for a merged model over other
+   *   weights than the version's
    */
   async export(
     model: TrainedModel,
@@ -104,8 +105,8 @@ export class CheckpointFiles {
   /**
    * Imports a PEFT folder, sent as a tar archive, as the model's next version.
    *
-   * @throws ServiceError as `importAdapter`; `unsupported` for a base that is not served, `overloaded` where as many are
-   *   imported already as may be
+   * @throws ServiceError as `importAdapter`; `unsupported` for a base that is not served, `overloaded` at the limit of
+   * concurrent imports
    */
   async import(
     model: TrainedModel,
@@ -136,9 +137,9 @@ export class CheckpointFiles {
   }
 
   /**
-   * Copies a version's adapter, with what training goes on from, for a model that is to be registered.
+   * Copies a version's adapter and the state for further training, for a model about to be registered.
    *
-   * @throws ServiceError `conflict` for one that cannot be read or is not what was stored
+   * @throws ServiceError `conflict` for an adapter that cannot be read or differs from the stored hash
    */
   async copy(version: ModelVersion, modelId: string): Promise<CopiedAdapter> {
     const { step, adapterFolder } = version;
@@ -156,7 +157,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** Hex SHA-256 of the files of an adapter. */
+  /** Returns the hex SHA-256 of the files of an adapter. */
   async hashOf(adapterFolder: string): Promise<string> {
     return this.#pool.run("hash", { folder: await this.#options.artifacts.path(adapterFolder, null) });
   }
@@ -165,7 +166,7 @@ export class CheckpointFiles {
     await Promise.all([this.#pool.close(), this.#unpackers.close()]);
   }
 
-  /** @throws ServiceError `not_found` where it was deleted just now */
+  /** @throws ServiceError `not_found` if it was just deleted */
   async #use({ modelId, step, adapterFolder }: ModelVersion): Promise<void> {
     if (adapterFolder === null || (await this.#options.useVersion({ modelId, step }))) return;
     throw notFound("version", String(step));
@@ -254,7 +255,7 @@ function noBase({ baseModel }: TrainedModel): ServiceError {
 }
 
 function cannotBe(done: "copied" | "exported", step: number, cause: unknown): ServiceError {
-  // Only what is said of an adapter that changed since is for callers.
+  // Callers learn only that the adapter has changed; other causes are internal.
   const why =
     cause instanceof ServiceError && cause.code === "conflict"
       ? cause.message

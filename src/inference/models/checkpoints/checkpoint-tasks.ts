@@ -1,4 +1,4 @@
-// What a worker does with the files of versions, by kind: each a function of files.
+// Tasks of the worker for versions' files, by kind: each a function of files.
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
@@ -7,7 +7,7 @@ import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { unpackAdapter, type UnpackRequest } from "./unpack-adapter.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
 
-/** What each kind of task takes and gives. */
+/** Input and result of each kind of task. */
 export interface CheckpointTasks {
   readonly plan: { readonly task: ExportPlanRequest; readonly result: readonly PlannedFile[] };
   readonly check: { readonly task: AdapterCheckRequest; readonly result: CheckedAdapter };

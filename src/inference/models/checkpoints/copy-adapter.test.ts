@@ -1,11 +1,11 @@
-// What is copied for a model of its own is noted first, so that it is found where the copy breaks off.
+// A copy is recorded before it is made, so that an interrupted copy can be found.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
 import { copyAdapter } from "./copy-adapter.ts";
 
-test("nothing is copied where it cannot be noted, as on a full disk", async () => {
+test("copies nothing if the copy cannot be recorded, as on a full disk", async () => {
   const asked: string[] = [];
   const full = Object.assign(new Error("no space left"), { code: "ENOSPC" });
   const artifacts = new Proxy({} as ArtifactStore, {

@@ -1,5 +1,5 @@
-// A version's adapter copied to be the first version of a model that is about to be registered. Until that is stored the copy
-// is held, so that it is swept where the server dies in between.
+// Copies a version's adapter as the first version of a model about to be registered. The copy is held until the model
+// is stored, so that it is swept if the server dies before.
 import { constants } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -16,11 +16,11 @@ export interface CopyDependencies {
 }
 
 /**
- * Copies the adapter and what training goes on from.
+ * Copies the adapter and the state for further training.
  *
  * @param source a version that has an adapter
- * @param modelId of the model that is to have it
- * @throws ServiceError `conflict` when the adapter is not the one that was stored; nothing is left of it then
+ * @param modelId of the new model
+ * @throws ServiceError `conflict` when the adapter differs from the stored one; nothing of the copy is left then
  */
 export async function copyAdapter(
   { artifacts, hashOf }: CopyDependencies,
@@ -52,7 +52,7 @@ export async function copyAdapter(
   }
 }
 
-/** A state that lies with its adapter goes along; one that a trainer keeps elsewhere is that version's alone. */
+/** Copies state stored next to the adapter. State kept by a remote trainer is not copied. */
 async function copyState(
   artifacts: ArtifactStore,
   { adapterFolder, trainerState }: ModelVersion,

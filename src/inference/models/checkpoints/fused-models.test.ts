@@ -1,5 +1,5 @@
-// Versions over a base whose files fuse projections (test/fixtures/goldens/models/phi3), with an adapter that PEFT made: what
-// leaves as a model of its own, and what is taken as an adapter.
+// Versions over a base with fused projections (test/fixtures/goldens/models/phi3), with an adapter made by PEFT:
+// export as a merged model, and import of adapters.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const config = readModelConfig(base);
 const scratch = mkdtempSync(join(tmpdir(), "hone-fused-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** The exported folder. */
+/** Returns the exported folder. */
 function merged(baseFolder: string, adapterFolder: string): string {
   const folder = mkdtempSync(join(scratch, "merged-"));
   const plan = planExport({ format: "merged", baseFolder, adapterFolder, adapterHash: null });
@@ -101,7 +101,7 @@ for (const [what, baseFolder] of [
   });
 }
 
-test("an adapter over fused modules is taken as its maker wrote it, and as this program does, at the rank of its parts", () => {
+test("accepts an adapter over fused modules from PEFT and from this program, at the rank of its parts", () => {
   const check = (folder: string, rankMax: number) => () =>
     checkAdapter({ folder, baseFolder: base, rankMax });
   check(reference, 4)();
@@ -109,7 +109,7 @@ test("an adapter over fused modules is taken as its maker wrote it, and as this 
   assert.throws(check(stacked(), 3), { code: "invalid", message: /rank r is 4; at most 3/ });
 });
 
-test("a stack that holds more than the parts it tells of is refused", () => {
+test("refuses a stacked adapter with values outside the parts that it declares", () => {
   const folder = mkdtempSync(join(scratch, "stray-"));
   cpSync(stacked(), folder, { recursive: true });
   const file = join(folder, "adapter_model.safetensors");
@@ -118,7 +118,7 @@ test("a stack that holds more than the parts it tells of is refused", () => {
     shape: tensor.shape,
     data: readFloats(tensor),
   }));
-  // In the rows of gate, the last column, which is up's at most.
+  // In the rows of gate, the last column, which only up may use.
   tensors.find(({ name }) => name.includes("gate_up_proj.lora_B"))!.data[11] = 1;
   writeSafetensors(file, tensors, { type: "F32" });
   assert.throws(() => checkAdapter({ folder, baseFolder: base, rankMax: 64 }), {

@@ -1,6 +1,6 @@
-// An adapter that somebody sends becomes a version: kept as it comes, unpacked aside, checked whole, put in its place and
-// only then stored. What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next
-// start.
+// Imports a sent adapter as a version: saved, unpacked in a temporary folder, checked completely, moved into place and
+// only then stored. A failure at any point leaves the model unchanged; the next start sweeps the files of a server
+// that died.
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -22,13 +22,13 @@ export interface ImportDependencies {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly artifacts: Pick<ArtifactStore, "put">;
   readonly folder: Pick<ServerFolder, "withScratch">;
-  /** Takes the files out of the archive, into the folder. */
+  /** Unpacks the files of the archive into the folder. */
   readonly unpack: (request: UnpackRequest) => Promise<UnpackedFiles>;
-  /** Throws what is wrong with the PEFT folder; tells its hash otherwise. */
+  /** Returns the PEFT folder's hash; throws its faults. */
   readonly check: (folder: string) => Promise<{ readonly hash: string }>;
   /** Hex SHA-256 of the weights that the adapter is imported over. */
   readonly base: string;
-  /** Most bytes of the archive, and of all that is in it. */
+  /** Maximum bytes of the archive, and of its content. */
   readonly bytesMax: number;
 }
 
@@ -72,10 +72,10 @@ export async function importAdapter(
   }
 }
 
-/** Headers and padding of an archive, beside what is in it. */
+/** Allowance for an archive's headers and padding. */
 const archiveBytesMore = 1 << 20;
 
-/** Writes what is sent to a file. */
+/** Writes the received bytes to a file. */
 async function keep(sent: AsyncIterable<Uint8Array>, file: string, bytesMax: number): Promise<void> {
   const handle = await open(file, "wx");
   let byteCount = 0;
@@ -97,7 +97,7 @@ function tooLarge(bytesMax: number): ServiceError {
   });
 }
 
-/** Artifacts may lie on another disk. */
+/** Artifacts may be on another disk, across which files cannot be renamed. */
 async function move(from: string, to: string): Promise<void> {
   await rename(from, to).catch((error: unknown) => {
     const isElsewhere = error instanceof Error && "code" in error && error.code === "EXDEV";

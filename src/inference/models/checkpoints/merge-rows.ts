@@ -1,5 +1,6 @@
-// Rows of a base model's weight as an exported model has them, in a type that holds what the base's own says exactly: with an
-// adapter in them, W + scale · B A, summed in double precision, or as they are. Reads no more of the files than the rows need.
+// Rows of a base model's weight for an exported model, either unchanged or merged with an adapter: W + scale · B A,
+// summed in double precision. The exported type holds the base's values exactly. Reads no more of the files than the
+// rows need.
 import { assert } from "../../../base/domain/assert.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { storedBytes, type WrittenType } from "../../../lib/model-files/write-safetensors.ts";
@@ -7,7 +8,7 @@ import { storedBytes, type WrittenType } from "../../../lib/model-files/write-sa
 export interface RowsToMerge {
   /** W [outputSize, inputSize]; a vector is one row. */
   readonly weight: StoredTensor;
-  /** What is added to it; null for nothing. */
+  /** Adapter to add; null for none. */
   readonly adapter: MatricesToMerge | null;
   /** Index of the first row of W. */
   readonly from: number;
@@ -22,17 +23,17 @@ export interface MatricesToMerge {
   readonly scale: number;
 }
 
-/** The type that an exported model has a weight in: its own, or one that holds whatever quantized numbers say. */
+/** Returns the type of a weight in an exported model: its own, or one that holds all dequantized values. */
 export function exportedType({ name, type }: StoredTensor): WrittenType {
   assert(type !== "I64", `${name} are floating-point numbers`);
   return type === "F16" || type === "BF16" ? type : "F32";
 }
 
 /**
- * Reads rows, and merges what there is to merge.
+ * Reads rows, and merges the adapter if there is one.
  *
  * @returns their bytes in {@link exportedType} of W
- * @throws ServiceError `invalid` when a file is not what its header says
+ * @throws ServiceError `invalid` when a file does not match its header
  */
 export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8Array {
   const rows = readFloats(weight.shape.length === 1 ? weight : rowsOf(weight, from, count));

@@ -1,5 +1,6 @@
-// What a version is made of as files: its PEFT folder as it lies, or its base model's folder with the adapter in the weights.
-// A plan names places in files; the bytes are read as they are sent. Weights in a GGUF file leave as safetensors.
+// Plans the files of a version: its PEFT folder unchanged, or its base model's folder with the adapter merged into the
+// weights. A plan refers to ranges of files, which are read as they are sent. Weights in a GGUF file are exported as
+// safetensors.
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -15,10 +16,10 @@ import { readStoredTensors, weightFilesOf } from "../../../lib/model-files/weigh
 import { safetensorsHeader, writtenBytes } from "../../../lib/model-files/write-safetensors.ts";
 import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-rows.ts";
 
-/** `peft` for libraries that load adapters, `merged` for those that load models. */
+/** `peft` for libraries that load adapters, `merged` for libraries that load models. */
 export type ExportFormat = "peft" | "merged";
 
-/** Bytes of a file in order: some that the plan holds, some as they lie in a file, or rows that are merged. */
+/** Bytes of a file in order: held by the plan, copied from a file, or merged rows. */
 export type FilePart =
   | { readonly kind: "made"; readonly bytes: Uint8Array }
   | { readonly kind: "copied"; readonly file: string; readonly start: number; readonly end: number }
@@ -35,7 +36,7 @@ export interface ExportPlanRequest {
   readonly baseFolder: string;
   /** Null for the base itself, which has no PEFT folder. */
   readonly adapterFolder: string | null;
-  /** Hex SHA-256 of its files; null where that was not recorded. */
+  /** Hex SHA-256 of its files; null if it was not recorded. */
   readonly adapterHash: string | null;
 }
 
@@ -52,7 +53,7 @@ export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
   return ["adapter_config.json", "adapter_model.safetensors"].map((name) => copied(join(folder, name)));
 }
 
-/** Of rows that are merged at once, unless a single one has more. */
+/** Size of rows merged in one go, unless a single row has more. */
 const partBytesMax = 1 << 22;
 
 function planMerged(baseFolder: string, adapterFolder: string | null): readonly PlannedFile[] {
@@ -68,7 +69,7 @@ function planMerged(baseFolder: string, adapterFolder: string | null): readonly 
   return [...others.map(copied), ...weightFiles];
 }
 
-/** Rows of a weight that changes, and what is added to them. */
+/** Rows of a weight, and the adapter to merge into them. */
 interface Merge {
   readonly weight: StoredTensor;
   readonly adapter: MatricesToMerge;
@@ -99,7 +100,7 @@ function matricesOf({ stored }: StoredLoraAdapter, path: string, { scale }: Adap
   return { a: present(stored.get(names.a), names.a), b: present(stored.get(names.b), names.b), scale };
 }
 
-/** A file of weights: as it lies, header included, but for the weights that change. */
+/** A file of weights: copied with its header, except for the changed weights. */
 function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   const { name, byteCount } = copied(file);
   const parts: FilePart[] = [];
@@ -131,7 +132,7 @@ function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[
   };
 }
 
-/** Rows with an adapter may be some of a tensor's. */
+/** An adapter may apply to only some of a tensor's rows. */
 function convertedParts(tensor: StoredTensor, merges: readonly Merge[]): readonly FilePart[] {
   const { file, offset, byteLength, shape } = tensor;
   const isWithin = ({ weight }: Merge): boolean =>
@@ -169,7 +170,7 @@ function inParts(weight: StoredTensor, adapter: MatricesToMerge | null): readonl
   });
 }
 
-/** Configuration, tokenizer, templates and licences: what belongs to the model, whatever its weights are. */
+/** Configuration, tokenizer, templates and licences: files of the model that do not depend on its weights. */
 const belongs =
   /^(?!\.|adapter_config\.json$|.*\.gguf\.json$).*\.(json|jinja|txt|model|tiktoken)$|^(LICENSE|NOTICE)/;
 

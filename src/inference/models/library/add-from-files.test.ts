@@ -1,4 +1,4 @@
-// Models that lie on this machine: what is taken of them, and what is refused.
+// Adding models from this machine: which files are taken, and which models are refused.
 import assert from "node:assert/strict";
 import {
   copyFileSync,
@@ -30,7 +30,7 @@ function opened(t: TestContext) {
   return { scratch, library, add };
 }
 
-test("a folder comes with the files of its model, by its own name or another, and its card's licence", async (t) => {
+test("adds a folder with its model's files, under its name or a given one, and its card's licence", async (t) => {
   const { scratch, library, add } = opened(t);
   const folder = join(scratch, "Small");
   cpSync(small, folder, { recursive: true, dereference: true });
@@ -61,7 +61,7 @@ test("a folder comes with the files of its model, by its own name or another, an
   await assert.rejects(add(small, "other"), { code: "conflict", message: /a model other already/ });
 });
 
-test("a folder without weights is added as what describes a model, where that is asked for", async (t) => {
+test("adds a folder without weights as a description if requested", async (t) => {
   const { scratch, library, add } = opened(t);
   const folder = join(scratch, "Described");
   cpSync(small, folder, { recursive: true, dereference: true });
@@ -79,7 +79,7 @@ test("a folder without weights is added as what describes a model, where that is
   await assert.rejects(add(folder, "broken", true), { message: /tokenizer\.json/ });
 });
 
-test("a GGUF file comes by its name, or out of a folder that has no other", async (t) => {
+test("adds a GGUF file by its name, or from a folder that has no other", async (t) => {
   const { scratch, library, add } = opened(t);
   const added = await add("test/fixtures/gguf/qwen2.gguf");
   assert.deepEqual([added.name, library.pathOf(added)], ["qwen2", join(scratch, "models/qwen2/qwen2.gguf")]);
@@ -92,7 +92,7 @@ test("a GGUF file comes by its name, or out of a folder that has no other", asyn
   });
 });
 
-test("a projector of images beside a model is left out", async (t) => {
+test("skips an image projector next to a model", async (t) => {
   const { scratch, add } = opened(t);
   mkdirSync(join(scratch, "both"));
   copyFileSync("test/fixtures/gguf/gemma3.gguf", join(scratch, "both/gemma-3.Q8_0.gguf"));
@@ -102,7 +102,7 @@ test("a projector of images beside a model is left out", async (t) => {
   assert.deepEqual([added.name, added.files.length], ["gemma-3.Q8_0", 1]);
 });
 
-test("what is wrong is said of the file or the folder that was named", async (t) => {
+test("names the given file or folder in its errors", async (t) => {
   const { scratch, add } = opened(t);
   const refuses = (path: string, ...messages: RegExp[]) =>
     assert.rejects(add(path), (error: Error) => {
@@ -122,7 +122,7 @@ test("what is wrong is said of the file or the folder that was named", async (t)
   await refuses(folder, new RegExp(`The model in ${folder} cannot be served`), /mlp_bias is true/);
 });
 
-test("what is cut, no model, in parts or has links to elsewhere is refused, and nothing stays of it", async (t) => {
+test("refuses a truncated file, no model, a part of one, or links elsewhere, and leaves nothing", async (t) => {
   const { scratch, library, add } = opened(t);
   const refuses = (path: string, message: RegExp) => assert.rejects(add(path), { message });
   const cut = join(scratch, "cut.gguf");
@@ -151,7 +151,7 @@ test("what is cut, no model, in parts or has links to elsewhere is refused, and 
   assert.deepEqual([library.list(), library.listUnfinished()], [[], []]);
 });
 
-test("a model in the cache of the hub's own programs is taken by its repository's name", async (t) => {
+test("adds a model from the hub programs' cache under its repository's name", async (t) => {
   const { scratch, library, add } = opened(t);
   const blobs = join(scratch, "models--someone--Small/blobs");
   const snapshot = join(scratch, "models--someone--Small/snapshots/0123abc");

@@ -1,5 +1,5 @@
-// Adds a model that lies on this machine: a GGUF file with its other parts, or a folder in the Hugging Face layout. Its files
-// are shared with where they lie, where the disk can (a clone, or a second name of the same file), and copied else.
+// Adds a model from this machine: a GGUF file with its other parts, or a folder in the Hugging Face layout. Shares the
+// files with the original if the disk can (a clone or a hard link), otherwise copies them.
 import { constants, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { copyFile, link, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -21,7 +21,7 @@ import { checkModelName, type ModelLibrary } from "./model-library.ts";
 /**
  * Adds the model in a file or a folder.
  *
- * @throws ServiceError `invalid` or `unsupported` naming what of it cannot be served; `conflict` where the name is taken
+ * @throws ServiceError `invalid` or `unsupported` naming the unsupported part; `conflict` if the name is taken
  */
 export async function addFromFiles(
   library: ModelLibrary,
@@ -51,10 +51,10 @@ export async function addFromFiles(
 }
 
 interface FoundModel {
-  /** What it is called unless somebody says otherwise. */
+  /** Default name. */
   readonly name: string;
   readonly isGguf: boolean;
-  /** Where its files are, those of weights in their order. */
+  /** Paths of its files; weight files in their order. */
   readonly files: readonly [string, ...string[]];
 }
 
@@ -103,7 +103,7 @@ function ggufModel(path: string): FoundModel {
 function onlyGguf(path: string, names: readonly string[]): FoundModel {
   const ofGguf = names.filter((name) => ggufEnd.test(name)).toSorted();
   const ofModels = ofGguf.filter((name) => !isNoModel(name));
-  // One that is alone is named by its reader.
+  // A projector without a model is left for the reader to refuse by name.
   const files = ofModels.length === 0 ? ofGguf : ofModels;
   const models = new Map(files.map((name) => [name.replace(ggufEnd, ""), name]));
   const [only] = models.values();
@@ -113,7 +113,10 @@ function onlyGguf(path: string, names: readonly string[]): FoundModel {
   throw refused(path, "has neither a config.json nor a GGUF file; name the folder of a model");
 }
 
-/** A link would bring in what lies elsewhere, but for those of the hub's own cache, whose files lie beside its snapshots. */
+/**
+ * A link could bring in files from elsewhere. Links in the hub programs' cache are allowed: their files are next to
+ * its snapshots.
+ */
 function ownFile(folder: string, name: string): string {
   const file = join(folder, name);
   if (!lstatSync(file).isSymbolicLink()) return file;
@@ -122,7 +125,7 @@ function ownFile(folder: string, name: string): string {
   throw refused(file, `is a link to ${realpathSync(file)}; put the file itself there`);
 }
 
-/** The cache of the hub's own programs calls folders by their commits, and the repository further above. */
+/** The cache of the hub's own programs names folders by commits; the repository is further up the path. */
 function folderName(path: string): string {
   return /[/\\]models--[^/\\]+--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(path)?.[1] ?? basename(path);
 }
@@ -142,7 +145,7 @@ async function takeFiles(files: readonly string[], folder: string): Promise<void
   }
 }
 
-/** Whether the file needs no further room there: a clone where the file system has them, else a second name. */
+/** True if the file was shared without extra space: a clone if the file system supports it, else a hard link. */
 async function isShared(from: string, to: string): Promise<boolean> {
   const isDone = (work: Promise<void>): Promise<boolean> =>
     work.then(

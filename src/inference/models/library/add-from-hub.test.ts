@@ -1,4 +1,4 @@
-// Models of a hub, against a server on the loopback address that speaks its API: what comes whole, and what stands against it.
+// Models of a hub, against a loopback server with its API: complete additions, and failures.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -46,7 +46,7 @@ interface Case {
   readonly folder: string;
   readonly hub: LoopbackHub;
   readonly reports: AddProgress[];
-  /** How long was waited before something was tried again, in milliseconds. */
+  /** Waits before retries, in milliseconds. */
   readonly pauses: number[];
   readonly add: (
     text?: string,
@@ -69,7 +69,7 @@ async function opened(
   const takeLock = () => ({ release: () => undefined });
   const library = new ModelLibrary({ folder, takeLock, clock: systemClock });
   const [reports, pauses]: [AddProgress[], number[]] = [[], []];
-  // Pauses are noted, and not waited for.
+  // Records pauses without waiting.
   const clock: Clock = { ...systemClock, sleep: async (durationMs) => void pauses.push(durationMs) };
   return {
     library,
@@ -99,7 +99,7 @@ async function opened(
   };
 }
 
-test("a model comes with its files alone, is what the hub has, and is kept with its licence and commit", async (t) => {
+test("adds only a model's files, identical to the hub's, with its licence and commit", async (t) => {
   const { library, folder, hub, reports, add } = await opened(t);
   const added = await add();
   const place = join(folder, "Small-Model");
@@ -144,7 +144,7 @@ test("a model comes with its files alone, is what the hub has, and is kept with 
   );
 });
 
-test("a model that is there is not fetched again, and another under its name is refused", async (t) => {
+test("does not fetch a model again, and refuses another under its name", async (t) => {
   const { hub, library, add } = await opened(t, { [repository]: small, "other/Small-Model": small });
   const first = await add();
   const before = hub.requests.hub.length;
@@ -158,7 +158,7 @@ test("a model that is there is not fetched again, and another under its name is 
   assert.deepEqual(library.list(), [first, second]);
 });
 
-test("a connection that is cut is gone on with where it ended, by ranges", async (t) => {
+test("resumes a broken connection at its end, by ranges", async (t) => {
   const { hub, pauses, add } = await opened(t);
   hub.fail({ at: /blobs/, twist: { cutAfter: 1000 } });
   hub.fail({ at: /blobs/, twist: { cutAfter: 500 } });
@@ -170,7 +170,7 @@ test("a connection that is cut is gone on with where it ended, by ranges", async
   assert.deepEqual(pauses, [1000, 1000], "what gets on has all its tries again");
 });
 
-test("an addition that ended goes on at the next, in the middle of a file", async (t) => {
+test("resumes an interrupted addition in the middle of a file", async (t) => {
   const { hub, folder, library, add } = await opened(t);
   hub.fail({ at: /blobs/, twist: { cutAfter: 70_000 } });
   await assert.rejects(add(repository, { limits: { retryCount: 0 } }), {
@@ -183,7 +183,7 @@ test("an addition that ended goes on at the next, in the middle of a file", asyn
     ["Small-Model"],
   );
   const partial = join(folder, ".unfinished/Small-Model/model.safetensors.partial");
-  // What was on its way when the connection was cut is lost.
+  // Bytes in flight when the connection was cut are lost.
   const there = readFileSync(partial).length;
   assert.ok(there > 0 && there <= 70_000);
   hub.requests.store.length = 0;
@@ -200,7 +200,7 @@ test("an addition that ended goes on at the next, in the middle of a file", asyn
   assert.deepEqual(library.listUnfinished(), []);
 });
 
-test("a large file of the hub's newer store comes over its bridge, in parts too", async (t) => {
+test("fetches a large file of the hub's newer store over its bridge, also in parts", async (t) => {
   const { hub, library, add } = await opened(t, { [repository]: { ...small, isXet: true } });
   hub.fail({ at: /blobs/, twist: { cutAfter: 1000 } });
   const added = await add();
@@ -213,7 +213,7 @@ test("a large file of the hub's newer store comes over its bridge, in parts too"
   assert.ok(hub.requests.hub.every(({ path }) => !path.startsWith("/xet/")));
 });
 
-test("a hub that gives no parts of files sends all again", async (t) => {
+test("starts a file again if the hub does not serve ranges", async (t) => {
   const { hub, library, add } = await opened(t);
   hub.fail({ at: /blobs/, twist: { cutAfter: 1000 } });
   hub.fail({ at: /blobs/, twist: { ignoresRange: true } });
@@ -245,7 +245,7 @@ for (const [name, at] of [
   });
 }
 
-test("silence has a deadline, before an answer and in the middle of one", async (t) => {
+test("times out on silence before an answer and in the middle of one", async (t) => {
   const { hub, pauses, reports, add } = await opened(t);
   hub.fail({ at: /blobs/, twist: { silentAfter: 1000 } });
   hub.fail({ at: /resolve.*tokenizer\.json/, answer: () => undefined });
@@ -256,7 +256,7 @@ test("silence has a deadline, before an answer and in the middle of one", async 
   assert.match(reasons[1] ?? "", /nothing came for 1\.5 seconds/);
 });
 
-test("a hub that is busy is asked again after the pause that it names, and not for ever", async (t) => {
+test("retries a busy hub after the pause that it asks for, a limited number of times", async (t) => {
   const { hub, pauses, add } = await opened(t);
   const busy = {
     at: /tree/,
@@ -279,7 +279,7 @@ test("a hub that is busy is asked again after the pause that it names, and not f
   await assert.rejects(add(), { code: "unavailable", message: /asks to wait 4000 seconds/ });
 });
 
-test("what is not there, private or has conditions is refused with the cure", async (t) => {
+test("refuses a missing, private or gated repository with the cure", async (t) => {
   const files = small.files;
   const { add, hub } = await opened(t, {
     [repository]: small,
@@ -311,7 +311,7 @@ test("what is not there, private or has conditions is refused with the cure", as
   assert.equal(added.name, "private");
 });
 
-test("without its weights a model is what describes it, and nothing else of it is asked for", async (t) => {
+test("fetches only a model's descriptions if its weights are not wanted", async (t) => {
   const gguf = { "small.Q8_0.gguf": fixture("gguf/qwen2.gguf") };
   const { library, folder, hub, add } = await opened(t, {
     [repository]: small,
@@ -332,7 +332,7 @@ test("without its weights a model is what describes it, and nothing else of it i
   });
 });
 
-test("a token goes to the hub alone, and not to where it keeps large files", async (t) => {
+test("sends a token only to the hub, not to its store of large files", async (t) => {
   const { add, hub } = await opened(t, { [repository]: { ...small, token: "hf_right" } });
   await add(repository, { token: "hf_right" });
   assert.ok(hub.requests.hub.every(({ authorization }) => authorization === "Bearer hf_right"));
@@ -340,7 +340,7 @@ test("a token goes to the hub alone, and not to where it keeps large files", asy
   assert.ok(hub.requests.store.every(({ authorization }) => authorization === null));
 });
 
-test("a hub that cannot be reached is named at once, with the other ways", async (t) => {
+test("names an unreachable hub immediately, with the alternatives", async (t) => {
   const { library, pauses } = await opened(t);
   const access = {
     name: null,
@@ -365,7 +365,7 @@ test("a hub that cannot be reached is named at once, with the other ways", async
   });
 });
 
-test("a model that is not served is refused before its weights are asked for, and nothing stays", async (t) => {
+test("refuses an unsupported model before fetching its weights, and leaves nothing", async (t) => {
   const config = Buffer.from(
     JSON.stringify({
       ...JSON.parse(smallFiles["config.json"]?.toString() ?? ""),
@@ -381,7 +381,7 @@ test("a model that is not served is refused before its weights are asked for, an
   assert.equal(existsSync(join(folder, ".unfinished/Small-Model")), false);
 });
 
-test("weights that are not those of the configuration are refused, and nothing stays", async (t) => {
+test("refuses weights that do not match the configuration, and leaves nothing", async (t) => {
   const cut = (smallFiles["model.safetensors"] ?? Buffer.alloc(0)).subarray(0, -8);
   const { folder, library, add } = await opened(t, {
     [repository]: { files: { ...small.files, "model.safetensors": cut } },
@@ -391,7 +391,7 @@ test("weights that are not those of the configuration are refused, and nothing s
   assert.equal(existsSync(join(folder, ".unfinished/Small-Model")), false);
 });
 
-test("GGUF models are taken by their kind, in parts too, and named after it", async (t) => {
+test("adds GGUF models by quantization, also in parts, and names them after it", async (t) => {
   const files = {
     "README.md": Buffer.from("x"),
     "qwen-Q8_0.gguf": fixture("gguf/qwen2.gguf"),
@@ -415,11 +415,11 @@ test("GGUF models are taken by their kind, in parts too, and named after it", as
     ["Qwen-Q8_0", "qwen", ["qwen-Q8_0.gguf"]],
   );
   assert.equal(library.pathOf(added), join(library.folderOf("Qwen-Q8_0"), "qwen-Q8_0.gguf"));
-  // Both parts came, or its tensors would be missed before the tokenizer, which it has not.
+  // Both parts arrived: missing tensors would be reported before the missing tokenizer.
   await assert.rejects(add("someone/Qwen-GGUF:Q4_K_M"), { message: /architecture is test; llama, / });
 });
 
-test("a hub that lies about a file, sends on for ever, or lists without end is refused, and nothing stays", async (t) => {
+test("refuses a hub that lies about a file, sends without end, or lists without end, and leaves nothing", async (t) => {
   const { hub, folder, library, add } = await opened(t);
   const weights = smallFiles["model.safetensors"] ?? Buffer.alloc(0);
   const longer = Buffer.concat([weights, Buffer.alloc(1)]);
@@ -453,7 +453,7 @@ test("a hub that lies about a file, sends on for ever, or lists without end is r
   assert.ok(!existsSync(join(folder, "Small-Model")));
 });
 
-test("names of files lead out of no folder", async (t) => {
+test("refuses names of files that lead out of a folder", async (t) => {
   const { hub, folder, add } = await opened(t);
   const names = [
     "../config.json",
@@ -481,7 +481,7 @@ test("names of files lead out of no folder", async (t) => {
   );
 });
 
-test("what answers in place of a hub is not taken for one", async (t) => {
+test("recognises an answer that is not from a hub", async (t) => {
   const { hub, library, add } = await opened(t);
   const page = (response: ServerResponse): void =>
     void response.writeHead(200, { "content-type": "text/html" }).end("<html>Log in</html>");
@@ -500,7 +500,7 @@ test("what answers in place of a hub is not taken for one", async (t) => {
   assert.deepEqual(library.list(), []);
 });
 
-test("a disk without room is named before anything is fetched, with what it needs and has", async (t) => {
+test("names a disk without room before fetching, with needed and free bytes", async (t) => {
   const { hub, add } = await opened(t);
   const entries = ["config.json", "tokenizer.json", "model.safetensors"].map((path) => ({
     type: "file",
@@ -517,7 +517,7 @@ test("a disk without room is named before anything is fetched, with what it need
   assert.ok(hub.requests.hub.every(({ path }) => !path.includes("/resolve/")));
 });
 
-test("the hub of these tests calls small files as git does", () => {
+test("hashes small files as git does", () => {
   // printf 'hello\n' | git hash-object --stdin
   assert.equal(gitBlob(Buffer.from("hello\n")), "ce013625030ba8dba906f756967f9e9ca394464a");
 });

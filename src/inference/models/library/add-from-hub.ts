@@ -1,5 +1,5 @@
-// Adds a model of the hub: what it is, whether there is room, its descriptions, whether those can be served, and only then
-// its weights.
+// Adds a model from the hub: looks it up, checks the disk space, fetches and checks its descriptions, and only then
+// fetches its weights.
 import { join, basename } from "node:path";
 import { ggufFileOf, type AddedModel, type HubSource } from "./added-model.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
@@ -12,7 +12,7 @@ import { licenseOfGguf } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
 import { parseRepositoryName, shortNameOf } from "./repository-name.ts";
 
-/** How far a model is that is being added. */
+/** Progress of adding a model. */
 export type AddProgress =
   | {
       readonly kind: "begun";
@@ -27,19 +27,19 @@ export type AddProgress =
   | { readonly kind: "check" };
 
 export interface AddOptions {
-  /** What it is called here; null derives it. */
+  /** Name of the model on this server; null derives it. */
   readonly name: string | null;
-  /** What it must not be called. */
+  /** Names that it must not have. */
   readonly reserved: readonly string[];
-  /** Whether only what describes the model is taken, for one that other servers compute. */
+  /** True if only the model's descriptions are taken, for a model that other servers compute. */
   readonly withoutWeights: boolean;
   readonly report: (progress: AddProgress) => void;
 }
 
 /**
- * Adds the model that `text` names; one that is there of the same commit already is answered as it is.
+ * Adds the model that `text` names; returns an existing one of the same commit unchanged.
  *
- * @throws ServiceError where the hub, the disk, the model or its name stand against it
+ * @throws ServiceError for a fault of the hub, the disk, the model or its name
  */
 export async function addFromHub(
   library: ModelLibrary,
@@ -72,7 +72,7 @@ export async function addFromHub(
   );
 }
 
-/** Of the same commit, with its weights where they are asked for. */
+/** True for the same commit, with weights if they are requested. */
 function isSame(
   { source }: AddedModel,
   { repository, commit, quantization, withoutWeights }: HubSource,
@@ -118,7 +118,7 @@ async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedMode
     bytesBefore += file.bytes;
   };
   for (const file of descriptions) await take(file);
-  // What cannot be served is said before gigabytes are fetched.
+  // Refuses an unsupported model before gigabytes are fetched.
   if (descriptions.length > 0) await checkDescriptions(folder);
   for (const file of weights) await take(file);
   report({ kind: "check" });

@@ -1,15 +1,15 @@
-// A base model that was added: what stands in its folder beside its files, and says where it came from. A folder that has it
-// is whole, since it is written before the folder gets its name.
+// Record of an added base model, in its folder next to its files, with its origin. The record is written before the
+// folder gets its name, so a folder with a record is complete.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../../../base/validation/findings.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 
-/** Where a model's files came from. */
+/** Origin of a model's files. */
 export type ModelSource = HubSource | FileSource;
 
 interface Taken {
-  /** Only what describes the model was taken: others compute it. */
+  /** Present if only the model's descriptions were taken, since other servers compute it. */
   readonly withoutWeights?: true;
 }
 
@@ -19,42 +19,42 @@ export interface HubSource extends Taken {
   readonly endpoint: string;
   /** `owner/name`. */
   readonly repository: string;
-  /** As it was asked for: a branch, a tag or a commit. */
+  /** As requested: a branch, a tag or a commit. */
   readonly revision: string;
-  /** What that was then. */
+  /** Commit that the revision meant when the model was added. */
   readonly commit: string;
-  /** Which of the repository's GGUF models, such as `Q4_1`; null for its safetensors. */
+  /** The chosen GGUF model of the repository, such as `Q4_1`; null for its safetensors. */
   readonly quantization: string | null;
 }
 
 export interface FileSource extends Taken {
   readonly kind: "file";
-  /** The file or the folder, as it was called then. */
+  /** Path of the file or folder when the model was added. */
   readonly path: string;
 }
 
 export interface AddedFile {
   readonly name: string;
   readonly bytes: number;
-  /** As the hub knows its content: hex SHA-256, or the SHA-1 of a git blob; null where nobody said. */
+  /** Checksum from the hub: hex SHA-256, or the SHA-1 of a git blob; null if unknown. */
   readonly checksum: string | null;
 }
 
 export interface AddedModel {
   readonly name: string;
   readonly source: ModelSource;
-  /** As its card or its file names it; null where they do not. */
+  /** As its card or its file names it; null if neither does. */
   readonly license: string | null;
   readonly files: readonly AddedFile[];
   readonly addedAt: Date;
 }
 
-/** Hidden, and no `.json`: what else lies in a model's folder is not part of what it computes. */
+/** Hidden, and no `.json`, so that it is not taken for one of the model's own files. */
 const recordName = ".hone-model";
-/** Greater where earlier programs would misread it. */
+/** Increased when older programs would misread the record. */
 const recordFormat = 1;
 
-/** The file that a model's record is in. */
+/** Returns the path of a model's record. */
 export function recordFile(folder: string): string {
   return join(folder, recordName);
 }
@@ -67,8 +67,8 @@ export function recordText({ name, source, license, files, addedAt }: AddedModel
 /**
  * Reads the record of the model in a folder.
  *
- * @returns null where the folder has none
- * @throws ServiceError `invalid` for one that does not say what it should
+ * @returns null if the folder has none
+ * @throws ServiceError `invalid` for a malformed record
  */
 export function readRecord(folder: string): AddedModel | null {
   const file = recordFile(folder);
@@ -92,7 +92,7 @@ function parsedRecord(text: string): AddedModel | null {
   try {
     value = JSON.parse(text);
   } catch {
-    // Whoever reads it says which file it is.
+    // The caller reports the file's name.
     return null;
   }
   if (!isObject(value) || value["format"] !== recordFormat) return null;
@@ -123,23 +123,23 @@ function isFile(value: unknown): value is AddedFile {
   );
 }
 
-/** Whether a text is the name of a file that lies in a folder itself, and is not hidden. */
+/** True if a text is the plain name of a visible file, without folders. */
 export function isPlainName(value: unknown): value is string {
   return typeof value === "string" && /^[A-Za-z0-9_][\w.+-]{0,250}$/.test(value);
 }
 
-/** The bytes of all its files. */
+/** Returns the total bytes of its files. */
 export function sizeOf({ files }: Pick<AddedModel, "files">): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Where it came from, for people and as `--model` takes it. */
+/** Returns the model's origin, for people and as `--model` takes it. */
 export function sourceName(source: ModelSource): string {
   if (source.kind === "file") return source.path;
   return source.quantization === null ? source.repository : `${source.repository}:${source.quantization}`;
 }
 
-/** The file that `--model` would name, where the weights are a GGUF file; null for safetensors. */
+/** Returns the file for `--model` if the weights are a GGUF file; null for safetensors. */
 export function ggufFileOf(files: readonly Pick<AddedFile, "name">[]): string | null {
   const names = files.map(({ name }) => name).filter((name) => /\.gguf$/i.test(name));
   return names.toSorted()[0] ?? null;

@@ -1,5 +1,5 @@
-// Whether a model's files can be served, before anything else relies on them: configuration and family, tokenizer, chat
-// template, and every tensor's type, shape and place in its file. Computes nothing.
+// Checks that a model's files can be served: configuration and family, tokenizer, chat template, and each tensor's
+// type, shape and place in its file. Computes nothing.
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -10,9 +10,9 @@ import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
 /**
- * Checks everything but the weights of a folder in the Hugging Face layout.
+ * Checks a folder in the Hugging Face layout, except its weights.
  *
- * @throws ServiceError naming what of it cannot be served
+ * @throws ServiceError naming the unsupported part
  */
 export async function checkDescriptions(folder: string): Promise<void> {
   readModelConfig(folder);

@@ -1,4 +1,4 @@
-// Which files of a repository are taken, and what is said of those that make no model here.
+// Selection of a repository's files, and the errors for repositories without a usable model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chooseFiles, type RepositoryFile } from "./choose-files.ts";
@@ -15,7 +15,7 @@ const described = [
   "chat_template.jinja",
 ];
 
-test("takes what describes a model, and its safetensors in one file or in shards", () => {
+test("takes a model's descriptions, and its safetensors in one file or in shards", () => {
   const others = [
     "README.md",
     "modeling.py",
@@ -40,7 +40,7 @@ test("takes what describes a model, and its safetensors in one file or in shards
   assert.deepEqual(pathsOf(several.weights), shards);
 });
 
-test("takes a GGUF model by its kind, whatever its case, with all its parts", () => {
+test("takes a GGUF model by its quantization in any case, with all its parts", () => {
   const files = listed(
     "a.IQ4_NL.gguf",
     "a-f16.gguf",
@@ -54,7 +54,7 @@ test("takes a GGUF model by its kind, whatever its case, with all its parts", ()
   assert.deepEqual(chooseFiles("o/n", listed("some-model.gguf"), null).quantization, null);
 });
 
-test("says why a repository is no model here, and what to do", () => {
+test("says why a repository has no usable model, and what to do", () => {
   const check = (paths: readonly string[], kind: string | null, message: RegExp): void => {
     assert.throws(() => chooseFiles("o/n", listed(...paths), kind), { code: "unsupported", message });
   };

@@ -1,5 +1,5 @@
-// Which files of a repository make a model: configuration, tokenizer, chat template, and safetensors or one GGUF model.
-// Nothing else is taken: nothing that runs code when it is read, and no path beyond the repository's own folder.
+// Selects the files of a repository that make a model: configuration, tokenizer, chat template, and safetensors or one
+// GGUF model. Takes no file that runs code when read, and no path outside the repository's folder.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isPlainName } from "./added-model.ts";
 
@@ -11,7 +11,7 @@ export interface RepositoryFile {
   readonly checksum: Checksum;
 }
 
-/** What a file's content has to be: hex SHA-256 of it, or the SHA-1 that git gives a blob of it. */
+/** Expected checksum of a file: its hex SHA-256, or the SHA-1 of its git blob. */
 export interface Checksum {
   readonly kind: "sha256" | "git-blob";
   readonly digest: string;
@@ -21,28 +21,28 @@ export interface ChosenFiles {
   /** Read before the weights are fetched. */
   readonly descriptions: readonly RepositoryFile[];
   readonly weights: readonly RepositoryFile[];
-  /** Which GGUF model it is; null for safetensors, and where the file's name does not say it. */
+  /** Quantization of the GGUF model; null for safetensors, and if the file's name does not give it. */
   readonly quantization: string | null;
 }
 
 const descriptionNames =
   /^(config|generation_config|tokenizer\w*|special_tokens_map)\.json$|^chat_template\.(jinja|json)$/;
-/** Whether a file says what a model is, and holds none of its weights. */
+/** True if a file describes a model and holds none of its weights. */
 export function isDescription(name: string): boolean {
   return descriptionNames.test(name);
 }
 
 const indexName = "model.safetensors.index.json";
-/** The largest vocabularies take some 35 MB. */
+/** The largest vocabularies take about 35 MB. */
 const descriptionBytesMax = 256 * 1024 * 1024;
 const weightFilesMax = 1000;
 const weightBytesMax = 2 ** 41;
 
 /**
- * Chooses the files of the model; without `wanted` its safetensors, or its only GGUF model.
+ * Selects the files of the model; without `wanted` its safetensors, or its only GGUF model.
  *
  * @param repository for messages
- * @throws ServiceError `unsupported` where there is no model that can be served, with the choices or the cure
+ * @throws ServiceError `unsupported` if no model can be served, with the choices or the cure
  */
 export function chooseFiles(
   repository: string,
@@ -68,9 +68,9 @@ export function chooseFiles(
 }
 
 /**
- * Chooses what describes the model, for one whose weights others have.
+ * Selects the files that describe the model, for a model whose weights other servers have.
  *
- * @throws ServiceError `unsupported` where it is described by a GGUF file alone
+ * @throws ServiceError `unsupported` if only a GGUF file describes it
  */
 export function chooseDescriptions(
   repository: string,
@@ -83,7 +83,7 @@ export function chooseDescriptions(
   return withinLimits(repository, { descriptions, weights: [], quantization: null });
 }
 
-/** A clause about a model of one GGUF file. */
+/** Error clause for a model that only a GGUF file describes. */
 export const onlyWithWeights =
   "has no config.json and tokenizer.json of its own beside a GGUF file, so that it cannot be added without its weights";
 
@@ -98,17 +98,17 @@ function isIndex(path: string, names: ReadonlySet<string>): boolean {
 }
 
 interface GgufModel {
-  /** As the name of the file spells it, in capitals; the whole name where it says nothing. */
+  /** As spelled in the file's name, in capitals; the whole name if it has no such ending. */
   readonly kind: string;
   readonly isNamed: boolean;
   readonly files: readonly RepositoryFile[];
 }
 
-/** `name-Q4_K_M-00001-of-00002.gguf`, in a folder at most. */
+/** `name-Q4_K_M-00001-of-00002.gguf`, at most one folder deep. */
 const ggufName = /^(?:[\w.+-]+\/)?(?<stem>[A-Za-z0-9_][\w.+-]*?)(?<part>-\d{5}-of-(?<count>\d{5}))?\.gguf$/i;
 const kindAtEnd = /(?:^|[._-])(?<kind>(?:UD-)?(?:I?Q\d\w*|TQ\d\w*|BF16|FP?16|FP?32|MXFP4(?:_\w+)?))$/i;
 
-/** By kind; projectors of images and tables of measurements are no models. */
+/** By quantization, without image projectors and importance matrices. */
 function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufModel> {
   const models = new Map<string, GgufModel>();
   for (const file of files) {

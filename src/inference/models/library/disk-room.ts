@@ -1,12 +1,12 @@
-// Whether a disk has room for what is about to be written, asked before anything is.
+// Checks before writing that a disk has enough room.
 import { statfs } from "node:fs/promises";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 
-/** What has to stay free for what else is written meanwhile, in bytes. */
+/** Bytes that must stay free for concurrent writes. */
 const spareBytes = 64 * 1024 * 1024;
 
-/** @throws ServiceError `unavailable` saying how much there is and how much it takes */
+/** @throws ServiceError `unavailable` with the free and the needed bytes */
 export async function requireDiskRoom(folder: string, neededBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;

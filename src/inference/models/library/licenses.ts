@@ -1,17 +1,17 @@
-// The licence of a model, as its files name it: in its card's header, or in a GGUF file's metadata.
+// Reads a model's licence from its card's header, or from a GGUF file's metadata.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readGguf } from "../../../lib/model-files/gguf/gguf-file.ts";
 
 const nameLengthMax = 100;
 
-/** What the card in a model folder says; null where there is none, or it does not say. */
+/** Returns the licence from the card in a model folder; null if there is none. */
 export function licenseOfFolder(folder: string): string | null {
   let card: string;
   try {
     card = readFileSync(join(folder, "README.md"), "utf8");
   } catch {
-    // Models have no card more often than not; nothing depends on it.
+    // Most models have no card, and nothing depends on it.
     return null;
   }
   const header = /^---\r?\n([\s\S]{0,100000}?)\r?\n---\r?\n/.exec(card)?.[1] ?? "";
@@ -23,7 +23,7 @@ export function licenseOfFolder(folder: string): string | null {
   );
 }
 
-/** What a GGUF file says; null where it does not. */
+/** Returns the licence from a GGUF file; null if it names none. */
 export function licenseOfGguf(file: string): string | null {
   const license = readGguf(file).metadata.get("general.license");
   return typeof license === "string" && license !== "" ? license.slice(0, nameLengthMax) : null;

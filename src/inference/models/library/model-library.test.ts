@@ -1,4 +1,4 @@
-// The folder of the added models: what is whole, what is gone on with, what is swept, and who stands in the way of whom.
+// The folder of added models: complete models, resumed additions, sweeping and locks.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ function write(work: string) {
 
 const kept = async () => undefined;
 
-test("below a file there are no models", (t) => {
+test("lists no models if the folder's path is below a file", (t) => {
   const { folder } = opened(t);
   const file = join(folder, "file");
   writeFileSync(file, "");
@@ -51,7 +51,7 @@ test("below a file there are no models", (t) => {
   assert.deepEqual([library.list(), library.listUnfinished()], [[], []]);
 });
 
-test("what fails is gone on with by the same source, and begun anew by another", async (t) => {
+test("resumes a failed addition from the same source, and starts anew for another", async (t) => {
   const { library, folder } = opened(t);
   const fails = (work: string) => {
     writeFileSync(join(work, "half"), "x");
@@ -78,7 +78,7 @@ test("what fails is gone on with by the same source, and begun anew by another",
   assert.deepEqual(readdirSync(join(folder, "a")).toSorted(), [".hone-model", "config.json"]);
 });
 
-test("what nobody goes on with for a week is swept by the next addition; what is newer stays", async (t) => {
+test("sweeps additions idle for a week at the next addition, and keeps newer ones", async (t) => {
   const { library, folder } = opened(t);
   for (const [name, ageDays] of [
     ["old", 8],
@@ -94,7 +94,7 @@ test("what nobody goes on with for a week is swept by the next addition; what is
   assert.deepEqual(readdirSync(join(folder, ".unfinished")), ["new"]);
 });
 
-test("two cannot work at one model, and two models at once are fine", async (t) => {
+test("refuses two processes adding one model, and allows two models concurrently", async (t) => {
   const { library } = opened(t);
   const added = await library.add("a", source, async (work) => {
     await assert.rejects(library.add("a", source, write), {
@@ -112,7 +112,7 @@ test("two cannot work at one model, and two models at once are fine", async (t) 
   assert.equal(added.name, "a");
 });
 
-test("a model goes whole, unless somebody needs it; what is unfinished goes too", async (t) => {
+test("removes a complete model unless it is needed, and an unfinished one too", async (t) => {
   const { library, folder } = opened(t);
   await library.add("a", source, write);
   const needed = new ServiceError({ code: "conflict", message: "needed" });
@@ -130,7 +130,7 @@ test("a model goes whole, unless somebody needs it; what is unfinished goes too"
   assert.deepEqual(library.listUnfinished(), []);
 });
 
-test("a folder of others is no model, and a record that says nothing is named", async (t) => {
+test("ignores foreign folders, and names an unreadable record", async (t) => {
   const { library, folder } = opened(t);
   mkdirSync(join(folder, "theirs"));
   assert.deepEqual(library.list(), []);

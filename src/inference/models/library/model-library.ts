@@ -1,5 +1,5 @@
-// The base models that were added: a folder each, by their names. What has its name is whole; what is being added lies in
-// `.unfinished` until then, so that the same command goes on with it. Knows nothing of who uses a model.
+// The added base models, one folder each. A model under its name is complete; unfinished ones are in `.unfinished`,
+// where the same command resumes them. Knows nothing of a model's users.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ import {
   type ModelSource,
 } from "./added-model.ts";
 
-/** Takes the lock of a file, which ends with this process; throws `conflict` where another has it. */
+/** Takes a file's lock, which ends with this process; throws `conflict` if another process has it. */
 export type TakeLock = (file: string) => { release(): void };
 
 export interface LibraryOptions {
@@ -27,9 +27,9 @@ export interface LibraryOptions {
 
 const unfinishedName = ".unfinished";
 const locksName = ".locks";
-/** Beside the files of what is being added: of what they are. */
+/** In an unfinished model's folder: its source. */
 const sourceName = ".source";
-/** How long nobody has gone on with what is removed, in milliseconds. */
+/** Idle time after which an unfinished model is swept, in milliseconds. */
 const forgottenMs = 7 * 24 * 3600 * 1000;
 
 export class ModelLibrary {
@@ -39,7 +39,7 @@ export class ModelLibrary {
     this.#options = options;
   }
 
-  /** All that are whole, by name. */
+  /** Returns all complete models, by name. */
   list(): readonly AddedModel[] {
     return namesIn(this.#options.folder).flatMap((name) => this.find(name) ?? []);
   }
@@ -50,7 +50,7 @@ export class ModelLibrary {
     return record === null ? null : { ...record, name };
   }
 
-  /** Of which models files are here that are not all there yet. */
+  /** Returns the unfinished models. */
   listUnfinished(): readonly { readonly name: string; readonly source: ModelSource }[] {
     return namesIn(join(this.#options.folder, unfinishedName)).flatMap((name) => {
       const source = this.#unfinishedSource(name);
@@ -58,23 +58,23 @@ export class ModelLibrary {
     });
   }
 
-  /** Where its files lie. */
+  /** Returns the folder of a model's files. */
   folderOf(name: string): string {
     return join(this.#options.folder, name);
   }
 
-  /** What `--model` would name of it: its folder, or its GGUF file. */
+  /** Returns the path for `--model`: its folder, or its GGUF file. */
   pathOf({ name, files }: Pick<AddedModel, "name" | "files">): string {
     const gguf = ggufFileOf(files);
     return gguf === null ? this.folderOf(name) : join(this.folderOf(name), gguf);
   }
 
   /**
-   * Has `collect` put the files of a model into a folder, which then gets its name; what an earlier call left of the same
-   * source is still in there.
+   * Calls `collect` to put the files of a model into a folder, which then gets its name. Files that an earlier call
+   * left for the same source are still in the folder.
    *
-   * @param source what is kept for whoever goes on; anything else under that name is removed
-   * @throws ServiceError `conflict` where a model has the name, or another process is adding one under it
+   * @param source recorded for resuming; anything else under that name is removed
+   * @throws ServiceError `conflict` if a model has the name, or another process is adding one under it
    */
   async add(
     name: string,
@@ -96,7 +96,7 @@ export class ModelLibrary {
       rmSync(join(work, sourceName));
       for (const file of [recordFile(work), ...model.files.map((one) => join(work, one.name)), work])
         await flush(file);
-      // A folder without a record is none of ours, but nothing that is served either.
+      // A folder without a record is not ours and is never served, but it blocks the name.
       await rename(work, this.folderOf(name)).catch((cause: unknown) => {
         throw nameTaken(name, cause);
       });
@@ -106,10 +106,10 @@ export class ModelLibrary {
   }
 
   /**
-   * Removes a model, or what there is of an unfinished one.
+   * Removes a model, or an unfinished one.
    *
-   * @param check called first, while nobody else adds or removes it; rejects where it has to stay
-   * @throws ServiceError `not_found` where there is none
+   * @param check called first, under the lock; rejects if the model must stay
+   * @throws ServiceError `not_found` if there is none
    */
   async remove(name: string, check: () => Promise<void>): Promise<void> {
     const unfinished = this.#workOf(name);
@@ -121,7 +121,7 @@ export class ModelLibrary {
       await check();
       rmSync(unfinished, { recursive: true, force: true });
       if (this.find(name) === null) return;
-      // Without its record first: what a death leaves half removed is no model any more.
+      // Moved out first, so that after a crash a half-removed model is no longer a model.
       await makeFolder(join(this.#options.folder, unfinishedName));
       await rename(this.folderOf(name), unfinished);
       rmSync(unfinished, { recursive: true, force: true });
@@ -132,7 +132,7 @@ export class ModelLibrary {
     return join(this.#options.folder, unfinishedName, name);
   }
 
-  /** Its folder, with what an earlier call left there of the same source. */
+  /** Returns its folder, with files that an earlier call left for the same source. */
   #beginWork(name: string, source: ModelSource): string {
     const work = this.#workOf(name);
     if (!isDeepStrictEqual(this.#unfinishedSource(name), source))
@@ -144,15 +144,15 @@ export class ModelLibrary {
 
   #unfinishedSource(name: string): ModelSource | null {
     try {
-      // What is not as `beginWork` writes it is not equal to any source.
+      // Safe cast: a malformed source equals no other.
       return JSON.parse(readFileSync(join(this.#workOf(name), sourceName), "utf8")) as ModelSource;
     } catch {
-      // Where there is none, or half of one, there is nothing to go on with.
+      // Without a complete source there is nothing to resume.
       return null;
     }
   }
 
-  /** Removes what nobody has gone on with for long, and what was being removed. */
+  /** Removes unfinished models that are idle for long, and half-removed ones. */
   #sweep(): void {
     const { folder, clock } = this.#options;
     for (const name of namesIn(join(folder, unfinishedName))) {
@@ -193,15 +193,15 @@ export class ModelLibrary {
   }
 }
 
-/** Whether a text can be a base model's name and a folder's. */
+/** True if a text is valid as a base model's and a folder's name. */
 export function isModelName(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 }
 
 /**
- * Refuses what cannot be a model's name.
+ * Refuses an invalid model name.
  *
- * @param reserved names of what is served otherwise
+ * @param reserved names of other served models
  * @throws ServiceError `invalid` for a text that is no name, `conflict` for a reserved one
  */
 export function checkModelName(name: string, reserved: readonly string[]): void {
@@ -217,7 +217,7 @@ export function checkModelName(name: string, reserved: readonly string[]): void 
   );
 }
 
-/** Whether what was collected can be no model, however often it is tried. */
+/** True if no retry can make a model of the collected files. */
 function isFinal(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === "invalid" || error.code === "unsupported");
 }
@@ -234,7 +234,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter(isModelName).toSorted();
   } catch (error) {
-    // ENOTDIR: the data folder lies below a file. `makeFolder` and `hone doctor` report that.
+    // ENOTDIR: the data folder is below a file. `makeFolder` and `hone doctor` report that.
     const code = error instanceof Error && "code" in error ? error.code : null;
     if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;

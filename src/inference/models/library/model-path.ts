@@ -1,12 +1,12 @@
-// Whether what somebody wants to add is a path of this machine, or a name of the hub.
+// Distinguishes paths of this machine from names on the hub.
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * Whether a text names a file or folder that is there.
+ * True if a text names an existing file or folder.
  *
- * @throws ServiceError `not_found` for what can only be a path, and is not there
+ * @throws ServiceError `not_found` for a text that can only be a path, if it does not exist
  */
 export function isModelPath(text: string): boolean {
   if (existsSync(text)) return true;

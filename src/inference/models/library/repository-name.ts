@@ -1,4 +1,4 @@
-// A model of the hub as people write it: `owner/name`, with a kind of GGUF file and a revision where they want one.
+// Name of a model on the hub as people write it: `owner/name`, optionally with a quantization and a revision.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface RepositoryName {
@@ -14,9 +14,9 @@ const pattern =
   /^(?:https:\/\/(?:huggingface\.co|hf\.co)\/|hf\.co\/)?(?<repository>[A-Za-z0-9][\w.-]{0,95}\/[A-Za-z0-9][\w.-]{0,95})(?::(?<quantization>[\w.-]{1,40}))?(?:@(?<revision>[A-Za-z0-9][\w./-]{0,199}))?\/?$/;
 
 /**
- * Takes apart `owner/name[:kind][@revision]`; a page's address stands for its repository.
+ * Parses `owner/name[:kind][@revision]`; also accepts the URL of a repository's page.
  *
- * @throws ServiceError `invalid` saying how it is written
+ * @throws ServiceError `invalid` with the expected form
  */
 export function parseRepositoryName(text: string): RepositoryName {
   const { repository, quantization = null, revision = "main" } = pattern.exec(text)?.groups ?? {};
@@ -28,7 +28,7 @@ export function parseRepositoryName(text: string): RepositoryName {
   return { repository, quantization, revision };
 }
 
-/** What the model is called here unless somebody says otherwise. */
+/** Returns the model's default name. */
 export function shortNameOf({ repository }: RepositoryName, quantization: string | null): string {
   const name = (repository.split("/")[1] ?? "").replace(/[._-]gguf$/i, "");
   return quantization === null ? name : `${name}-${quantization}`;

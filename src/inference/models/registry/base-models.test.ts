@@ -19,7 +19,7 @@ const names = (
     ({ name }) => name,
   );
 
-test("the default comes first: the one asked for, else the first named, else the built-in one", () => {
+test("lists the default first: the requested one, else the first named, else the built-in one", () => {
   assert.deepEqual(names([]), ["built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`]), ["qwen3", "b", "built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
@@ -37,13 +37,13 @@ test("the default comes first: the one asked for, else the first named, else the
   );
 });
 
-test("the built-in one may be left out where there is another", () => {
+test("allows leaving out the built-in model if there is another", () => {
   assert.deepEqual(names([qwen], null, null), ["qwen3"]);
   assert.throws(() => names([], null, null), { code: "invalid", message: /no base model .* --model/ });
   assert.throws(() => names([qwen], "built-in", null), { code: "invalid", message: /are qwen3\./ });
 });
 
-test("refuses what is no name, twice there, or unknown", () => {
+test("refuses an invalid, duplicate or unknown name", () => {
   const check = (named: readonly string[], defaultModel: string | null, message: RegExp): void => {
     assert.throws(() => names(named, defaultModel), { code: "invalid", message });
   };
@@ -57,7 +57,7 @@ test("refuses what is no name, twice there, or unknown", () => {
   );
 });
 
-test("lists what is no model, or cannot be read, with what is wrong with it, beside the others", () => {
+test("lists an unreadable model with its fault next to the others", () => {
   const broken = (file: string): string => {
     throw file.includes("full")
       ? Object.assign(new Error("no room"), { code: "ENOSPC" })
@@ -86,7 +86,7 @@ test("lists what is no model, or cannot be read, with what is wrong with it, bes
   assert.match(String(hub[1][1]), /`hone models add someone\/else --name x`/);
 });
 
-test("takes a GGUF file for the folder that is made of it, under the file's name", () => {
+test("lists a GGUF file as the folder made of it, under the file's name", () => {
   assert.deepEqual(names(["models/qwen.Q8_0.gguf"]), ["qwen.Q8_0", "built-in"]);
   assert.deepEqual(names(["q=qwen-00001-of-00003.gguf", "qwen-00001-of-00003.gguf"]), [
     "q",
@@ -95,7 +95,7 @@ test("takes a GGUF file for the folder that is made of it, under the file's name
   ]);
 });
 
-test("all that was added is served, behind the built-in one; or what of it is named, by its name or its source", () => {
+test("serves all added models after the built-in one, or only the named ones, by name or source", () => {
   const added = [
     { name: "smol", path: qwen, source: "someone/smol", license: "mit", hasWeights: true },
     {
@@ -126,7 +126,7 @@ test("all that was added is served, behind the built-in one; or what of it is na
   assert.equal(listBaseModels(only, null)[0].name, "smol");
 });
 
-test("what was added without its weights is served by the vLLM servers that are named, and by nothing else", () => {
+test("serves a model added without weights only through the named vLLM servers", () => {
   const added = [{ name: "big", path: qwen, source: "someone/big", license: null, hasWeights: false }];
   const list = (named: readonly string[]) =>
     listBaseModels({ named, defaultModel: null, added, folderOfFile, quantization: "off" }, builtIn);

@@ -1,5 +1,5 @@
-// Which base models a server has: the built-in one, the folders, files and servers of vLLM that the operator named, and those
-// that were added.
+// Determines a server's base models: the built-in one, the folders, files and vLLM servers that the operator named,
+// and the added ones.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
@@ -11,37 +11,37 @@ import { isServedElsewhere, joinedServers, readServedElsewhere } from "./vllm-sp
 /** A base model that was added to the data folder. */
 export interface AddedBase {
   readonly name: string;
-  /** Of its folder or GGUF file. */
+  /** Path of its folder or GGUF file. */
   readonly path: string;
-  /** Where it came from, such as `owner/name:Q4_1`: its other name for `named`. */
+  /** Its source, such as `owner/name:Q4_1`, by which `named` can refer to it too. */
   readonly source: string;
   readonly license: string | null;
-  /** False where others compute it. */
+  /** False if vLLM servers compute it. */
   readonly hasWeights: boolean;
 }
 
-/** What the operator said of base models. */
+/** The operator's choice of base models. */
 export interface BaseModelChoice {
   /**
-   * `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; which of `added`; or
-   * `name=vllm+url`.
+   * `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; the name of an `added`
+   * one; or `name=vllm+url`.
    */
   readonly named: readonly string[];
-  /** Null takes the first that was named, else the built-in one. */
+  /** Null takes the first named one, else the built-in one. */
   readonly defaultModel: string | null;
-  /** Those of the data folder: all that have their weights are served where none is named. */
+  /** Models in the data folder; if none is named, all that have their weights are served. */
   readonly added: readonly AddedBase[];
-  /** The folder of the model in a GGUF file. */
+  /** Returns the folder of the model in a GGUF file. */
   readonly folderOfFile: (file: string) => string;
-  /** How the weights of all of these are computed with. */
+  /** Quantization of the weights of all of these. */
   readonly quantization: Quantization;
 }
 
 /**
- * Returns the base models in the order in which they are listed, the default first. A model whose files are missing or broken
- * is listed with its fault, so that the others can be served.
+ * Returns the base models in the order in which they are listed, the default first. A model whose files are missing or
+ * broken is listed with its fault, so that the others can be served.
  *
- * @param builtIn null where it is not served
+ * @param builtIn null if it is not served
  * @throws ServiceError `invalid` for a bad name, a name given twice, an unknown default, or no model at all
  */
 export function listBaseModels(
@@ -81,10 +81,10 @@ export function listBaseModels(
   return [first, ...models.filter((model) => model !== first)];
 }
 
-/** Which of the added ones is meant; what is there under that path goes before. */
+/** Returns the added model that a text means; an existing path takes precedence. */
 function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   if (existsSync(text)) return null;
-  // The hub takes names in any case.
+  // The hub's names are case-insensitive.
   const isSource = (source: string): boolean => source.toLowerCase() === text.toLowerCase();
   return added.find(({ name, source }) => text === name || isSource(source)) ?? null;
 }
@@ -102,7 +102,7 @@ function baseOf(
   return { ...base, license };
 }
 
-/** What comes behind the name of a model in the name of its file: its kind, and which part of several it is. */
+/** Suffix of a GGUF file's name: its number among several parts, and the extension. */
 const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
 function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): NamedBase {
@@ -122,7 +122,7 @@ function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"])
   });
 }
 
-/** @throws ServiceError for what is no model, and as `folderOfFile` */
+/** @throws ServiceError for a path without a model, and as `folderOfFile` */
 function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): string {
   const isFile = fileEnding.test(path);
   const folder = isFile ? folderOfFile(path) : path;
@@ -132,7 +132,7 @@ function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): 
   return folder;
 }
 
-/** `owner/name`, a kind of GGUF file, and a revision. */
+/** `owner/name`, a quantization, and a revision. */
 const hubName = /^[\w.-]*\w\/[\w.-]+(:[\w.-]+)?(@[\w./-]+)?$/;
 
 function withoutWeights(name: string): ServiceError {

@@ -1,4 +1,4 @@
-// The version of another model that a new one is to start from.
+// The version of another model that a new model starts from.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import { quoted, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
@@ -6,9 +6,9 @@ import type { ModelDirectory } from "./model-directory.ts";
 import { parseModelName } from "./model-name.ts";
 
 export interface ForkSource {
-  /** Any name that a chat takes as its model. */
+  /** Any name that a chat accepts as its model. */
   readonly model: string;
-  /** Null where the name says it, or means the newest. */
+  /** Null if the name contains it, or means the newest. */
   readonly step: number | null;
 }
 
@@ -21,8 +21,10 @@ export interface ForkSourceDependencies {
  * Finds the version to start from.
  *
  * @param baseModel of the model that is to start from it
- * @throws ServiceError, at `from.model` and `from.step`: `not_found` and `forbidden` as `ModelDirectory.find`; `invalid` for
- *   a base model and for two steps that differ; `conflict`, at `baseModel`, for a model over another base
+ * @throws ServiceError, at `from.model` and `from.step`:
+ * - `not_found` and `forbidden` as `ModelDirectory.find`
+ * - `invalid` for a base model and for two steps that differ
+ * - `conflict`, at `baseModel`, for a model over another base
  */
 export async function findForkSource(
   { directory, store }: ForkSourceDependencies,
@@ -60,7 +62,7 @@ export async function findForkSource(
   );
 }
 
-/** A directory's errors are at the field `model`. */
+/** Moves a directory's error from the field `model` to `from.model`. */
 function within(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { code, message, cause } = error;

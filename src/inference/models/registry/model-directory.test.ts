@@ -1,4 +1,4 @@
-// Every way to name a model, and every way to be refused.
+// All ways to name a model, and all ways to be refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
@@ -25,7 +25,7 @@ const models = [
   model(7, "acme/games/orphan", "gone"),
   ...["a", "b", "c", "d", "e", "f", "g"].map((project) => model(8, `acme/${project}/common`)),
 ];
-/** The steps of every model: step 1 was deleted. */
+/** The steps of each model: step 1 was deleted. */
 const steps = [0, 2, 10];
 
 const version = (modelId: string, step: number): ModelVersion => ({
@@ -62,7 +62,7 @@ const store: ModelDirectoryDependencies["store"] = {
   newestVersion: (id) => Promise.resolve(version(id, 10)),
   findVersion: (id, step) => Promise.resolve(steps.includes(step) ? version(id, step) : null),
 };
-/** Of the weights that every base is served with; null where none is up. */
+/** Hash of the weights that each base is served with; null if none is up. */
 let weights: string | null = "weights";
 let precision: string | null = null;
 const directory = createModelDirectory({
@@ -86,7 +86,7 @@ const member: Caller = {
 };
 const admin: Caller = { ...member, role: "admin" };
 
-/** What a name comes to: the base's name, `<number of the model>:<step>`, or the error's code. */
+/** Returns the base's name, `<number of the model>:<step>`, or the error's code. */
 async function outcome(name: string | null, caller: Caller): Promise<string> {
   try {
     const found = await directory.resolve(name, caller);
@@ -147,7 +147,7 @@ for (const [name, expected, expectedForAdmin = expected] of table) {
   });
 }
 
-test("an answer names base, version and engine build, and where the adapter lies", async () => {
+test("names base, version, engine build and the adapter's folder", async () => {
   assert.deepEqual(await directory.resolve("agent:step2", member), {
     base: "tiny",
     name: "agent:step2",
@@ -178,7 +178,7 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.equal((await directory.resolve("agent:step0", member)).adapter, null);
 });
 
-test("a precision other than float32 is a build of its own", async () => {
+test("makes a separate build of a precision other than float32", async () => {
   precision = "int8";
   try {
     assert.equal((await directory.resolve(null, member)).fingerprint, "tiny#weights@base+b1-int8");
@@ -189,7 +189,7 @@ test("a precision other than float32 is a build of its own", async () => {
   }
 });
 
-test("a version that was trained over other weights is refused by name, never served with those of now", async (t) => {
+test("refuses a version trained over other weights by name", async (t) => {
   t.after(() => (weights = "weights"));
   weights = "7257dac0f8b2c2d049e7";
   await assert.rejects(directory.resolve("games/agent:step2", member), (error: ServiceError) => {
@@ -210,7 +210,7 @@ test("a version that was trained over other weights is refused by name, never se
   assert.equal(starting.adapter?.base, "weights", "the engine compares once it is up");
 });
 
-test("an engine's refusal of an adapter names the version, and says so where that was deleted meanwhile", async () => {
+test("names the version in an engine's refusal of an adapter, and says if it was deleted meanwhile", async () => {
   const found = await directory.resolve("agent:step2", member);
   const refusal = new ServiceError({ code: "conflict", message: "It is damaged.", cause: "why" });
   const deleted = await directory.adapterFault({ ...found, name: "agent", step: 1 }, refusal);
@@ -224,7 +224,7 @@ test("an engine's refusal of an adapter names the version, and says so where tha
   assert.equal(await directory.adapterFault(await directory.resolve(null, member), refusal), refusal);
 });
 
-test("a refusal names the model, the cure and the field", async () => {
+test("names the model, the cure and the field in a refusal", async () => {
   const check = (name: string, code: ErrorCode, message: RegExp): Promise<void> =>
     assert.rejects(directory.resolve(name, member), (error: ServiceError) => {
       assert.equal(error.code, code);

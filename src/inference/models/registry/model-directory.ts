@@ -1,5 +1,5 @@
-// Finds the model that a request names, and fixes the version it will run on: whatever is published later, the request
-// finishes on that one. Knows names and rights, not engines.
+// Resolves the model that a request names to a fixed version: the request finishes on that one even if newer versions
+// are published. Knows names and permissions, not engines.
 import { resolve } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
@@ -22,7 +22,7 @@ import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 export interface ResolvedModel {
   /** The short name of the base model. */
   readonly base: string;
-  /** The name asked for, or the default base model's. */
+  /** The requested name, or the default base model's. */
   readonly name: string;
   /** Without a version: `<entity>/<project>/<name>`, or the base model's short name. */
   readonly fullName: string;
@@ -40,17 +40,20 @@ export interface ResolvedModel {
 }
 
 export interface ModelDirectory {
-  /** As `resolve`, but for versions that are refused: what the name stands for, to be described or changed. */
+  /** As `resolve`, but also returns versions that are refused, for describing or changing them. */
   find(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
    * @param name as in the request; null and empty mean the default base model
-   * @throws ServiceError, at the field `model`: `not_found` for an unknown model, version or alias; `forbidden` for another
-   * entity's; `invalid` for a name that fits several models; `unsupported` for a base that is not served; `conflict` for a
-   * version that was trained over other weights of its base
+   * @throws ServiceError, at the field `model`:
+   * - `not_found` for an unknown model, version or alias
+   * - `forbidden` for another entity's
+   * - `invalid` for a name that fits several models
+   * - `unsupported` for a base that is not served
+   * - `conflict` for a version that was trained over other weights of its base
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
-   * An engine's refusal of a version's adapter, as whoever asked for it has to hear it: at the field `model` and by name;
+   * Translates an engine's refusal of a version's adapter for the client: at the field `model` and by name;
    * `not_found` when the version was deleted since it was resolved.
    */
   adapterFault(model: ResolvedModel, refusal: ServiceError): Promise<ServiceError>;
@@ -63,15 +66,15 @@ export interface ModelDirectoryDependencies {
   >;
   /** Short names of the base models. */
   readonly bases: readonly string[];
-  /** Hex SHA-256 of the weights that a base's engine computes with; null while it is not up, or cannot say. */
+  /** Hex SHA-256 of the weights that a base's engine computes with; null while it is not up, or if unknown. */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
   readonly artifacts: Pick<ArtifactStore, "path">;
-  /** Keeps a version that a request is to run on from being deleted by other servers; false where it was just now. */
+  /** Protects a version that a request is to run on from deletion by other servers; false if it was just deleted. */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
   /** Names the engine's build in fingerprints. */
   readonly build: string;
-  /** In which precision a base's engine computes; null for float32. */
+  /** Precision in which a base's engine computes; null for float32. */
   readonly precisionOf?: (base: string) => string | null;
 }
 
@@ -84,7 +87,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     const weights = weightsOf(base);
     return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
   };
-  /** Each precision gives other numbers, and so is a build of its own. */
+  /** Each precision computes different numbers, so it counts as a separate build. */
   const buildOf = (base: string): string => {
     const precision = dependencies.precisionOf?.(base) ?? null;
     return precision === null ? dependencies.build : `${dependencies.build}-${precision}`;
@@ -198,14 +201,14 @@ async function findModel(
   if (caller.project !== null && asked.project !== null)
     refuse(caller, { entity, project: asked.project }, name);
   const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
-  // An administrator's own entity comes first, so that what others create never changes what a name means there.
+  // An administrator's own entity comes first, so that models of others never change the meaning of a name there.
   const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
   if (matches.length === 0) throw unknown(name, bases);
   if (matches.length > 1) throw ambiguous(name, matches);
   return matches[0];
 }
 
-/** As many as a refusal names, and one to know that there are more. */
+/** The number that a refusal lists, and one to detect that there are more. */
 const matchCountMax = 6;
 
 function matching(
@@ -216,7 +219,7 @@ function matching(
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
-/** How engines refer to a version's adapter; null for step 0, which has none. */
+/** Returns an engine's reference to a version's adapter; null for step 0, which has none. */
 export async function adapterOf(
   version: ModelVersion,
   artifacts: Pick<ArtifactStore, "path">,
@@ -225,7 +228,7 @@ export async function adapterOf(
   if (adapterFolder === null) return null;
   return {
     id: adapterId(modelId, step),
-    // The engine reads it, and looks whether it is the one that was stored.
+    // The engine reads it and verifies that it is the stored one.
     folder: resolve(await artifacts.path(adapterFolder, null)),
     ...(base === null ? {} : { base }),
     ...(hash === null ? {} : { hash }),
@@ -238,7 +241,7 @@ function versionOf(step: number | null, name: string): string {
 
 const howToList = "GET /v1/models lists the models you can use.";
 
-/** Other names than those of base models are their entities' own. */
+/** Suggests only names of base models: other names are private to their entities. */
 function unknown(name: string, bases: readonly string[]): ServiceError {
   const meant = closestName(name, bases);
   const hint = meant === null ? "" : ` Did you mean ${meant}?`;

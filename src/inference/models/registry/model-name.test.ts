@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isNamePart, parseModelName } from "./model-name.ts";
 
-test("a name has one to three parts, and what follows a colon in the last one is its version", () => {
+test("splits a name into one to three parts, and a version after a colon in the last one", () => {
   const table: readonly (readonly [string, ReturnType<typeof parseModelName>])[] = [
     ["m", { path: ["m"], version: "newest" }],
     ["p/m", { path: ["p", "m"], version: "newest" }],
@@ -26,7 +26,7 @@ test("a name has one to three parts, and what follows a colon in the last one is
   for (const [text, reference] of table) assert.deepEqual(parseModelName(text), reference, text);
 });
 
-test("blanks, slashes, colons and what is no text cannot be part of a name", () => {
+test("refuses blanks, slashes, colons and malformed text in a name", () => {
   for (const text of ["a", "ä-1.0_x", "👩🏽‍💻"]) assert.equal(isNamePart(text), true, text);
   for (const text of ["a b", "a/b", "a:b", "a\n", "\u0000", "\u007f", "\ud800"])
     assert.equal(isNamePart(text), false, JSON.stringify(text));

@@ -1,18 +1,18 @@
-// The spellings of a model in a request, taken apart, and what a name may be made of so that they can be. Says nothing of
-// whether there is such a model.
+// Parses the spellings of a model in a request, and defines the characters of names so that they can be parsed. Does
+// not check that the model exists.
 import type { TrainedModel } from "../../../base/domain/model.ts";
 
 export interface ModelReference {
   /** `name`, `project, name` or `entity, project, name`. */
   readonly path: readonly string[];
-  /** Null for a version alias there is none of. */
+  /** Null for an unknown version alias. */
   readonly version: "newest" | number | null;
 }
 
 /**
  * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (two slashes too), each
- * optionally with `:stepN` or `:latest`; null when the text is none of these. The scheme is any, or the text `<scheme>` as
- * the interface document prints it.
+ * optionally with `:stepN` or `:latest`; null for any other text. The scheme is arbitrary, or the literal `<scheme>`
+ * of the interface document.
  */
 export function parseModelName(text: string): ModelReference | null {
   const withScheme = /^(?:<scheme>|[a-z][a-z0-9+.-]*):\/\/\/?(.*)$/is.exec(text);
@@ -32,25 +32,25 @@ function splitVersion(text: string): readonly [path: string, version: ModelRefer
   return [text.slice(0, colon), version];
 }
 
-/** The name that always means this model: it follows the newest version. */
+/** Returns the name that always means this model; it follows the newest version. */
 export function fullName({ entity, project, name }: TrainedModel): string {
   return `${entity}/${project}/${name}`;
 }
 
-/** The name that always means this version. */
+/** Returns the name that always means this version. */
 export function versionName(model: TrainedModel, step: number): string {
   return `${fullName(model)}:step${step}`;
 }
 
-/** Whether a text can be part of `entity/project/name:stepN`. */
+/** True if a text can be part of `entity/project/name:stepN`. */
 export function isNamePart(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
   return !/[\s/:\u0000-\u001f\u007f\p{Surrogate}]/u.test(text);
 }
 
 /**
- * Whether a name reads the same as part of a path or an address, where dots alone mean folders, and a percent sign with two
- * digits another character: what a new entity has to be.
+ * True if a name is safe as a part of a path or URL, where dots mean folders and a percent sign escapes a character.
+ * Required for new entities.
  */
 export function isPlainPart(text: string): boolean {
   return isNamePart(text) && !["", ".", ".."].includes(text) && !/%[0-9a-f]{2}/i.test(text);

@@ -73,7 +73,7 @@ interface Bench {
   readonly store: ModelStore;
   /** Adds a version with a folder. */
   readonly addVersion: (modelId: string, step: number, trainerState?: string) => Promise<string>;
-  /** What the other rooms were asked to do. */
+  /** Calls to other rooms. */
   readonly log: string[];
   /** The adapters that requests run on. */
   readonly inUse: string[];
@@ -153,7 +153,7 @@ async function open(
   return { service, olderVersions, store, addVersion, log, inUse, jobs, dataFolder };
 }
 
-/** The code of a refusal with the fields at fault. */
+/** Returns the code of a refusal with the fields at fault. */
 async function refusal(promise: Promise<unknown>): Promise<string> {
   const error: unknown = await promise.then(
     () => assert.fail("nothing was refused"),
@@ -163,7 +163,7 @@ async function refusal(promise: Promise<unknown>): Promise<string> {
   return [error.code, ...error.faults.map(({ location }) => location.join("."))].join(" ");
 }
 
-test("registers a model with its version 0; the same again is a conflict or the one there is", async (t) => {
+test("registers a model with its version 0, and refuses or returns an existing one", async (t) => {
   const { service, store } = await open(t);
   const model = await service.register(agent, member);
   assert.deepEqual(await store.find(model.id), model);
@@ -189,7 +189,7 @@ test("registers a model with its version 0; the same again is a conflict or the 
   assert.equal(await refusal(service.register(overSmall, member)), "conflict baseModel");
 });
 
-test("a model starts from any version of another, as a copy that is its own", async (t) => {
+test("starts a model from any version of another, as an independent copy", async (t) => {
   const { service, store, addVersion, dataFolder } = await open(t);
   const source = await service.register(agent, member);
   const files = { "adapter_config.json": "{}", "adapter_model.safetensors": "1" };
@@ -226,7 +226,7 @@ test("a model starts from any version of another, as a copy that is its own", as
   assert.equal(readdirSync(join(dataFolder, "adapters")).length, left);
 });
 
-test("a copy has the state that lies with its adapter, whoever keeps it, and none that is elsewhere", async (t) => {
+test("copies state stored next to the adapter, and none kept elsewhere", async (t) => {
   const { service, store, addVersion } = await open(t);
   const source = await service.register(agent, member);
   const stateAt = async (step: number, state: string): Promise<string | null> => {
@@ -244,7 +244,7 @@ test("a copy has the state that lies with its adapter, whoever keeps it, and non
   assert.equal(await stateAt(4, "remote:remote://model/4"), null);
 });
 
-test("what cannot be started from is refused at its field, and leaves nothing", async (t) => {
+test("refuses an invalid source at its field, and leaves nothing", async (t) => {
   const { service, addVersion, dataFolder } = await open(t);
   const source = await service.register(agent, member);
   await addVersion(source.id, 1);
@@ -262,7 +262,7 @@ test("what cannot be started from is refused at its field, and leaves nothing", 
   assert.deepEqual(readdirSync(join(dataFolder, "adapters")), [source.id]);
 });
 
-test("of two that register a name at once to start from a version, one does, and the other leaves no copy", async (t) => {
+test("lets one of two concurrent forks register a name, and the other leaves no copy", async (t) => {
   const { service, addVersion, dataFolder } = await open(t);
   const source = await service.register(agent, member);
   const folder = await addVersion(source.id, 1);
@@ -274,7 +274,7 @@ test("of two that register a name at once to start from a version, one does, and
   assert.equal(readdirSync(join(dataFolder, "adapters")).length, 2);
 });
 
-test("a copy is kept where the database was lost while its model was stored, and held where nobody can say", async (t) => {
+test("keeps a copy if the database failed while its model was stored, and holds it while unknown", async (t) => {
   const lost = new ServiceError({ code: "unavailable", message: "lost", obstacle: "database-away" });
   let isCommitted = false;
   const { service, store, addVersion, dataFolder } = await open(t);
@@ -301,7 +301,7 @@ test("a copy is kept where the database was lost while its model was stored, and
   assert.deepEqual([copies().length, holds().length], [2, 1]);
 });
 
-test("deleting a model removes all of its folder, also what no version is", async (t) => {
+test("removes a deleted model's whole folder, including files of no version", async (t) => {
   const { service, addVersion } = await open(t);
   const model = await service.register(agent, member);
   const folder = dirname(await addVersion(model.id, 1));
@@ -313,7 +313,7 @@ test("deleting a model removes all of its folder, also what no version is", asyn
   assert.equal(await service.delete(untrained), 1);
 });
 
-test("the adapters of a model that is being deleted are held, until they are gone", async (t) => {
+test("holds the adapters of a model being deleted until they are gone", async (t) => {
   const held: boolean[] = [];
   const holds = (dataFolder: string): readonly string[] => {
     const work = join(dataFolder, "work/server");
@@ -330,7 +330,7 @@ test("the adapters of a model that is being deleted are held, until they are gon
   assert.deepEqual(holds(dataFolder), []);
 });
 
-test("keeps as many of the newest versions as the settings say, with what is pinned, in use or started from", async (t) => {
+test("keeps as many newest versions as the settings say, and pinned, used or forked ones", async (t) => {
   const { service, olderVersions, store, addVersion, inUse, jobs, log } = await open(t, {
     checkpointsKept: 2,
   });
@@ -369,7 +369,7 @@ test("keeps as many of the newest versions as the settings say, with what is pin
   );
 });
 
-test("keeps all versions unless the settings say otherwise", async (t) => {
+test("keeps all versions by default", async (t) => {
   const { service, olderVersions, store, addVersion } = await open(t);
   const model = await service.register(agent, member);
   for (const step of [1, 2, 3]) await addVersion(model.id, step);
@@ -377,7 +377,7 @@ test("keeps all versions unless the settings say otherwise", async (t) => {
   assert.equal((await store.listVersions(model.id, { after: null, limit: 9, order: "asc" })).items.length, 4);
 });
 
-test("two registrations at once make one model", async (t) => {
+test("makes one model of two concurrent registrations", async (t) => {
   const { service } = await open(t);
   const twice = { ...agent, returnExisting: true };
   const [one, another] = await Promise.all([
@@ -390,7 +390,7 @@ test("two registrations at once make one model", async (t) => {
   assert.deepEqual(settled.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
 });
 
-test("refuses names that no request could spell, other entities and unknown bases", async (t) => {
+test("refuses unspellable names, other entities and unknown bases", async (t) => {
   const { service } = await open(t);
   const register = (changes: Partial<Registration>, caller = member): Promise<string> =>
     refusal(service.register({ ...agent, ...changes }, caller));
@@ -404,7 +404,7 @@ test("refuses names that no request could spell, other entities and unknown base
   assert.equal(await register({ baseModel: "huge" }), "not_found baseModel");
 });
 
-test("finds and lists what a caller may reach", async (t) => {
+test("finds and lists only models that the caller may reach", async (t) => {
   const { service } = await open(t);
   const mine = await service.register(agent, member);
   const second = await service.register({ ...agent, project: "chess", name: "second" }, member);
@@ -429,7 +429,7 @@ test("finds and lists what a caller may reach", async (t) => {
   assert.equal(await refusal(list(member, { after: theirs.id })), "invalid after");
 });
 
-test("lists the names that can be chatted with", async (t) => {
+test("lists the names available for chats", async (t) => {
   const { service, addVersion } = await open(t);
   const model = await service.register(agent, member);
   await addVersion(model.id, 1);
@@ -438,7 +438,7 @@ test("lists the names that can be chatted with", async (t) => {
   assert.deepEqual(names, ["acme/games/agent", "acme/games/agent:step0", "acme/games/agent:step1"]);
 });
 
-test("lists the names of many models with a few statements, as they are one by one", async (t) => {
+test("lists the names of many models with few statements, in the same order as singly", async (t) => {
   const { service, store, addVersion } = await open(t);
   for (let index = 0; index < 120; index++) {
     const { id } = await service.register({ ...agent, name: `agent-${index}` }, member);

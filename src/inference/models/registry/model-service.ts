@@ -1,5 +1,5 @@
-// Trained models as the rest of the server works with them: registered, found for a caller, listed, deleted with
-// everything of them. Knows nothing of HTTP; what other rooms hold of a version is removed by what they inject.
+// Trained models for the rest of the server: registers, finds, lists and deletes them with everything that belongs to
+// them. Knows nothing of HTTP; other rooms inject functions that remove their data about a version.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Owned } from "../../../base/domain/keys/key-scope.ts";
@@ -27,19 +27,19 @@ import type { ModelSettings } from "./settings.ts";
 
 export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
-  /** Deletes what is recorded of a model, a little at a time. */
+  /** Deletes a model's recordings in small steps. */
   readonly deleteRecordings: (modelId: string) => Promise<void>;
-  /** Cancels every job of a model that has not ended. */
+  /** Cancels each job of a model that has not ended. */
   readonly cancelJobs: (modelId: string) => Promise<void>;
   readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
-  /** Has engines forget an adapter. Requests that run on it go on: an engine reads an adapter once. */
+  /** Makes engines forget an adapter. Running requests continue on it: an engine reads an adapter once. */
   readonly dropAdapter: (adapterId: string) => void;
-  /** Has the trainer give up a state of its own. */
+  /** Makes the trainer discard a state that it keeps itself. */
   readonly discardState: (state: string) => Promise<void>;
   readonly artifacts: ArtifactStore;
 }
 
-/** What became of versions that were trained over other weights of their base. */
+/** Versions trained over other weights of their base, now accepted. */
 export interface AcceptedBase {
   /** Hex SHA-256 of the base's weights now. */
   readonly weights: string;
@@ -50,23 +50,23 @@ export interface AcceptedBase {
 export interface ServedName {
   readonly name: string;
   readonly model: TrainedModel;
-  /** Of the model, or of the version that the name means. */
+  /** Creation time of the model, or of the version that the name means. */
   readonly createdAt: Date;
 }
 
 export interface ModelService {
   /** See {@link registerModel}. */
   register(registration: Registration, caller: Caller): Promise<TrainedModel>;
-  /** @throws ServiceError `not_found`, or `forbidden` when the caller does not reach it */
+  /** @throws ServiceError `not_found`, or `forbidden` if the caller may not reach it */
   find(id: string, caller: Caller): Promise<TrainedModel>;
-  /** Whom the model belongs to; null when there is no such model. */
+  /** Owner of the model; null if it does not exist. */
   ownerOf(id: string): Promise<Owned | null>;
-  /** Full names of these models, by id; a model that does not exist has none. */
+  /** Full names of these models, by id; models that do not exist are left out. */
   namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** See {@link ModelStore.findMetrics}. */
   metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
-   * Those that the caller may reach.
+   * Models that the caller may reach.
    *
    * @throws ServiceError `invalid` at `after` for a cursor that is no such model's id
    */
@@ -75,7 +75,7 @@ export interface ModelService {
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
   /** @throws ServiceError `invalid` for a cursor that is no version's id */
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
-  /** Deletes the model with its jobs, versions and adapters; returns how many versions there were. */
+  /** Deletes the model with its jobs, versions and adapters; returns the number of versions. */
   delete(model: TrainedModel): Promise<number>;
   /** @throws ServiceError `not_found` when there is no such version */
   findVersion(model: TrainedModel, step: number): Promise<ModelVersion>;
@@ -86,7 +86,7 @@ export interface ModelService {
    */
   pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
   /**
-   * Accepts the weights that the model's base has now for the versions that were trained over others.
+   * Accepts the base's current weights for the versions that were trained over others.
    *
    * @throws ServiceError `unavailable` while the base's engine is not up
    */
@@ -113,7 +113,7 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       const reach = reachOf(caller);
       const entity = reach?.entity ?? filter.entity;
       const project = reach?.project ?? filter.project;
-      // Models that the caller does not reach are not seen, and asking for them is no error.
+      // The caller does not see models of others, and asking for them is no error.
       const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
       return isElsewhere
         ? { items: [], hasMore: false }
@@ -136,9 +136,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     delete: async ({ id }) => {
       await cancelJobs(id);
       const key = adaptersOf(id);
-      // What a server that dies meanwhile leaves is then known to be nobody's.
+      // Marks the files, so that a later sweep removes what a crash leaves.
       await artifacts.hold(key).catch((error: unknown) => {
-        // On a full disk removing is what makes room.
+        // On a full disk the deletion itself makes room.
         if (fullDiskError(error) === null) throw error;
       });
       const steps: number[] = [];
@@ -167,10 +167,10 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
   };
 }
 
-/** Of one statement; a row is a tenth of a kilobyte. */
+/** Rows of one statement, each about 100 bytes. */
 const versionTimesAtOnce = 5000;
 
-/** The versions of a page of models by their ids, those of each by step. */
+/** Returns the versions of a page of models by their ids, each model's by step. */
 async function versionTimes(
   store: Pick<ModelStore, "listVersionTimes">,
   models: readonly TrainedModel[],
@@ -200,7 +200,7 @@ function present(version: ModelVersion | null, step: number): ModelVersion {
 
 interface OlderVersionsDependencies {
   readonly store: Pick<ModelStore, "deleteOlderVersions" | "list">;
-  /** Has engines forget an adapter. Running requests continue on it: an engine reads an adapter once. */
+  /** Makes engines forget an adapter. Running requests continue on it: an engine reads an adapter once. */
   readonly dropAdapter: (adapterId: string) => void;
   /** Returns the adapters that requests run on, or are about to. */
   readonly adaptersInUse: () => Iterable<string>;
@@ -215,7 +215,7 @@ export type OlderVersions = ReturnType<typeof createOlderVersions>;
 export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   const { store, adaptersInUse, server } = dependencies;
   const { checkpointsKept } = dependencies.settings;
-  /** Deletes a model's versions beyond those kept; to be called when it has a new version. */
+  /** Deletes a model's versions beyond the kept ones; call when it has a new version. */
   const deleteOf = async (modelId: string): Promise<void> => {
     if (checkpointsKept === 0) return;
     const steps = await store.deleteOlderVersions(modelId, {
@@ -227,7 +227,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   };
   return {
     deleteOf,
-    /** Does the same for every model; to be called at start. */
+    /** Does the same for each model; call at start. */
     deleteAll: async (): Promise<void> => {
       const all = { entity: null, project: null, name: null };
       for await (const { id } of allItems((page) => store.list(all, page))) await deleteOf(id);

@@ -1,15 +1,15 @@
-// A base model as the operator named it, which may turn out to be one that cannot be loaded.
+// A base model as the operator named it; loading it may turn out to be impossible.
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** One with a fault cannot be loaded, and its folder may not exist. */
+/** A model with a fault cannot be loaded, and its folder may not exist. */
 export interface NamedBase extends BaseModel {
-  /** Why it cannot be loaded; absent if nothing is known to be wrong. */
+  /** Reason why it cannot be loaded; absent if no fault is known. */
   readonly fault?: ServiceError;
 }
 
-/** The base model in the folder that `find` returns; listed at `path` with what `find` throws. */
+/** Returns the base model in the folder that `find` returns, or one at `path` with the error that `find` throws. */
 export function inFolder(base: Omit<BaseModel, "folder">, path: string, find: () => string): NamedBase {
   try {
     return { ...base, folder: find() };
@@ -18,7 +18,7 @@ export function inFolder(base: Omit<BaseModel, "folder">, path: string, find: ()
   }
 }
 
-/** Why a base model cannot be loaded, as an operating error: those of the file system say what cannot be read. */
+/** Returns the error for a base model that cannot be loaded; errors of the file system name the unreadable file. */
 export function loadFault(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const message = fullDiskError(error)?.message ?? (error instanceof Error ? error.message : String(error));

@@ -1,17 +1,17 @@
-// What another server publishes is loaded where its model is in use, and nothing else is.
+// Versions published by other servers are loaded only if their model is in use.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { sampleModel, sampleVersion } from "../../../store/database/contract/storage-under-test.ts";
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { PublishedVersions } from "./published-versions.ts";
 
-/** Models `m`, of which there is a request, and `n`; both with version 0. */
+/** Models `m`, which has a request, and `n`; both with version 0. */
 async function open(t: TestContext) {
   const { models, announcements } = await storesInMemory();
   for (const id of ["m", "n"]) await models.create(sampleModel(id), sampleVersion(id, 0));
   const prepared: string[] = [];
   const faults: string[] = [];
-  /** Calls everybody who listens, as when a connection was lost. */
+  /** Notifies listeners of a gap, as after a lost connection. */
   const gaps: (() => void)[] = [];
   let wake: () => void = () => undefined;
   const published = new PublishedVersions({
@@ -46,7 +46,7 @@ async function open(t: TestContext) {
   return { published, publish, prepared, faults, gap: () => gaps.forEach((call) => call()), until };
 }
 
-test("a new version of a model that is in use is loaded, and no other", async (t) => {
+test("loads a new version only if its model is in use", async (t) => {
   const { published, publish, prepared, until } = await open(t);
   await publish("n", 1);
   await publish("m", 1);
@@ -57,7 +57,7 @@ test("a new version of a model that is in use is loaded, and no other", async (t
   assert.deepEqual(prepared, ["m:1 over tiny"]);
 });
 
-test("one that cannot be loaded is said, and the next one is loaded; after a gap the newest of each is", async (t) => {
+test("reports a version that cannot be loaded, loads the next, and after a gap the newest of each model", async (t) => {
   const { publish, prepared, faults, gap, until } = await open(t);
   await publish("m", 1);
   await until(() => prepared.length === 1);

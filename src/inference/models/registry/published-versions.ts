@@ -1,5 +1,5 @@
-// Loads what other servers publish, where requests of this one run on the model: the first that asks for the new version
-// finds it loaded, as on the server that made it. Nothing rests on it: a version is served by whoever is asked for it.
+// Preloads versions that other servers publish, if this server's requests use the model, so that the first request for
+// the new version finds it loaded. Only an optimization: any server loads a version when a request asks for it.
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import type { Announcements } from "../../../base/domain/servers/pubsub.ts";
@@ -9,9 +9,9 @@ export interface PublishedVersionsDependencies {
   readonly store: Pick<ModelStore, "find" | "newestVersion">;
   /** The models that requests of this server run on, or ran on just now. */
   readonly modelsInUse: () => ReadonlySet<string>;
-  /** Does nothing where the version is loaded. */
+  /** Does nothing if the version is loaded. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Told what could not be loaded; whoever asks for it hears why. */
+  /** Receives the error of a version that could not be loaded; a request for it gets the reason too. */
   readonly onFault: (error: unknown, modelId: string) => void;
 }
 
@@ -41,12 +41,12 @@ export class PublishedVersions implements Service {
     return this.#life.start();
   }
 
-  /** Resolves when what is being loaded is. */
+  /** Resolves once the current loading has ended. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
 
-  /** @param published null where it may be any model */
+  /** @param published null if it may be any model */
   #hear(published: string | null): void {
     for (const modelId of this.#dependencies.modelsInUse())
       if (published === null || published === modelId) this.#waiting.add(modelId);

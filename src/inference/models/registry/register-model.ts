@@ -1,4 +1,4 @@
-// A trained model comes into being: its name is checked, and its version 0 is the base model itself.
+// Registers a trained model: checks its name, and makes the base model its version 0.
 import { isDeepStrictEqual } from "node:util";
 import { mayReach, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -15,37 +15,42 @@ export interface Registration {
   readonly name: string;
   readonly baseModel: string;
   readonly adapter: AdapterWish;
-  /** Another model's version to start from, which is copied; null starts from the base. */
+  /** Version of another model to start from, which is copied; null starts from the base. */
   readonly from: ForkSource | null;
-  /** Answers with a model of this name and base that exists already; nothing is copied then. */
+  /** True returns an existing model of this name and base; nothing is copied then. */
   readonly returnExisting: boolean;
 }
 
 export interface RegisterDependencies {
   readonly store: Pick<ModelStore, "find" | "findByName" | "create" | "findVersion">;
   readonly directory: Pick<ModelDirectory, "find">;
-  /** Copies the adapter of a version that has one for a model that is to be. @throws ServiceError `conflict` for a damaged one */
+  /**
+   * Copies the adapter of a version that has one for a model about to be registered. @throws ServiceError `conflict`
+   * for a damaged one
+   */
   readonly copyAdapter: (version: ModelVersion, modelId: string) => Promise<CopiedAdapter>;
-  /** What kind of job made a version; null when none did. */
+  /** Kind of the job that made a version; null if none did. */
   readonly trainingKindOf: (version: ModelVersion) => Promise<ModelVersion["copiedKind"]>;
   /** Names of the base models, the default first. */
   readonly bases: readonly string[];
   readonly clock: Clock;
 }
 
-/** An adapter's copy, which is nobody's until it is kept. */
+/** A copied adapter that belongs to no model until it is kept. */
 export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "adapterHash" | "trainerState"> {
-  /** To be called when its model is stored. */
+  /** Call once its model is stored. */
   keep(): Promise<void>;
-  /** To be called when there is to be no such model. */
+  /** Call if there is to be no such model. */
   discard(): Promise<void>;
 }
 
 /**
- * Registers a model; of two calls at once one finds the other's.
+ * Registers a model; of two concurrent calls one finds the other's model.
  *
- * @throws ServiceError, at the fields of {@link Registration}: `invalid` for names that no request could spell, `forbidden`
- *   for another entity, `not_found` for an unknown base model, `conflict` where the model exists; and as `findForkSource`
+ * @throws ServiceError, at the fields of {@link Registration}, and as `findForkSource`:
+ * - `invalid` for names that no request could spell
+ * - `forbidden` for another entity, `not_found` for an unknown base model
+ * - `conflict` if the model exists
  */
 export async function registerModel(
   dependencies: RegisterDependencies,
@@ -55,7 +60,7 @@ export async function registerModel(
   const { store, bases, clock } = dependencies;
   const { entity, project, name, baseModel, adapter, from } = registration;
   refuseBadNames({ entity, project, name });
-  // An administrator makes entities by naming them; one that is there already is as it is.
+  // An administrator creates entities by naming them; existing names are accepted unchecked.
   if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseStrangeEntity(entity);
   const field = caller.entity === entity ? "project" : "entity";
   refuseOtherOwner(caller, { entity, project }, `The project ${quoted(`${entity}/${project}`)}`, field);
@@ -72,11 +77,11 @@ export async function registerModel(
     if (copy === null) await store.create(model, versionZero(model));
     else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
   } catch (error) {
-    // A connection may be lost behind the commit.
+    // The connection may have been lost after the commit.
     if ((await store.find(model.id)) === null) {
       if (!isOpen(error)) await copy?.adapter.discard();
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
-      // Somebody registered the name a moment ago.
+      // Another request has just registered the name.
       const other = await store.findByName(entity, project, name);
       if (other === null) throw error;
       return reuse(other, registration);
@@ -87,8 +92,8 @@ export async function registerModel(
 }
 
 /**
- * Whether the model may come to be stored after all, where the database was lost on the way. Its copy then stays held: it is
- * swept, when this server is gone, unless there is such a model.
+ * True if the model may still be stored, because the connection to the database was lost. Its copy then stays held,
+ * and is swept after this server is gone unless the model exists.
  */
 function isOpen(error: unknown): boolean {
   return error instanceof ServiceError && error.obstacle === "database-away";
@@ -135,7 +140,7 @@ function reuse(existing: TrainedModel, registration: Registration): TrainedModel
   return existing;
 }
 
-/** What the registration does not say is as the model has it. */
+/** Fields that the registration omits match any model. */
 function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
   for (const field of ["rank", "alpha", "targets"] as const) {
     if (asked[field] === null || isDeepStrictEqual(asked[field], own[field])) continue;
@@ -170,7 +175,7 @@ function versionZero(model: TrainedModel): ModelVersion {
   };
 }
 
-/** The first version of a model that starts from another's: what that one is, without what it is to its own model. */
+/** Returns the first version of a model that starts from another's version, without that version's ties to its model. */
 async function copiedVersion(
   { trainingKindOf }: Pick<RegisterDependencies, "trainingKindOf">,
   { id: modelId, createdAt }: TrainedModel,

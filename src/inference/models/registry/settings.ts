@@ -35,9 +35,12 @@ const fixed = {
   turnMs: 10_000,
   /** A base model counts as busy during gaps shorter than this, as a client leaves between two requests. */
   pauseMs: 250,
-  /** Greatest rank of an imported adapter, the same as for one trained here: every row of a model computes with it. */
+  /** Maximum rank of an imported adapter, the same as for one trained here: each row of a model computes with it. */
   importRankMax: 256,
-  /** Bytes of an imported archive, and of its unpacked files together: twice what such a rank takes for 1 B parameters. */
+  /**
+   * Maximum bytes of an imported archive, and of its unpacked files together: twice the size of such a rank for 1 B
+   * parameters.
+   */
   importBytesMax: 2 * 1024 ** 3,
   /** Concurrent imports; further ones are answered 429. */
   importCountMax: 4,

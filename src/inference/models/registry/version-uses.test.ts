@@ -1,4 +1,4 @@
-// Two servers on one database: what one of them has been asked for, the other does not delete by itself.
+// Two servers on one database: neither automatically deletes a version that the other uses.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { checkService } from "../../../base/domain/testing/check-service.ts";
@@ -60,7 +60,7 @@ checkService({
   failing: null,
 });
 
-test("another server deletes no version that was asked for, until its requests are over for a while", async (t) => {
+test("protects a requested version from another server until its requests have been over for a while", async (t) => {
   const { uses, clock, inUse, deleteOlder } = await open(t);
   assert.equal(await uses.use({ modelId: "m", step: 1 }), true);
   assert.deepEqual(await deleteOlder(), [2]);
@@ -76,7 +76,7 @@ test("another server deletes no version that was asked for, until its requests a
   assert.deepEqual(await deleteOlder(), [1]);
 });
 
-test("what a server used that is gone is deleted, and one that got another lease uses it anew", async (t) => {
+test("releases the versions of a server that is gone, and records uses anew under a new lease", async (t) => {
   let server = "one";
   const { uses, servers, deleteOlder } = await open(t, { server: () => server });
   await uses.use({ modelId: "m", step: 1 });
@@ -89,7 +89,7 @@ test("what a server used that is gone is deleted, and one that got another lease
   assert.deepEqual(await deleteOlder(), [1]);
 });
 
-test("a database that cannot be written keeps nobody from being served", async (t) => {
+test("serves requests even if the database cannot be written", async (t) => {
   const faults: unknown[] = [];
   const useVersion = () => Promise.reject(new Error("full"));
   const { uses } = await open(t, {

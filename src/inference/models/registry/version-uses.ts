@@ -1,6 +1,7 @@
-// Which versions this server's requests run on, as other servers on the database see it: those are not deleted by themselves.
-// A version is written down when it is first asked for, and left some time after its last request; all of them go with the
-// server's lease. Which requests run at this moment, and are spared by this server itself, `AdaptersInUse` counts.
+// Announces to other servers on the database which versions this server's requests use, so that they do not delete
+// them automatically. A version is recorded at its first request and released some time after its last; all are
+// released with the server's lease. `AdaptersInUse` counts the running requests, which protect versions from this
+// server itself.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { adapterId, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -11,13 +12,13 @@ export interface VersionUsesDependencies {
   /** The adapters that requests of this server run on, or are about to. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly clock: Clock;
-  /** Told what could not be written; it is tried again. */
+  /** Receives write errors; the write is retried. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** How often versions that nobody asks for any more are looked for. */
+/** Interval between searches for idle versions. */
 const lookMs = 15_000;
-/** Longer than a request takes from its version to where it is counted. */
+/** Longer than a request takes from resolving its version to being counted. */
 const idleMs = 60_000;
 
 interface Use {
@@ -30,7 +31,7 @@ export class VersionUses implements Service {
   readonly #dependencies: VersionUsesDependencies;
   /** By adapter. */
   readonly #uses = new Map<string, Use>();
-  /** What is written, one after the other. */
+  /** Serializes the writes. */
   #writing: Promise<unknown> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("version uses", {
@@ -52,7 +53,7 @@ export class VersionUses implements Service {
     return this.#life.stop();
   }
 
-  /** Keeps a version that is about to be used; false where there is none any more. */
+  /** Protects a version that is about to be used; false if it no longer exists. */
   async use({ modelId, step }: VersionKey): Promise<boolean> {
     const { clock, server } = this.#dependencies;
     const use = { version: { modelId, step }, server: server(), lastMs: clock.monotonicMs() };
@@ -62,7 +63,7 @@ export class VersionUses implements Service {
     return true;
   }
 
-  /** The models that versions in use are of. */
+  /** Returns the models of the versions in use. */
   models(): ReadonlySet<string> {
     return new Set([...this.#uses.values()].map(({ version }) => version.modelId));
   }
@@ -74,7 +75,7 @@ export class VersionUses implements Service {
     return isThere;
   }
 
-  /** Ends the uses of versions that have had no request for a while. */
+  /** Releases versions that have had no request for a while. */
   async #endIdle(): Promise<void> {
     const { store, clock, adaptersInUse } = this.#dependencies;
     for (const [id, { version, server, lastMs }] of this.#uses) {
@@ -84,7 +85,7 @@ export class VersionUses implements Service {
     }
   }
 
-  /** A database that cannot be written just now keeps nobody from being served. */
+  /** Failing to write to the database does not stop requests. */
   async #write<Result>(write: () => Promise<Result>, otherwise: Result): Promise<Result> {
     const written = this.#writing.then(write).catch((error: unknown) => {
       this.#dependencies.onFault(error);
@@ -103,17 +104,17 @@ export class VersionUses implements Service {
   }
 }
 
-// Which adapters requests run on at this moment, or are about to: those are not deleted by themselves.
+// Counts the requests that use each adapter, or are about to; such adapters are not deleted automatically.
 
 export class AdaptersInUse {
-  /** How many requests each has. */
+  /** Number of requests per adapter. */
   readonly #counts = new Map<string, number>();
 
   /**
    * Counts a request in.
    *
-   * @param id null for the base model, which needs no keeping
-   * @returns what counts it out, once
+   * @param id null for the base model, which needs no protection
+   * @returns a function that counts it out; idempotent
    */
   enter(id: string | null): () => void {
     if (id === null) return () => undefined;

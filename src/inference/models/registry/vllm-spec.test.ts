@@ -12,7 +12,7 @@ const list = (named: readonly string[]) =>
     { name: "built-in", folder: "/built-in", engine: { kind: "embedded" } },
   );
 
-test("names the servers of a model, and the folder of its files", () => {
+test("parses the servers of a model, and the folder of its files", () => {
   assert.deepEqual(list([`big=vllm+http://a:8000?files=${qwen}`])[0], {
     name: "big",
     folder: resolve(qwen),
@@ -23,18 +23,18 @@ test("names the servers of a model, and the folder of its files", () => {
   assert.deepEqual(several[1]?.engine, { kind: "embedded", quantization: "8" });
 });
 
-test("servers that a list was cut at are one model's", () => {
+test("joins servers that a list was split at into one model", () => {
   const [big, other] = list(["big=vllm+http://a:8000", `http://b:8000?files=${qwen}`, `other=${qwen}`]);
   assert.deepEqual(big.engine, { kind: "vllm", urls: ["http://a:8000", "http://b:8000"] });
   assert.equal(other?.name, "other");
 });
 
-test("takes the files of a model that was added under the name", () => {
+test("uses the files of a model that was added under the name", () => {
   const [kept] = list(["kept=vllm+http://a:8000"]);
   assert.deepEqual([kept.folder, kept.engine.kind], [qwen, "vllm"]);
 });
 
-test("lists a model whose files are not known with what is wrong and the cure", () => {
+test("lists a model whose files are not known with its fault and the cure", () => {
   const faultOf = (named: string): string => list([named])[0].fault?.message ?? "";
   assert.match(
     faultOf("big=vllm+http://a:8000"),
@@ -43,7 +43,7 @@ test("lists a model whose files are not known with what is wrong and the cure", 
   assert.match(faultOf("big=vllm+http://a:8000?files=test"), /test has no config\.json\. Name a folder/);
 });
 
-test("refuses what names no server, or too much", () => {
+test("refuses a text that names no server, or too much", () => {
   const check = (named: string, message: RegExp): void => {
     assert.throws(() => list([named]), { code: "invalid", message });
   };

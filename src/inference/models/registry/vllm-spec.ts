@@ -1,11 +1,12 @@
-// Base models that vLLM servers compute, as an operator names them: `name=vllm+http://a:8000,http://b:8000?files=/models/qwen3`.
+// Base models that vLLM servers compute, as an operator names them:
+// `name=vllm+http://a:8000,http://b:8000?files=/models/qwen3`.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { inFolder, type NamedBase } from "./named-base.ts";
 
-/** What was named, with the URLs of one model joined again, which lists of models are cut at. */
+/** Returns the named models, with the URLs of one model joined again after a list was split at commas. */
 export function joinedServers(named: readonly string[]): readonly string[] {
   const joined: string[] = [];
   for (const text of named) {
@@ -22,10 +23,10 @@ export function isServedElsewhere(text: string): boolean {
 }
 
 /**
- * Reads one; it has a fault where its files are not known.
+ * Parses one model; it has a fault if its files are not known.
  *
- * @param folderOf the folder of a model that was added under a name; null where there is none
- * @throws ServiceError `invalid`, naming what is wrong and the cure
+ * @param folderOf returns the folder of a model that was added under a name; null if there is none
+ * @throws ServiceError `invalid`, naming the fault and the cure
  */
 export function readServedElsewhere(text: string, folderOf: (name: string) => string | null): NamedBase {
   const split = text.indexOf("=vllm+");
@@ -70,7 +71,7 @@ function readUrl(text: string, name: string): URL {
   return url;
 }
 
-/** Where tokenizer, template and configuration lie. */
+/** Returns the folder of tokenizer, template and configuration. */
 function folderNamed(
   name: string,
   given: string | undefined,

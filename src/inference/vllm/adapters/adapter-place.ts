@@ -1,5 +1,5 @@
-// Where vLLM finds an adapter: in the folder where it lies, which vLLM sees too, or in a copy that is made in one that it
-// sees. An adapter is looked at before vLLM is told of it: files that are gone or changed are refused here.
+// Provides an adapter's folder to vLLM: the original if vLLM sees it too, or a copy in a folder that it sees. Checks
+// the adapter first: missing or changed files are refused here.
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
 import { hashOfHashes } from "../../../store/artifacts/seal.ts";
@@ -9,25 +9,25 @@ import { hashFile } from "../../architectures/hashes/base-hashes.ts";
 
 export interface AdapterPlace {
   /**
-   * The folder of an adapter as vLLM sees it.
+   * Returns the folder of an adapter as vLLM sees it.
    *
-   * @param name the only one under which these contents are known
-   * @throws ServiceError `conflict` where its files are gone or others
+   * @param name the only name of these contents
+   * @throws ServiceError `conflict` if its files are missing or changed
    */
   folderFor(reference: AdapterReference, name: string): Promise<string>;
-  /** No server has it any more. */
+  /** Call when no server has it any more. */
   remove(name: string): Promise<void>;
 }
 
 const names = Object.values(adapterFiles);
 
-/** What is copied for vLLM, and how it sees the folder of copies. */
+/** Folder of the copies for vLLM, and its path as vLLM sees it. */
 export interface CopiesPlace {
   readonly folder: string;
   readonly folderThere: string;
 }
 
-/** @param copies null where vLLM sees what this server sees, under the same paths */
+/** @param copies null if vLLM sees this server's files, under the same paths */
 export function createAdapterPlace(copies: CopiesPlace | null): AdapterPlace {
   const checked = new Map<string, Promise<void>>();
   const check = async (reference: AdapterReference, name: string): Promise<void> => {
@@ -57,7 +57,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
     const hashes = await Promise.all(
       names.map(async (name) => {
         const file = join(folder, name);
-        // Without a hash to compare with it is enough that they are there.
+        // Without a hash to compare, existence is enough.
         return [name, hash === undefined ? (await stat(file), "") : await hashFile(file)] as const;
       }),
     );
@@ -68,7 +68,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
   throw unreadableAdapter("its files are others than those that were stored");
 }
 
-/** Whole or not at all: what has its name is never written again. */
+/** Copies completely or not at all: a folder with its final name is never written again. */
 async function copy(from: string, to: string): Promise<void> {
   if (await stat(to).catch(() => null)) return;
   await mkdir(resolve(to, ".."), { recursive: true });

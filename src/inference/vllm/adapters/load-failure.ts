@@ -1,8 +1,8 @@
-// Why vLLM did not load an adapter, in words that say what to do: its own name places of its machine.
+// Explains why vLLM did not load an adapter, and the cure; vLLM's own errors name paths of its machine.
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { VllmRefusal } from "../client/vllm-errors.ts";
 
-/** @returns the error itself where vLLM was not reached, or said nothing that is known */
+/** @returns the error itself if vLLM was not reached, or the refusal is unknown */
 export function loadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;

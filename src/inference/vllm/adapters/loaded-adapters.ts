@@ -1,5 +1,5 @@
-// The adapters that one vLLM server has loaded: each under a name of its own, loaded at its first use or ahead of it, and
-// unloaded when it is dropped or, the one that was not used for longest first, when others need its place.
+// The adapters that one vLLM server has loaded, each under a separate name. An adapter is loaded at its first use or
+// ahead of it. It is unloaded when it is dropped, or when it is the least recently used one and others need its slot.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";
@@ -11,17 +11,17 @@ import { loadFailure } from "./load-failure.ts";
 export interface LoadedAdaptersOptions {
   readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
   readonly place: AdapterPlace;
-  /** So many are loaded at once, unless more are in use. */
+  /** Maximum loaded adapters, unless more are in use. */
   readonly countMax: number;
-  /** What could not be unloaded stays loaded, which holds up nobody. */
+  /** Receives the error of an adapter that could not be unloaded; it stays loaded, which blocks nothing. */
   readonly onFault: (error: unknown, name: string) => void;
-  /** One that was dropped is unloaded. */
+  /** Called once a dropped adapter is unloaded. */
   readonly onDropped: (name: string) => void;
 }
 
 /** An adapter that a request runs on, or is about to. */
 export interface AdapterUse {
-  /** Under which the server knows it. */
+  /** Name of the adapter on the server. */
   readonly name: string;
   /** Idempotent. */
   release(): void;
@@ -36,9 +36,9 @@ interface Loaded {
 
 export class LoadedAdapters {
   readonly #options: LoadedAdaptersOptions;
-  /** By their names, the one that was not used for longest first. */
+  /** By name, least recently used first. */
   readonly #loaded = new Map<string, Loaded>();
-  /** What is being unloaded: a load of that name waits for it. */
+  /** Adapters being unloaded: loading the same name waits. */
   readonly #unloading = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -46,7 +46,7 @@ export class LoadedAdapters {
     this.#options = options;
   }
 
-  /** Ends what is being loaded. */
+  /** Aborts loading. */
   stop(): void {
     this.#stopping.abort(new ServiceError({ code: "unavailable", message: "The engine is being stopped." }));
   }
@@ -59,7 +59,7 @@ export class LoadedAdapters {
     return this.#loaded.has(name);
   }
 
-  /** Takes over what a server says that it has; what it lacks is loaded at its next use. */
+  /** Adopts the adapters that a server lists; missing ones are loaded at their next use. */
   reconcile(listed: Iterable<string>): void {
     const names = new Set([...listed].filter(isAdapterName));
     for (const name of this.#loaded.keys()) if (!names.has(name)) this.#loaded.delete(name);
@@ -69,15 +69,15 @@ export class LoadedAdapters {
   }
 
   /**
-   * Loads an adapter where it is not loaded; it stays so until the release.
+   * Loads an adapter if necessary; it stays loaded until the release.
    *
-   * @throws ServiceError `conflict` for files that are gone or others, `unsupported` for an adapter that vLLM does not take,
-   *   `unavailable`; the signal's reason
+   * @throws ServiceError `conflict` for missing or changed files, `unsupported` for an adapter that vLLM does not
+   * accept, `unavailable`; the signal's reason
    */
   async use(reference: AdapterReference, options: { readonly signal: AbortSignal }): Promise<AdapterUse> {
     const name = adapterName(reference);
     const entry = this.#loaded.get(name) ?? this.#add(reference, name);
-    // It is the one that was used last.
+    // Moves it to the end, as the most recently used.
     this.#loaded.delete(name);
     this.#loaded.set(name, entry);
     entry.useCount += 1;
@@ -98,12 +98,12 @@ export class LoadedAdapters {
     }
   }
 
-  /** The server says that it does not have it. */
+  /** Call when the server reports that it lacks the adapter. */
   forget(name: string): void {
     this.#loaded.delete(name);
   }
 
-  /** Unloads all of an id once nothing runs on them. */
+  /** Unloads all adapters of an id once nothing runs on them. */
   drop(id: string): void {
     for (const [name, entry] of this.#loaded) {
       if (!isNameOf(name, id)) continue;
@@ -130,13 +130,13 @@ export class LoadedAdapters {
     try {
       await server.loadAdapter(name, folder, { signal: this.#stopping.signal });
     } catch (error) {
-      // Another server of this program was first: under this name there are no other weights.
+      // Another server of this program has loaded it first: the name implies the same weights.
       if (error instanceof ServiceError && error.code === "conflict") return;
       throw loadFailure(error);
     }
   }
 
-  /** The place of one more. */
+  /** Makes room for one more adapter. */
   #makeRoom(): void {
     let surplus = this.#loaded.size + 1 - this.#options.countMax;
     for (const [name, entry] of this.#loaded) {

@@ -1,7 +1,8 @@
-// The pieces of vLLM's answer as events of a generation. What vLLM does otherwise than the contract says is put right here
-// where that is exact, and else ends the request: choices of a greedy request are drawn once, and a token that the request
-// forbids says that none was left to draw. The last choice ends with the answer, whose end says how much of the prompt was
-// there.
+// Converts the pieces of vLLM's answer into events of a generation. Corrects deviations from the engine contract if
+// that is exact, and otherwise ends the request.
+// * A greedy request's choices are sampled once.
+// * A token that the request forbids means that no allowed token was left.
+// * The last choice ends with the answer, whose end reports the cached part of the prompt.
 import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../../base/domain/generation.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,14 +14,14 @@ export class AnswerReader {
   readonly #vocabularySize: number;
   readonly #stopTokenIds: ReadonlySet<number>;
   readonly #allowedTokenIds: ReadonlySet<number> | null;
-  /** How many tokens each choice of the answer has; it has ended where it is absent. */
+  /** Number of tokens of each of the answer's running choices; ended ones are absent. */
   readonly #tokenCounts = new Map<number, number>();
-  /** What ends the last of its choices. */
+  /** End of its last choice. */
   #lastFinish: readonly GenerationEvent[] = [];
   #cachedTokenCount = 0;
-  /** The id of the answer, which its first piece names; null before it. */
+  /** The id of the answer, from its first piece; null before it. */
   #answerId: string | null = null;
-  /** Of each choice of the answer those of the request. */
+  /** Maps a choice of the answer to choices of the request. */
   readonly #choicesOf: (choice: number) => readonly number[];
 
   constructor(request: GenerationRequest, { vocabularySize }: { readonly vocabularySize: number }) {
@@ -36,18 +37,18 @@ export class AnswerReader {
     for (const choice of isGreedy ? [0] : all) this.#tokenCounts.set(choice, 0);
   }
 
-  /** Whether all of its choices have ended. */
+  /** True if all of its choices have ended. */
   get isWhole(): boolean {
     return this.#tokenCounts.size === 0;
   }
 
   /**
-   * The events of a piece, in order, but for the end of the last choice.
+   * Returns the events of a piece, in order, without the end of the last choice.
    *
-   * @throws ServiceError `unsupported` where no token was left to draw; `unavailable` for what cannot be an answer
+   * @throws ServiceError `unsupported` if no token was left to sample; `unavailable` for an impossible answer
    */
   read(chunk: CompletionChunk): readonly GenerationEvent[] {
-    // Two answers that a proxy mixes up are nobody's answer.
+    // A piece of a different answer, mixed in by a proxy, is refused.
     if (chunk.answerId !== null && this.#answerId !== null && chunk.answerId !== this.#answerId)
       throw strangeAnswer("an answer to this request alone");
     this.#answerId ??= chunk.answerId;
@@ -57,15 +58,15 @@ export class AnswerReader {
   }
 
   /**
-   * The end of the last choice, once the answer has ended.
+   * Returns the end of the last choice; call once the answer has ended.
    *
-   * @throws ServiceError `unavailable` where a choice did not end
+   * @throws ServiceError `unavailable` if a choice did not end
    */
   end(): readonly GenerationEvent[] {
     if (!this.isWhole) throw strangeAnswer("the end of a choice");
     const { prompt, outputs } = this.#request;
     const cachedTokenCount = Math.min(this.#cachedTokenCount, prompt.tokenIds.length);
-    // Where its log-probabilities were wanted, the request for these computed it.
+    // If its log-probabilities were wanted, the request for them has filled the cache.
     if (cachedTokenCount === 0 || outputs.promptLogprobCount !== null) return this.#lastFinish;
     return [{ kind: "prompt-cached", cachedTokenCount }, ...this.#lastFinish];
   }
@@ -75,7 +76,7 @@ export class AnswerReader {
     if (before === undefined) throw strangeAnswer("a choice that was asked for and goes on");
     const last = tokens.at(-1);
     const isStopped = finish === "stop" && last !== undefined && this.#stopTokenIds.has(last.id);
-    // Of an answer under a constraint the model's own end says that it is complete, and is no part of it.
+    // Under a constraint, the model's end token shows that the answer is complete, and is not part of it.
     const isOwnEnd = finish === "stop" && !isStopped && this.#request.constraint !== null;
     const kept = (isOwnEnd ? tokens.slice(0, -1) : tokens).map((token) => this.#checked(token));
     const count = before + kept.length;
@@ -99,7 +100,7 @@ export class AnswerReader {
       throw strangeAnswer("alternatives of the model");
     if (this.#allowedTokenIds?.has(token.id) === false) throw nothingLeft();
     const { topLogprobCount } = this.#request.outputs;
-    // vLLM adds the token itself where it is not among them; it is the least probable then.
+    // vLLM adds the token itself if it is not among them; it is the least probable then.
     return { ...token, alternatives: token.alternatives.slice(0, topLogprobCount ?? 0) };
   }
 }
@@ -115,7 +116,10 @@ function finishOf(finish: string, stopTokenId: number | null) {
   });
 }
 
-/** What vLLM's failure within a stream means: one that draws what its constraint forbids, since nothing else was left. */
+/**
+ * Translates vLLM's failure within a stream: vLLM sampled a token that the constraint forbids, since no allowed one
+ * was left.
+ */
 export function failureOf(error: unknown, { constraint, sampling }: GenerationRequest): unknown {
   const isOwn = error instanceof ServiceError && error.cause instanceof VllmRefusal && error.cause.isInStream;
   return isOwn && constraint !== null && sampling.allowedTokenIds !== null ? nothingLeft(error) : error;

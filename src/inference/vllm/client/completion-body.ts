@@ -1,5 +1,5 @@
-// A generation as the body of `POST /v1/completions`: token ids in, token ids out. Whatever vLLM would else take from the
-// model's generation_config.json is said, so that nothing of it counts.
+// Converts a generation into the body of `POST /v1/completions`: token ids in, token ids out. Sets every field that
+// vLLM would otherwise take from the model's generation_config.json.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { newUuid } from "../../../base/domain/random.ts";
@@ -8,7 +8,7 @@ import { plainSampling } from "../../../base/domain/sampling.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import { unreachable } from "../../../base/domain/assert.ts";
 
-/** As vLLM spells it. */
+/** With vLLM's field names. */
 export interface CompletionBody {
   readonly model: string;
   readonly prompt: readonly number[];
@@ -42,10 +42,10 @@ export interface CompletionBody {
 }
 
 /**
- * What asks for the answer to a request.
+ * Returns the body that requests an answer.
  *
  * @param model the name under which its model or adapter is served
- * @param limits.vocabularySize stop tokens beyond it, which vLLM refuses, never come
+ * @param limits.vocabularySize stop tokens beyond it, which vLLM refuses and no model samples, are left out
  */
 export function completionBody(
   request: GenerationRequest,
@@ -62,7 +62,7 @@ export function completionBody(
     max_tokens: stopping.maxTokens,
     min_tokens: minTokensOf(request),
     stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
-    // The model's own end ends an answer under a constraint, of which nothing else says that it is complete.
+    // Under a constraint, only the model's end token shows that an answer is complete.
     ignore_eos: constraint === null,
     seed: seedOf(sampling.seed),
     temperature: sampling.temperature,
@@ -85,12 +85,17 @@ export function completionBody(
   };
 }
 
-/** How many answers vLLM computes for a request. Greedy ones are the same, and it refuses to draw several. */
+/**
+ * Returns how many answers vLLM computes for a request. Greedy ones are identical, and vLLM refuses to sample several.
+ */
 export function sequenceCountOf({ sampling, choices }: GenerationRequest): number {
   return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;
 }
 
-/** What asks for the log-probabilities of a request's prompt, which vLLM gives in no stream; its one token is nobody's. */
+/**
+ * Returns the body that requests a prompt's log-probabilities, which vLLM omits from streams; the one token of the
+ * answer is ignored.
+ */
 export function promptBody(
   request: GenerationRequest,
   model: string,
@@ -110,7 +115,7 @@ export function promptBody(
   return { ...completionBody(alone, model, limits), prompt_logprobs: promptLogprobCount };
 }
 
-/** What asks for one token of no use to anybody: a server that computes nothing may still say that it is well. */
+/** Returns the body for one unused token: a server that cannot compute may still report good health. */
 export function probeBody(model: string, limits: { readonly vocabularySize: number }): CompletionBody {
   const probe: GenerationRequest = {
     id: `probe-${newUuid()}`,
@@ -127,22 +132,22 @@ export function probeBody(model: string, limits: { readonly vocabularySize: numb
   return completionBody(probe, model, limits);
 }
 
-/** Where every token that may come is a stop token, one comes before the least length too; vLLM would draw any. */
+/** If every allowed token is a stop token, one may precede the minimum length; otherwise vLLM would sample any token. */
 function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequest): number {
   const stops = new Set(stopping.stopTokenIds);
   return allowedTokenIds?.every((id) => stops.has(id)) === true ? 0 : stopping.minTokens;
 }
 
-/** vLLM draws choice i by the seed plus i: seeds that lie side by side would share the draws of nearly all their choices. */
+/** vLLM samples choice i with the seed plus i: adjacent seeds would share the samples of nearly all their choices. */
 function seedOf(seed: number): number {
   const spread = createHash("sha256").update(String(seed)).digest();
-  // What JSON's readers here and there have exactly: 48 bits.
+  // 48 bits, which JSON parsers on both sides represent exactly.
   return spread.readUIntBE(0, 6);
 }
 
 /**
- * Prompts share cached work where this is the same: with nobody else's, and with those of one salt. vLLM takes at most 128
- * characters, and neither of `@/\`.
+ * Prompts with the same salt share cached work: those of one owner and one salt. vLLM allows at most 128 characters,
+ * without `@/\`.
  */
 function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
   return createHash("sha256")
@@ -150,7 +155,7 @@ function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
     .digest("hex");
 }
 
-/** As vLLM spells it. */
+/** With vLLM's field names. */
 export type StructuredOutputs =
   | { readonly json: string }
   | { readonly json_object: true }
@@ -159,7 +164,7 @@ export type StructuredOutputs =
   | { readonly grammar: string }
   | { readonly structural_tag: string };
 
-/** How JSON is written cannot be said: vLLM takes those fields and does nothing with them, so its features lack them. */
+/** The JSON style is not sent: vLLM accepts those fields and ignores them, so its features lack them. */
 function structuredOutputs(constraint: Constraint): StructuredOutputs {
   switch (constraint.kind) {
     case "json-schema":

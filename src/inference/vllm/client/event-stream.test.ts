@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 import { eventData } from "./event-stream.ts";
 
-/** What comes of a text that arrives in pieces. */
+/** Returns the events of a text that arrives in pieces. */
 async function read(pieces: readonly Uint8Array[], charactersMax?: number): Promise<readonly string[]> {
   const all: string[] = [];
   async function* arriving(): AsyncGenerator<Uint8Array> {
@@ -16,7 +16,7 @@ async function read(pieces: readonly Uint8Array[], charactersMax?: number): Prom
 
 const text = `: keep-alive\n\ndata: {"a": "ä€😀"}\n\nevent: x\r\ndata: 1\r\ndata:2\r\n\r\nid: 3\n\ndata: [DONE]\n\ndata: cut`;
 
-test("gives the data of each event, wherever the bytes are cut", async () => {
+test("yields the data of each event, regardless of how the bytes are split", async () => {
   const bytes = Buffer.from(text);
   const expected = ['{"a": "ä€😀"}', "1\n2", "[DONE]"];
   assert.deepEqual(await read([bytes]), expected);
@@ -31,7 +31,7 @@ test("gives the data of each event, wherever the bytes are cut", async () => {
   }
 });
 
-test("an event that does not end is refused, whether in one line, in many, or in lines that say nothing", async () => {
+test("refuses an endless event in one line, in many, or in lines without data", async () => {
   const fits = ["data: 12345678\n", "\n", "data: 12345678\n\n", ": 12345678901\n", "data: 1\n\n"];
   assert.deepEqual(
     await read(
@@ -46,7 +46,7 @@ test("an event that does not end is refused, whether in one line, in many, or in
   }
 });
 
-test("a long line that drips in takes time in proportion to its length", async () => {
+test("takes time proportional to the length of a long line that drips in", async () => {
   // Joined with each piece it would be copied 65,536 times: 140 gigabytes.
   const pieces = Array.from({ length: 1 << 16 }, () => Buffer.from("x".repeat(64)));
   const [event] = await read([Buffer.from("data: "), ...pieces, Buffer.from("\n\n")]);

@@ -1,24 +1,24 @@
-// The data of server-sent events (WHATWG HTML, 9.2), as they come: what stands behind `data:`, joined over the lines of an
-// event. Names, ids and comments are passed over.
+// Reads the data of server-sent events (WHATWG HTML, 9.2) as they arrive: the text behind `data:`, joined over the
+// lines of an event. Ignores names, ids and comments.
 import { StringDecoder } from "node:string_decoder";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 
-/** The longest event: one with the log-probabilities of a whole vocabulary for some tokens. */
+/** Maximum size of an event: the log-probabilities of a whole vocabulary for a few tokens. */
 export const eventCharactersMax = 64 * 2 ** 20;
 
 /**
- * What each event of a stream says, those that came at once together: none if the bytes ended no event. An event may have
- * any number of lines, which together are bounded; so is a line that says nothing. Reading takes time in proportion to the
- * bytes, however they are cut.
+ * Yields the data of the events that arrived together; an empty list if the bytes ended no event. An event's lines are
+ * bounded together, and so is a line without data. Takes time proportional to the bytes, regardless of how they are
+ * split.
  *
- * @throws AnswerTooLarge for an event that is too long; what reading the bytes throws
+ * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
  */
 export async function* eventData(
   body: AsyncIterable<Uint8Array>,
   charactersMax: number = eventCharactersMax,
 ): AsyncGenerator<readonly string[]> {
   const decoder = new StringDecoder();
-  // Pieces of a line that has not ended: joined once it has, since joining them with each piece is quadratic.
+  // Pieces of an unfinished line, joined at its end: joining with each piece would be quadratic.
   let pieces: string[] = [];
   let data: string[] = [];
   let characterCount = 0;

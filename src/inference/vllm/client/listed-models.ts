@@ -1,12 +1,12 @@
-// What `GET /v1/models` of vLLM lists: its model under each of its names, and the adapters that are loaded.
+// Reads vLLM's answer to `GET /v1/models`: its model under each of its names, and the loaded adapters.
 import { strangeAnswer } from "./vllm-errors.ts";
 
 export interface ListedModel {
-  /** By which requests name it. */
+  /** Name in requests. */
   readonly id: string;
-  /** Tokens in prompt and answer together; null of adapters. */
+  /** Tokens in prompt and answer together; null for adapters. */
   readonly contextLength: number | null;
-  /** Of an adapter the model that it belongs to; null of that. */
+  /** The model that an adapter belongs to; null for a model. */
   readonly parent: string | null;
 }
 

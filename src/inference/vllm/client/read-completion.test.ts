@@ -1,4 +1,4 @@
-// Answers as vLLM 0.32.0 sent them, in its own words, and what is none of its answers.
+// Recorded answers of vLLM 0.32.0, and malformed ones.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { logprobMin } from "../../../base/domain/generation.ts";
@@ -77,7 +77,7 @@ test("reads the log-probabilities of a prompt", () => {
   ]);
 });
 
-test("throws what went wrong within a stream, and refuses what is no answer", () => {
+test("throws an error within a stream and refuses a malformed answer", () => {
   assert.throws(() => chunkOf(recorded.failure), { code: "unavailable", message: /failed; try again/ });
   const first = JSON.parse(recorded.first) as { readonly choices: readonly object[] };
   const changed = (more: object): unknown => ({ ...first, choices: [{ ...first.choices[0], ...more }] });

@@ -1,5 +1,5 @@
-// What vLLM answers to `POST /v1/completions`, checked as it is read: pieces of a stream, and a whole answer with the
-// log-probabilities of its prompt. Texts in it are not looked at.
+// Reads and validates vLLM's answers to `POST /v1/completions`: pieces of a stream, and whole answers with the
+// log-probabilities of their prompt. Ignores texts.
 import {
   logprobMin,
   type GeneratedToken,
@@ -13,35 +13,35 @@ import { refusalInStream, strangeAnswer } from "./vllm-errors.ts";
 /** An event of a stream. */
 export type CompletionChunk = ChoiceChunk | UsageChunk;
 
-/** What comes at once of one choice. */
+/** New tokens of one choice. */
 export interface ChoiceChunk {
   readonly kind: "choice";
   /** The id of its answer; null if the server gave none. */
   readonly answerId: string | null;
   readonly choice: number;
-  /** With their log-probabilities, NaN where none were asked for; alternatives are as many as vLLM gave, in order. */
+  /** With their log-probabilities, NaN if none were requested; alternatives as many as vLLM gave, in order. */
   readonly tokens: readonly GeneratedToken[];
-  /** Null while the choice goes on. */
+  /** Null while the choice continues. */
   readonly finish: string | null;
 }
 
-/** What comes behind the last choice. */
+/** Usage behind the last choice. */
 export interface UsageChunk {
   readonly kind: "usage";
   readonly answerId: string | null;
-  /** Tokens of the prompt that were there; null where the server does not say (`--enable-prompt-tokens-details`). */
+  /** Cached tokens of the prompt; null if the server does not report them (`--enable-prompt-tokens-details`). */
   readonly cachedTokenCount: number | null;
 }
 
-/** An answer that did not come as a stream. */
+/** An answer that was not streamed. */
 export interface WholeAnswer {
   readonly chunks: readonly CompletionChunk[];
-  /** For the server that is to go on with the prompt; null where none is held. */
+  /** Parameters for the server that is to continue with the prompt; null if none is held. */
   readonly passed: PassedParameters | null;
 }
 
 export interface Completion {
-  /** The prompt that it is about. */
+  /** Tokens of the prompt. */
   readonly promptTokenIds: readonly number[];
   /** One for each token of the prompt, null for the first. */
   readonly promptLogprobs: readonly (PromptLogprob | null)[];
@@ -50,9 +50,9 @@ export interface Completion {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the event of a stream; null for one that says nothing.
+ * Reads the event of a stream; null for an empty one.
  *
- * @throws ServiceError for an error within the stream; `unavailable` for what has another form
+ * @throws ServiceError for an error within the stream; `unavailable` for a malformed event
  */
 export function readChunk(value: unknown): CompletionChunk | null {
   const fields = fieldsOf(value, "an event");
@@ -94,7 +94,7 @@ function readUsage(usage: unknown, answerId: string | null): UsageChunk | null {
   };
 }
 
-/** @throws ServiceError `unavailable` for what has another form */
+/** @throws ServiceError `unavailable` for a malformed answer */
 export function readWhole(value: unknown): WholeAnswer {
   const fields = fieldsOf(value, "an answer");
   const answerId = idIn(fields);
@@ -109,7 +109,7 @@ export function readWhole(value: unknown): WholeAnswer {
   };
 }
 
-/** @throws ServiceError `unavailable` for what has another form */
+/** @throws ServiceError `unavailable` for a malformed answer */
 export function readCompletion(value: unknown): Completion {
   const [first] = listOf(fieldsOf(value, "an answer")["choices"], "its choices");
   const choice = fieldsOf(first, "a choice");
@@ -138,7 +138,7 @@ function readToken(id: number, logprobs: Fields | null, index: number): Generate
   return { id, logprob: logprobOf(own), alternatives: alternatives.sort(byProbability) };
 }
 
-/** Others than the token itself are alternatives by their rank; the token is one of them where its rank is among theirs. */
+/** Alternatives by their rank; they include the token itself only if its rank is among theirs. */
 function readPromptToken(id: number, entry: Fields): PromptLogprob {
   const ranked: readonly RankedToken[] = Object.entries(entry)
     .map(([key, value]) => {
@@ -155,22 +155,22 @@ function readPromptToken(id: number, entry: Fields): PromptLogprob {
   return { ...own, alternatives: ranked };
 }
 
-/** The most probable first; of tokens that are as probable those of lower ids. */
+/** Most probable first; equally probable tokens by id. */
 function byProbability(one: TokenAlternative, other: TokenAlternative): number {
   return other.logprob - one.logprob || one.id - other.id;
 }
 
-/** Of `token_id:394`, as vLLM writes tokens where it is asked to. */
+/** Parses `token_id:394`, vLLM's notation for tokens when requested. */
 function idOf(name: string): number {
   const id = /^token_id:(\d+)$/.exec(name)?.[1];
   if (id === undefined) throw strangeAnswer("the id of an alternative");
   return Number(id);
 }
 
-/** Rounding makes a log-probability a little greater than 0. */
+/** Rounding can make a log-probability slightly greater than 0. */
 const roundedMax = 1e-3;
 
-/** JSON has no infinity: what cannot be read as a number is the log-probability of what is impossible. */
+/** JSON has no infinity: null stands for the log-probability of an impossible token. */
 function logprobOf(value: unknown): number {
   if (value === null) return logprobMin;
   const logprob = numberOf(value, "a log-probability");
@@ -189,7 +189,7 @@ function listOf(value: unknown, what: string): readonly unknown[] {
   return value;
 }
 
-/** A whole number, from 0 on. */
+/** An integer of at least 0. */
 function countOf(value: unknown, what: string): number {
   const count = numberOf(value, what);
   if (!Number.isSafeInteger(count) || count < 0) throw strangeAnswer(what);

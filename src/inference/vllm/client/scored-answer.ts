@@ -1,6 +1,6 @@
-// Answers under a constraint whose log-probabilities are wanted. vLLM takes those of such an answer after its constraint has
-// forbidden tokens, so that they are not the model's, and training would learn from wrong ones: they are computed once more,
-// as those of a prompt that ends with the answer. So a choice is held back until it has ended.
+// Log-probabilities of answers under a constraint. vLLM computes them after the constraint has masked tokens; they are
+// not the model's, and training would learn from wrong ones. They are therefore computed again, as those of a prompt
+// that ends with the answer, so a choice is held back until it has ended.
 import { assert } from "../../../base/domain/assert.ts";
 import type {
   GeneratedToken,
@@ -10,12 +10,12 @@ import type {
 } from "../../../base/domain/generation.ts";
 import { strangeAnswer } from "./vllm-errors.ts";
 
-/** Whether vLLM's own log-probabilities of the answer are not the model's. */
+/** True if vLLM's log-probabilities of the answer are not the model's. */
 export function masksLogprobs({ constraint, outputs }: GenerationRequest): boolean {
   return constraint !== null && outputs.topLogprobCount !== null;
 }
 
-/** The most tokens of answer that can be scored: vLLM takes no prompt that leaves no room for a token. */
+/** Returns the maximum number of answer tokens that can be scored: vLLM requires room for one more token. */
 export function scoredTokensMax(promptLength: number, contextLength: number): number {
   return contextLength - 1 - promptLength;
 }
@@ -27,7 +27,7 @@ interface EndedChoice {
 }
 
 export class ScoredAnswer {
-  /** What to ask for in place of the request. */
+  /** The request to send instead. */
   readonly unscored: GenerationRequest;
   readonly #request: GenerationRequest;
   readonly #tokens = new Map<number, readonly GeneratedToken[]>();
@@ -44,7 +44,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** Keeps the tokens of choices that go on; returns those that have ended. */
+  /** Keeps the tokens of running choices; returns the choices that have ended. */
   take(events: readonly GenerationEvent[]): readonly EndedChoice[] {
     const ended: EndedChoice[] = [];
     for (const event of events) {
@@ -57,7 +57,7 @@ export class ScoredAnswer {
     return ended;
   }
 
-  /** What asks for the log-probabilities of a choice: its tokens as the end of the prompt. */
+  /** Returns the request for the log-probabilities of a choice: its tokens as the end of the prompt. */
   asPrompt({ tokens }: EndedChoice): GenerationRequest {
     const { prompt, outputs } = this.#request;
     return {
@@ -67,7 +67,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** The events of a choice. */
+  /** Returns the events of a choice. */
   withScores(
     { finish, tokens }: EndedChoice,
     scores: readonly (PromptLogprob | null)[],

@@ -1,5 +1,6 @@
-// What has to be known of a vLLM server before it is asked for answers: its version, its model and its limits. What it tells
-// nowhere it is asked for by requests that it refuses before anything is computed, since the refusal names the limit.
+// Reads the facts needed before a vLLM server is asked for answers: its version, model and limits. Limits that it does
+// not report are found with requests that exceed them: vLLM refuses these before computing anything, and the refusal
+// names the limit.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAdapterName } from "../adapters/adapter-names.ts";
 import type { CompletionBody } from "./completion-body.ts";
@@ -9,20 +10,20 @@ import { requireSupported } from "./vllm-versions.ts";
 
 export interface ServerFacts {
   readonly version: string;
-  /** By which requests name the model itself. */
+  /** Name of the model itself in requests. */
   readonly model: string;
   /** Tokens in prompt and answer together. */
   readonly contextLength: number;
-  /** The most alternatives that a token may carry. */
+  /** Maximum number of alternatives per token. */
   readonly logprobCountMax: number;
-  /** Those of its adapters that were loaded by servers of this program. */
+  /** Its adapters that were loaded by servers of this program. */
   readonly adapters: readonly string[];
 }
 
 /**
- * Asks a server.
+ * Reads a server's facts.
  *
- * @param vocabularySize of the model whose files are here: another one is another model
+ * @param vocabularySize of the model whose files are here; a different size means another model
  * @throws ServiceError `unsupported` for another version, `conflict` for another model, `unavailable`
  */
 export async function readServerFacts(
@@ -53,13 +54,13 @@ export async function readServerFacts(
   };
 }
 
-/** More than any model has. */
+/** Larger than any model's ids. */
 const idMax = 2 ** 31 - 1;
 
-/** vLLM's `--max-logprobs` unless it is given. */
+/** Default of vLLM's `--max-logprobs`. */
 const usualLogprobCountMax = 20;
 
-/** What a number is at most, by the refusal of one that is greater; null where it was not refused by name. */
+/** Returns a function that reads a maximum from the refusal of a greater value; null if the refusal does not name it. */
 function refusedLimits(server: VllmServer, model: string, options: { readonly signal: AbortSignal }) {
   return async (greater: Partial<CompletionBody>, limit: RegExp): Promise<number | null> => {
     try {
@@ -74,7 +75,7 @@ function refusedLimits(server: VllmServer, model: string, options: { readonly si
   };
 }
 
-/** A token after a token. */
+/** A prompt of one token, answered by one. */
 function smallest(model: string): CompletionBody {
   return {
     model,

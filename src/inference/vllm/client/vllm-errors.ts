@@ -1,11 +1,11 @@
-// What vLLM refuses, in this project's errors. Its own texts go to callers where they say what of a request is wrong, and
-// else are causes, which go to the log: they may name places of its machine.
+// Translates vLLM's refusals into errors of this project. vLLM's texts reach callers only if they say what is wrong
+// with a request. Otherwise they are causes for the log, since they may name paths of its machine.
 import { cut, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 
-/** An answer of vLLM that is no success. */
+/** An unsuccessful answer of vLLM. */
 export class VllmRefusal extends Error {
   readonly status: number;
-  /** Whether its answer had begun. */
+  /** True if its answer had begun. */
   readonly isInStream: boolean;
 
   constructor(status: number, said: string, isInStream: boolean) {
@@ -15,7 +15,7 @@ export class VllmRefusal extends Error {
   }
 }
 
-/** @param said the body of the answer; null where it is no JSON */
+/** @param said the body of the answer; null if it is no JSON */
 export function refusalOf(
   status: number,
   said: unknown,
@@ -31,7 +31,7 @@ export function refusalOf(
   return new ServiceError({ code, message, cause, ...(again !== undefined && { retryAfterSeconds: again }) });
 }
 
-/** An answer that holds something else than it should. */
+/** Returns the error for an answer with unexpected content. */
 export function strangeAnswer(what: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -41,7 +41,7 @@ export function strangeAnswer(what: string, cause?: unknown): ServiceError {
   });
 }
 
-/** What JSON says; ServiceError `unavailable` for what is none. */
+/** Parses JSON; throws ServiceError `unavailable` for malformed text. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -50,7 +50,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** The status that an error within a stream stands for. */
+/** Returns the refusal for an error within a stream, by the status that it names. */
 export function refusalInStream(error: unknown): ServiceError {
   const code = error !== null && typeof error === "object" && "code" in error ? error.code : 500;
   return refusalOf(typeof code === "number" ? code : 500, { error }, { isInStream: true });

@@ -1,5 +1,5 @@
-// One vLLM server: every call that is made of it, each with its deadline, and what it answers in this project's errors. Who
-// asks which server, and when again, is decided above.
+// Client of one vLLM server: all its calls with their timeouts, and its failures as errors of this project. Callers
+// decide which server to ask, and about retries.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { retryAfterSeconds } from "../../../base/domain/waiting/retry-after.ts";
@@ -25,19 +25,19 @@ import { listedModels, type ListedModel } from "./listed-models.ts";
 import { parsed, refusalOf, strangeAnswer } from "./vllm-errors.ts";
 
 export interface VllmServerOptions {
-  /** `http` or `https`; servers may lie below a path. */
+  /** `http` or `https`; servers may be below a path. */
   readonly url: URL;
-  /** Sent as a bearer token; null where it asks for none. */
+  /** Sent as a bearer token; null if it needs none. */
   readonly key: string | null;
   readonly waits: VllmWaits;
 }
 
-/** How long a server may take, in milliseconds. */
+/** Timeouts in milliseconds. */
 export interface VllmWaits {
   readonly connectMs: number;
-  /** For what computes nothing. */
+  /** For calls that compute nothing. */
   readonly answerMs: number;
-  /** Until the first token, in which a request may wait for others and its prompt is computed. */
+  /** Until the first token, including queueing and computing the prompt. */
   readonly firstTokenMs: number;
   /** Between tokens. */
   readonly nextTokenMs: number;
@@ -52,20 +52,20 @@ interface Call extends Required<Pick<HttpRequest, "method" | "waits" | "signal">
   readonly body?: unknown;
 }
 
-/** What came at once of an answer. */
+/** A part of an answer that arrived together. */
 export interface StreamPart {
   readonly chunks: readonly CompletionChunk[];
-  /** Whether the answer is whole with it. */
+  /** True if it completes the answer. */
   readonly isLast: boolean;
 }
 
-/** What fits the answers that hold no tokens. */
+/** Maximum size of answers without tokens. */
 const smallBytesMax = 4 * 2 ** 20;
 /** The log-probabilities of a long prompt, with alternatives. */
 const largeBytesMax = 1024 * 2 ** 20;
 
 export class VllmServer {
-  /** For people: without what of its address is secret. */
+  /** For people: the address without secrets. */
   readonly name: string;
   readonly #client = new HttpClient();
   readonly #headers: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ export class VllmServer {
     this.#waits = waits;
   }
 
-  /** Closes what is kept of connections; what runs on them breaks. */
+  /** Closes all connections, including those in use. */
   close(): void {
     this.#client.close();
   }
@@ -90,18 +90,18 @@ export class VllmServer {
     throw strangeAnswer("its version");
   }
 
-  /** The model that it serves, under each of its names, and the adapters that are loaded. */
+  /** The model that it serves, under each of its names, and the loaded adapters. */
   async models(options: { readonly signal: AbortSignal }): Promise<readonly ListedModel[]> {
     return listedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
   }
 
-  /** Resolves where it says that it is well. */
+  /** Resolves if it reports good health. */
   async health(options: { readonly signal: AbortSignal }): Promise<void> {
     const answer = await this.#send({ method: "GET", path: "/health", waits: this.#quick, ...options });
     await this.#read(answer, smallBytesMax);
   }
 
-  /** Answers a prompt, as it is computed. Leaving it before its last part ends the request at the server as well. */
+  /** Streams the answer to a prompt. Leaving the generator before its last part ends the request at the server too. */
   async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
     const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
     // A server may hold back the head of its answer until a request begins.
@@ -109,7 +109,8 @@ export class VllmServer {
     const whole = { ...body, stream: true, stream_options: { include_usage: true } };
     const answer = await this.#send({ method: "POST", path: completions, body: whole, waits, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
-    // The connection's deadlines are put off by any byte: keep-alives, empty pieces, an event that drips.
+    // Any byte extends the connection's timeouts: keep-alives, empty pieces, a dripping event. So the time between
+    // tokens is measured too.
     let waitMs = firstTokenMs;
     let sinceMs = systemClock.monotonicMs();
     try {
@@ -137,7 +138,10 @@ export class VllmServer {
     return readCompletion(await this.#complete(body, options));
   }
 
-  /** Answers a prompt at once, with what streams do not have: what another server needs to go on with the prompt. */
+  /**
+   * Answers a prompt without streaming, including the parameters that another server needs to continue with the
+   * prompt.
+   */
   async answer(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<WholeAnswer> {
     return readWhole(await this.#complete(body, options));
   }
@@ -149,12 +153,12 @@ export class VllmServer {
     return await this.#read(answer, largeBytesMax);
   }
 
-  /** @throws ServiceError `conflict` where it is loaded already, `not_found` where there is no adapter in the folder */
+  /** @throws ServiceError `conflict` if it is loaded already, `not_found` if there is no adapter in the folder */
   async loadAdapter(name: string, folder: string, options: { readonly signal: AbortSignal }): Promise<void> {
     await this.#adapter("load", { lora_name: name, lora_path: folder }, options);
   }
 
-  /** @throws ServiceError `not_found` where it is not loaded */
+  /** @throws ServiceError `not_found` if it is not loaded */
   async unloadAdapter(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
     await this.#adapter("unload", { lora_name: name }, options);
   }
@@ -168,7 +172,7 @@ export class VllmServer {
     const waits = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
     const path = `/v1/${what}_lora_adapter`;
     const answer = await this.#send({ method: "POST", path, body, waits, ...options });
-    // What it says is a sentence, not JSON.
+    // The body is a sentence, not JSON.
     if (answer.status !== 200) await this.#refuse(answer);
     await readText(answer.body, smallBytesMax).catch((error: unknown) => {
       throw unreachable(error);
@@ -201,7 +205,7 @@ export class VllmServer {
     const text = await readText(answer.body, bytesMax).catch((error: unknown) => {
       throw unreachable(error);
     });
-    // `/health` says nothing.
+    // `/health` has an empty body.
     return text === "" ? null : parsed(text);
   }
 
@@ -225,7 +229,7 @@ function saysNothing(durationMs: number): ServiceError {
 }
 
 const completions = "/v1/completions";
-/** What ends a stream that was not broken off. */
+/** Ends a complete stream. */
 const end = "[DONE]";
 
 const waitedFor: Readonly<Record<HttpTimeout["waitedFor"], string>> = {
@@ -235,7 +239,7 @@ const waitedFor: Readonly<Record<HttpTimeout["waitedFor"], string>> = {
   "next-part": "The next part of its answer",
 };
 
-/** Of what went wrong on the way; other errors stay what they are. */
+/** Translates failures of the connection; other errors stay unchanged. */
 function unreachable(error: unknown): unknown {
   if (error instanceof AnswerTooLarge) return strangeAnswer("what fits its limits", error);
   if (!(error instanceof HttpFailure)) return error;

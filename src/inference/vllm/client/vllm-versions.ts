@@ -1,17 +1,17 @@
-// Which versions of vLLM are asked, and what each does as the contract of engines says. What a version takes and does nothing
-// with, or does otherwise, is no feature: requests for it are then refused by name.
+// Supported versions of vLLM, and the features that each implements as the engine contract says. A feature that a
+// version accepts but ignores, or implements differently, is not offered, so requests for it are refused by name.
 import type { EngineFeature } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** The oldest: what was recorded and is tested. */
+/** The oldest supported version: recorded and tested. */
 const oldest = [0, 32] as const;
 
 /**
- * What is offered of all of them.
+ * Features of all versions.
  *
- * Not offered: `bad-words`, which vLLM takes as texts and tokenizes itself; `beam`, which ignores stop tokens, biases and
- * constraints; `logits-processors` and how JSON is written, which it takes and ignores; `top-n-sigma` and `embeddings`, which
- * it does not have.
+ * Not offered: `bad-words`, which vLLM takes as texts and tokenizes itself; `beam`, which ignores stop tokens, biases
+ * and constraints; `logits-processors` and the JSON style, which it accepts and ignores; `top-n-sigma` and
+ * `embeddings`, which it does not have.
  */
 const features = [
   "min-p",
@@ -29,14 +29,14 @@ const features = [
   "constraint-structural-tag",
 ] as const satisfies readonly EngineFeature[];
 
-/** @param scheduling as the servers were started: one that schedules as requests come takes a priority and ignores it */
+/** @param scheduling as the servers were started: a first-come, first-served one accepts a priority and ignores it */
 export function vllmFeatures(scheduling: "fcfs" | "priority"): ReadonlySet<EngineFeature> {
   return new Set([...features, ...(scheduling === "priority" ? (["priority"] as const) : [])]);
 }
 
 /**
  * @param version such as `0.32.0+cpu` or `0.33.1rc2.dev5+g0123456`
- * @throws ServiceError `unsupported` for one that is older than all that are asked, or none
+ * @throws ServiceError `unsupported` for an unknown version, or one older than the oldest
  */
 export function requireSupported(version: string): void {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];

@@ -15,7 +15,7 @@ const eight = Array.from({ length: 8 }, (_, index) => replica(index));
 const random = seededRandom("replicas", 1);
 const prefixes = Array.from({ length: 4000 }, () => random.index(2 ** 32));
 
-test("prompts spread evenly over replicas that have nothing to do, and each stays where it is", () => {
+test("spreads prompts evenly over idle replicas, and keeps each on its replica", () => {
   const counts = eight.map(() => 0);
   for (const prefix of prefixes) {
     const chosen = chooseReplica(eight, prefix).index;
@@ -25,7 +25,7 @@ test("prompts spread evenly over replicas that have nothing to do, and each stay
   for (const count of counts) assert.ok(Math.abs(count - 500) < 100, `${counts.join(", ")} of 500 each`);
 });
 
-test("a replica that goes moves its own prompts alone", () => {
+test("moves only the prompts of a replica that leaves", () => {
   const seven = eight.filter(({ index }) => index !== 3);
   for (const prefix of prefixes) {
     const before = chooseReplica(eight, prefix).index;
@@ -33,7 +33,7 @@ test("a replica that goes moves its own prompts alone", () => {
   }
 });
 
-test("one that has much more to do than others gets no more", () => {
+test("gives nothing more to a replica with far more load than others", () => {
   const running = eight.map(({ index }) => replica(index));
   // All of one prompt, none of which ends.
   for (let count = 0; count < 800; count++) {
@@ -45,7 +45,7 @@ test("one that has much more to do than others gets no more", () => {
   assert.equal(chooseReplica([replica(1, 1000)], 7).index, 1);
 });
 
-test("one that has more than others of prompts that come again and again is relieved of some, and the rest stay", () => {
+test("relieves a replica of some frequent prompts, and keeps the rest", () => {
   const prompts = prefixes.slice(0, 500);
   const fleet = eight.map(({ hash, index }) => ({ hash, index, runningCount: 0, answeredCount: 0 }));
   const recent = new RecentRequests(fleet);
@@ -53,7 +53,7 @@ test("one that has more than others of prompts that come again and again is reli
   let keptCount = 0;
   const requestCount = 20_000;
   for (let count = 0; count < requestCount; count++) {
-    // 64 run at once, and any of them ends.
+    // 64 run concurrently, and a random one ends.
     if (running.length === 64) {
       const [ended] = running.splice(random.index(64), 1);
       ended.runningCount -= 1;
@@ -77,7 +77,7 @@ test("one that has more than others of prompts that come again and again is reli
   assert.ok(keptCount >= 0.88 * requestCount, `${keptCount} of ${requestCount}`);
 });
 
-test("one that is there again gets its own prompts, and not all of the others'", () => {
+test("gives a returning replica its own prompts, not all of the others'", () => {
   const recent = new RecentRequests(eight);
   const [back, ...others] = eight;
   for (let count = 0; count < 7000; count++) recent.add(others[count % 7]);
@@ -89,7 +89,7 @@ test("one that is there again gets its own prompts, and not all of the others'",
   assert.deepEqual(moved, []);
 });
 
-test("a conversation stays until it is twice as long; adapters, owners and salts have places of their own", () => {
+test("keeps a conversation until it is twice as long, and separates adapters, owners and salts", () => {
   const tokens = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
   const at = (count: number, more = {}) => prefixOf(requestOf(tokens(count), more));
   assert.equal(at(64), at(127));

@@ -1,45 +1,45 @@
-// Which replica answers a request: the one that has likely computed the beginning of its prompt before, unless it has much
-// more to do than others, or more than they and has lately been given more too. Pure, and the same wherever it is asked, so
-// that servers that share replicas agree on it: rendezvous hashing (Thaler and Ravishankar, 1998) with bounded loads
-// (Mirrokni, Thorup and Zadimoghaddam, 2018). A replica that comes or goes moves the prompts of its share alone.
+// Chooses the replica for a request: the one that has likely cached its prompt's prefix, unless its load is too high.
+// Pure, and identical on every server, so that servers that share replicas agree. Rendezvous hashing (Thaler and
+// Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): a joining or leaving replica moves
+// only its share of the prompts.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { adapterName } from "../adapters/adapter-names.ts";
 
-/** A replica as far as the choice is concerned. */
+/** The load and identity of a replica. */
 export interface Candidate {
-  /** A number of its own, from its address: see {@link hashOf}. */
+  /** Hash of its address: see {@link hashOf}. */
   readonly hash: number;
   readonly runningCount: number;
-  /** How much it has been given lately, in a unit that all candidates have in common: see `RecentRequests`. */
+  /** Recent requests, in a unit common to all candidates: see `RecentRequests`. */
   readonly recentCount: number;
 }
 
-/** A replica may run so many parts of an even share beyond it, or, where that is more, two standard deviations of chance. */
+/** Allowed load above an even share: this fraction or, if greater, two standard deviations of chance. */
 const runningSurplus = 0.25;
 const deviations = 2;
 
-/** One that runs more than an even share and has been given this part more than others lately is passed over. */
+/** A replica with more than an even share of load is skipped if its recent requests exceed the mean by this fraction. */
 const recentSurplus = 0.03;
 
-/** Of longer prompts no more tokens tell what they begin with. */
+/** Maximum length of a prefix; longer prompts are compared only by these tokens. */
 const prefixTokensMax = 4096;
 
 /**
- * Chooses one.
+ * Chooses a replica.
  *
- * Requests that come by chance differ in number by the square root of it (Poisson), which is no reason to send one where its
- * prompt is unknown. Prompts that some replica has more of than others are one, since that lasts.
+ * Random arrivals vary by the square root of their number (Poisson), which is no reason to leave a replica that has
+ * cached the prompt. A lasting imbalance is, such as one replica's prompts being more frequent.
  *
  * @param candidates at least one
- * @param prefix what the request shares with others, as {@link prefixOf} says
+ * @param prefix of the request, from {@link prefixOf}
  */
 export function chooseReplica<One extends Candidate>(candidates: readonly One[], prefix: number): One {
   const mean = (sum: number): number => sum / candidates.length;
   const evenShare = mean(candidates.reduce((sum, one) => sum + one.runningCount, 1));
   const countMax = evenShare + Math.max(runningSurplus * evenShare, deviations * Math.sqrt(evenShare));
   const recentMax = (1 + recentSurplus) * mean(candidates.reduce((sum, one) => sum + one.recentCount, 0));
-  // Somebody runs less than an even share, so one is left.
+  // Not empty: some candidate is below an even share.
   const free = candidates.filter((one) => one.runningCount < countMax);
   const balanced = free.filter((one) => one.runningCount < evenShare + 1 || one.recentCount <= recentMax);
   const chosen = balanced.length > 0 ? balanced : free;
@@ -47,9 +47,9 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
 }
 
 /**
- * A number of what a request shares with others whose prompts begin alike: its adapter, whose cache it may use, and the first
- * tokens. Those are as many as the greatest power of two that fits in the prompt: a conversation stays where it is until it
- * is twice as long, and prompts that all begin with the same instructions still differ.
+ * Returns a hash shared by requests with the same beginning: the adapter, whose cache they may use, and the first
+ * tokens. Uses the largest power of two of tokens that fits in the prompt. So a conversation stays until it is twice
+ * as long, and prompts with the same instructions still differ.
  */
 export function prefixOf({ prompt, cacheOwner, cacheSalt }: GenerationRequest): number {
   const { tokenIds, adapter } = prompt;
@@ -62,7 +62,7 @@ export function prefixOf({ prompt, cacheOwner, cacheSalt }: GenerationRequest): 
     .readUInt32BE();
 }
 
-/** A number of a replica's address. */
+/** Returns a hash of a replica's address. */
 export function hashOf(address: string): number {
   return createHash("sha256").update(address).digest().readUInt32BE();
 }

@@ -1,14 +1,14 @@
-// How many requests each replica has been given lately, for the choice among them. By requests and not by time, so that it
-// says the same of a fleet that has much to do and of one that has little.
+// Exponentially decaying count of the requests given to each replica, for the choice among them. Decays by requests
+// and not by time, so that it means the same in a busy and in an idle fleet.
 
-/** What the counts come to on average; a request counts half once there were 0.7 times as many for each replica after it. */
+/** Average value of a count; a request's weight halves after 0.7 times this number of later requests per replica. */
 const windowCount = 512;
 
-/** From then on all are divided by it, long before numbers have no room for it. */
+/** Beyond this, all counts are divided by the unit, long before overflow. */
 const unitMax = 1e100;
 
 export class RecentRequests<Replica extends object> {
-  /** In units of the last request, which counts ever more in place of the others' counting ever less. */
+  /** In units of the latest request: the unit grows instead of the other counts shrinking. */
   readonly #counts: Map<Replica, number>;
   #unit = 1;
 
@@ -16,12 +16,12 @@ export class RecentRequests<Replica extends object> {
     this.#counts = new Map(replicas.map((replica) => [replica, 0]));
   }
 
-  /** Those that it was given, the last one as 1 and the ones before ever less. */
+  /** Returns the decayed count of its requests, where the latest counts 1. */
   countOf(replica: Replica): number {
     return (this.#counts.get(replica) ?? 0) / this.#unit;
   }
 
-  /** It was given one. */
+  /** Counts a request given to a replica. */
   add(replica: Replica): void {
     this.#unit /= 1 - 1 / (windowCount * this.#counts.size);
     this.#counts.set(replica, (this.#counts.get(replica) ?? 0) + this.#unit);
@@ -31,8 +31,8 @@ export class RecentRequests<Replica extends object> {
   }
 
   /**
-   * One is there again: it begins with what the others have on average. Else all of their prompts would go to it, of which
-   * it knows none, until it had caught up.
+   * Starts a returning replica at the others' average. Otherwise it would attract all of their prompts, none of which
+   * it has cached, until it had caught up.
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;

@@ -1,4 +1,4 @@
-// What is shown of each server of a model.
+// Gauges of each server of a model.
 import type { EngineGauge } from "../../../base/domain/generation.ts";
 import type { RemoteSettings } from "../settings.ts";
 import type { Replica } from "./replica.ts";

@@ -1,4 +1,4 @@
-// The servers that compute one base: asked who they are at the start, looked after while they serve, and chosen from for each
+// The servers that compute one base: identified at the start, probed while they serve, and chosen from for each
 // request.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -18,38 +18,38 @@ export interface ReplicaSetOptions {
   /** At least one. */
   readonly replicas: readonly Replica[];
   readonly turns: TurnsOptions;
-  /** How long a start waits for the first that answers. */
+  /** How long a start waits for the first server to answer. */
   readonly startMs: number;
-  /** How often each is asked whether it is well. */
+  /** Interval of each server's health probes. */
   readonly lookMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 interface EnterOptions {
-  /** How many requests came before it. */
+  /** Number of requests that arrived earlier. */
   readonly arrival: number;
   /** Replicas that have failed it. */
   readonly tried: ReadonlySet<Replica>;
   readonly signal: AbortSignal;
 }
 
-/** A replica at which a request has its turn. */
+/** A replica that has admitted a request. */
 export interface EnteredReplica extends ReadyReplica {
-  /** To be called when the request has ended there; idempotent. */
+  /** Call when the request has ended there; idempotent. */
   readonly leave: () => void;
 }
 
-/** A replica that answers, with what is known of it. */
+/** A reachable replica with its facts. */
 export interface ReadyReplica {
   readonly replica: Replica;
   readonly facts: ServerFacts;
 }
 
-/** Those are no matter of waiting. */
+/** Faults that waiting does not cure. */
 const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
 
-/** Between two questions to a server that did not answer yet. */
+/** Pause between attempts to reach a server that has not answered yet. */
 const retryMs = 500;
 
 export class ReplicaSet {
@@ -69,22 +69,22 @@ export class ReplicaSet {
       replica.onLeft = () => this.#turns.refuseBut(this.replicas, this.#noneLeft());
   }
 
-  /** Those that answer. */
+  /** Returns the replicas that answer. */
   ready(): readonly ReadyReplica[] {
     return this.replicas.flatMap((replica) =>
       replica.facts === null ? [] : [{ replica, facts: replica.facts }],
     );
   }
 
-  /** Why none answers, for people. */
+  /** The reason why none answers, for people. */
   get fault(): string {
     return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
   }
 
   /**
-   * Resolves once one answers, or none did for as long as a start waits: then it is looked for all the while.
+   * Resolves once a server answers, or at the start timeout; the search then continues in the background.
    *
-   * @throws ServiceError of a server that will never do, such as one of another version
+   * @throws ServiceError of a server that can never serve, such as one of another version
    */
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const waiting = AbortSignal.any([signal, this.#stopping.signal]);
@@ -99,10 +99,10 @@ export class ReplicaSet {
   }
 
   /**
-   * For a request: see {@link chooseReplica}. Where it would begin at once comes before where it would wait.
+   * Chooses a replica for a request: see {@link chooseReplica}. Prefers replicas where it can begin immediately.
    *
    * @param tried replicas that have failed it
-   * @throws ServiceError `unavailable` where none is left
+   * @throws ServiceError `unavailable` if none is left
    */
   choose(request: GenerationRequest, tried: ReadonlySet<Replica> = new Set()): ReadyReplica {
     const ready = this.ready().filter(({ replica }) => !tried.has(replica));
@@ -118,9 +118,9 @@ export class ReplicaSet {
   }
 
   /**
-   * Waits for a request's turn: at the replica that is chosen for it, or at another one that has room first.
+   * Waits until a replica admits the request: the chosen one, or another one that has room first.
    *
-   * @throws ServiceError as {@link choose}, `overloaded` where its turn did not come in time; the signal's reason
+   * @throws ServiceError as {@link choose}, `overloaded` if it was not admitted in time; the signal's reason
    */
   async enter(request: GenerationRequest, { arrival, tried, signal }: EnterOptions): Promise<EnteredReplica> {
     const { priority, cacheOwner: owner } = request;
@@ -140,12 +140,12 @@ export class ReplicaSet {
         this.#recent.add(replica);
         return { replica, facts, leave };
       }
-      // It went at that very moment.
+      // The replica left at that moment.
       leave();
     }
   }
 
-  /** What a replica does at this moment. */
+  /** Returns a replica's current load. */
   countsAt(replica: Replica): PlaceCounts {
     return this.#turns.countsAt(replica);
   }
@@ -179,7 +179,7 @@ export class ReplicaSet {
     }
   }
 
-  /** Asks one server whether it is well, as long as the set runs. */
+  /** Probes one server's health while the set runs. */
   async #watch(replica: Replica): Promise<void> {
     const { clock, lookMs, logger } = this.#options;
     const { signal } = this.#stopping;
@@ -192,7 +192,7 @@ export class ReplicaSet {
       const wasReady = replica.facts !== null;
       await pause(lookMs);
       const isReady = replica.facts !== null;
-      // Requests found it out.
+      // Requests detected the failure.
       if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
       if (!isReady) await pause(addedPauseMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
       if (signal.aborted) return;

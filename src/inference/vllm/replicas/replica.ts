@@ -1,4 +1,4 @@
-// One of the servers that compute a base: what is known of it, whether it answers, and what runs on it.
+// One of the servers that compute a base: its facts, its reachability, and its adapters.
 import type { AdapterPlace } from "../adapters/adapter-place.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { probeBody } from "../client/completion-body.ts";
@@ -15,15 +15,15 @@ export interface ReplicaOptions {
   readonly onDropped: (name: string) => void;
 }
 
-/** After so many requests in a row that it failed it is asked for no more until it was asked who it is. */
+/** Number of consecutive failed requests after which it is used only once it has joined again. */
 const failuresMax = 3;
 
 export class Replica {
-  /** Of its address. */
+  /** Hash of its address. */
   readonly hash: number;
   readonly server: VllmServer;
   readonly adapters: LoadedAdapters;
-  /** Called when it answers no more. */
+  /** Called when it stops answering. */
   onLeft: () => void = () => undefined;
   readonly #vocabularySize: number;
   #facts: ServerFacts | null = null;
@@ -40,29 +40,29 @@ export class Replica {
     this.adapters = new LoadedAdapters({ server, place, countMax: adaptersMax, onFault, onDropped });
   }
 
-  /** What is known of it while it answers; null while it does not. */
+  /** Facts while it answers; null otherwise. */
   get facts(): ServerFacts | null {
     return this.#facts;
   }
 
-  /** Why it does not answer, for people; empty while it does. */
+  /** The reason why it does not answer, for people; empty while it does. */
   get fault(): string {
     return this.#fault;
   }
 
-  /** Requests that it failed, whatever they were then answered with. */
+  /** Number of requests that it failed, including those answered elsewhere. */
   get failureTotal(): number {
     return this.#failureTotal;
   }
 
-  /** How often it went since it last answered a request. */
+  /** How often it has left since it last answered a request. */
   get absenceCount(): number {
     return this.#absenceCount;
   }
 
   /**
-   * Asks it who it is, and takes over which adapters it has: it may have been started again. One that failed requests has to
-   * compute a token first, so that no other request finds out whether it can.
+   * Identifies the server and adopts its loaded adapters: it may have been restarted. After failed requests it must
+   * compute a token first, so that no request has to test it.
    *
    * @throws ServiceError as `readServerFacts`; it does not answer then
    */
@@ -70,7 +70,7 @@ export class Replica {
     try {
       const limits = { vocabularySize: this.#vocabularySize };
       const { server } = this;
-      // One that drains tells all else as ever.
+      // A draining server answers everything else as usual.
       await server.health(options);
       const facts = await readServerFacts(server, limits, options);
       if (this.#failureCount > 0) await server.answer(probeBody(facts.model, limits), options);
@@ -83,20 +83,20 @@ export class Replica {
     }
   }
 
-  /** It answered a request to its end. */
+  /** Call when it has answered a request to its end. */
   succeeded(): void {
     this.#failureCount = 0;
     this.#absenceCount = 0;
   }
 
-  /** It failed a request, of which nothing but itself was the cause; one that was out for that has one try alone. */
+  /** Call when it failed a request through its own fault. One failure is enough if it left for that reason before. */
   failed(reason: unknown): void {
     this.#failureCount += 1;
     this.#failureTotal += 1;
     if (this.#failureCount >= failuresMax) this.leave(reason);
   }
 
-  /** It does not answer, or not as it should, until it joins again. */
+  /** Marks it as not answering until it joins again. */
   leave(reason: unknown): void {
     if (this.#facts !== null) this.#absenceCount += 1;
     this.#facts = null;

@@ -4,7 +4,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { Turns, type Turn } from "./turns.ts";
 
-/** Turns at places, and what is told of each request by its name: who begins, in that order, and what others get. */
+/** Admission with requests identified by name: records who begins, in order, and the refusals of others. */
 function setUp(sequenceCountMax: number) {
   const clock = new FakeClock();
   const turns = new Turns<string>({ sequenceCountMax, waitMs: 1000, clock });
@@ -32,7 +32,7 @@ function setUp(sequenceCountMax: number) {
       others[name] = error instanceof ServiceError ? error.code : String(error);
     }
   };
-  /** What was asked so far has its turn, or waits. */
+  /** Resolves when all requests so far are admitted or waiting. */
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   const leave = async (name: string) => {
     leaves.get(name)?.();
@@ -45,7 +45,7 @@ function setUp(sequenceCountMax: number) {
   return { clock, turns, begun, others, ask, leave, settle, counts };
 }
 
-test("owners who have less begin first, and each owner's requests in their order", async () => {
+test("admits owners with less load first, and each owner's requests in order", async () => {
   const { turns, begun, ask, leave, settle, counts } = setUp(2);
   for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) void ask(name);
   await settle();
@@ -56,7 +56,7 @@ test("owners who have less begin first, and each owner's requests in their order
   assert.deepEqual([...counts(), turns.roomAt("x")], [0, 0, 0, 0, 2]);
 });
 
-test("a better priority comes first, whoever has more", async () => {
+test("admits a better priority first, regardless of load", async () => {
   const { begun, ask, leave, settle } = setUp(1);
   void ask("a1");
   void ask("b1", { priority: 1 });
@@ -67,11 +67,11 @@ test("a better priority comes first, whoever has more", async () => {
   assert.deepEqual(begun, ["a1", "a2", "b1", "a3"]);
 });
 
-test("counts choices, and lets a request of more than there may be begin alone", async () => {
+test("counts choices, and admits an oversized request by itself", async () => {
   const { turns, begun, ask, leave, settle } = setUp(4);
   void ask("a1", { slotCount: 3 });
   void ask("b1", { slotCount: 9 });
-  // It would fit, but nobody overtakes the one whose turn it is.
+  // It would fit, but must not overtake the next in order.
   void ask("c1", { slotCount: 1, arrival: 5 });
   await settle();
   assert.deepEqual(begun, ["a1"]);
@@ -81,7 +81,7 @@ test("counts choices, and lets a request of more than there may be begin alone",
   assert.deepEqual(begun, ["a1", "b1", "c1"]);
 });
 
-test("who waits for too long is refused, and who goes away waits no more", async () => {
+test("refuses a request that waits too long, and drops one whose client leaves", async () => {
   const { clock, others, ask, leave, settle, counts } = setUp(1);
   const going = new AbortController();
   void ask("a1");
@@ -100,7 +100,7 @@ test("who waits for too long is refused, and who goes away waits no more", async
   assert.deepEqual(counts(), [0, 0, 0, 0]);
 });
 
-test("whoever has least at all places is next wherever there is room, and of an owner who is at home there", async () => {
+test("admits the owner with the least load anywhere, preferring requests whose home has room", async () => {
   const { turns, begun, ask, leave, settle } = setUp(1);
   void ask("a1");
   void ask("a2", { home: "y" });
@@ -113,17 +113,17 @@ test("whoever has least at all places is next wherever there is room, and of an 
   await leave("a2");
   assert.deepEqual(begun.slice(2), ["b1 at y"]);
   await leave("b1");
-  // The other of this owner may not go there.
+  // The other request of this owner may not use that place.
   assert.deepEqual(begun.slice(3), ["a4 at y"]);
   await leave("a1");
   assert.deepEqual(begun.slice(4), ["b2"]);
-  // One that comes back has room.
+  // A returning place has room.
   turns.offer("z");
   await settle();
   assert.deepEqual(begun.slice(5), ["a3 at z"]);
 });
 
-test("refuses those that may go nowhere; leaving twice leaves once", async () => {
+test("refuses requests that no place may serve, and ignores a second leave", async () => {
   const { turns, begun, others, ask, leave, settle } = setUp(1);
   for (const name of ["a1", "a2"]) void ask(name);
   void ask("a3", { mayUse: (place) => place === "y" });

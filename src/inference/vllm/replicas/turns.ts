@@ -1,35 +1,36 @@
-// Whose turn it is at the servers of one base, each of which computes so many sequences at once: by priority, then of the owner
-// who has least at all of them, then first come, first served, as the embedded engine has it (inference/engine/schedule). Of the
-// owner whose turn it is, who waits for the very server that has room comes first: it has computed the beginning of that prompt.
+// Admission to the servers of one base, each of which computes a limited number of sequences concurrently. Orders by
+// priority, then by the owner with the least load over all servers, then first come, first served, like the embedded
+// engine (inference/engine/schedule). Among that owner's requests, one whose home is the server with room comes first,
+// since that server has cached its prefix.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import { inStartOrder, Shares } from "../../engine/schedule/fair-shares.ts";
 import { compareRanks, type SlotHolder } from "../../engine/schedule/slot-holder.ts";
 
-/** A request by what its turn goes by. */
+/** A request with the properties that determine its order. */
 export interface Turn<Place> extends Pick<SlotHolder, "owner" | "priority" | "arrival" | "slotCount"> {
-  /** Where it would best be. */
+  /** Preferred place. */
   readonly home: Place;
   readonly mayUse: (place: Place) => boolean;
 }
 
-/** A request that has its turn. */
+/** An admitted request. */
 export interface Admission<Place> {
   readonly place: Place;
-  /** To be called when it has ended there; idempotent. */
+  /** Call when it has ended there; idempotent. */
   readonly leave: () => void;
 }
 
 export interface TurnsOptions {
-  /** Choices of all requests together that a server computes at once; a request of more begins alone. */
+  /** Maximum concurrent choices of a server; a larger request runs by itself. */
   readonly sequenceCountMax: number;
-  /** How long a request waits at most. */
+  /** Maximum wait of a request. */
   readonly waitMs: number;
   readonly clock: Clock;
 }
 
-/** What a place has, and who waits for it. */
+/** Load and queue of a place. */
 export interface PlaceCounts {
   readonly runningCount: number;
   readonly runningSequences: number;
@@ -44,7 +45,7 @@ interface Waiter<Place> extends SlotHolder, Turn<Place> {
   readonly refuse: (error: unknown) => void;
 }
 
-/** Lanes and memory are the servers' own matter: an owner's share is how many sequences it has. */
+/** The servers manage lanes and memory themselves: an owner's share is the number of its sequences. */
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 
@@ -59,7 +60,7 @@ export class Turns<Place> {
     this.#options = options;
   }
 
-  /** How many sequences would begin at a place at once, where nobody waits. */
+  /** Returns how many sequences could begin at a place immediately if none waited. */
   roomAt(place: Place): number {
     return Math.max(0, this.#options.sequenceCountMax - this.#at(place).runningSequences);
   }
@@ -69,9 +70,9 @@ export class Turns<Place> {
   }
 
   /**
-   * Waits for a turn.
+   * Waits for admission.
    *
-   * @throws ServiceError `overloaded` where it did not come in time; the signal's reason
+   * @throws ServiceError `overloaded` if it did not come in time; the signal's reason
    */
   async take(turn: Turn<Place>, { signal }: { readonly signal: AbortSignal }): Promise<Admission<Place>> {
     const holder = { ...turn, ...unplaced };
@@ -98,7 +99,7 @@ export class Turns<Place> {
     }
   }
 
-  /** Begins whose turn it is at a place, up to the first that has no room there yet. */
+  /** Admits waiting requests to a place in order, up to the first that does not fit. */
   offer(place: Place): void {
     while (this.#waiting.length > 0 && this.#hasRoom(place)) {
       const next = this.#nextAt(place);
@@ -108,7 +109,7 @@ export class Turns<Place> {
     }
   }
 
-  /** Refuses those that may use none of these places. */
+  /** Refuses waiting requests that may use none of these places. */
   refuseBut(places: readonly Place[], error: ServiceError): void {
     const lost = this.#waiting.filter(({ mayUse }) => !places.some(mayUse));
     for (const waiter of lost) if (this.#remove(waiter)) waiter.refuse(error);
@@ -145,7 +146,7 @@ export class Turns<Place> {
     return runningCount === 0 || runningSequences + slotCount <= this.#options.sequenceCountMax;
   }
 
-  /** Whether there is a request that would fit: with none nobody needs to be looked for. */
+  /** True if the smallest request would fit; otherwise no search is needed. */
   #hasRoom(place: Place): boolean {
     return this.#fits({ slotCount: 1 }, place);
   }
@@ -166,7 +167,7 @@ export class Turns<Place> {
     this.#waiting.splice(before + 1, 0, waiter);
   }
 
-  /** Whether it waited. */
+  /** True if it was waiting. */
   #remove(waiter: Waiter<Place>): boolean {
     const index = this.#waiting.indexOf(waiter);
     if (index < 0) return false;

@@ -1,5 +1,5 @@
-// Servers that die, hang, fail and drain, one after the other, and are well again. When they do goes by how many requests have
-// begun, not by time.
+// Servers that die, hang, fail and drain, one after the other, and recover. Timed by the number of requests begun, not
+// by the clock.
 import type { Random } from "../../../base/domain/random.ts";
 import type { StubFault, StubVllm } from "./stub-vllm.ts";
 
@@ -7,12 +7,12 @@ const completions = "/v1/completions";
 
 interface Illness {
   readonly fault: StubFault;
-  /** Whether its process is another one afterwards: whatever it had computed, loaded and begun is gone. */
+  /** True if its process is a new one afterwards, without its cache, adapters and running requests. */
   readonly isDeath: boolean;
 }
 
 const illnesses: readonly Illness[] = [
-  // Dies: nothing of it answers, until it was started again.
+  // Dies: answers nothing until it is restarted.
   {
     fault: (_path, request) => {
       request.socket.destroy();
@@ -20,9 +20,9 @@ const illnesses: readonly Illness[] = [
     },
     isDeath: true,
   },
-  // Hangs, and says that it is well, until somebody ends it and starts it again.
+  // Hangs but reports good health, until it is killed and restarted.
   { fault: (path) => path === completions, isDeath: true },
-  // Fails, and says that it is well.
+  // Fails but reports good health.
   {
     fault: (path, _request, response) => {
       if (path === completions) response.writeHead(500).end("{}");
@@ -30,7 +30,7 @@ const illnesses: readonly Illness[] = [
     },
     isDeath: false,
   },
-  // Drains: what it is asked it answers still.
+  // Drains: still answers requests.
   {
     fault: (path, _request, response) => {
       if (path === "/health") response.writeHead(503).end();
@@ -43,13 +43,13 @@ const illnesses: readonly Illness[] = [
 export interface IllnessPlan {
   readonly stubs: readonly StubVllm[];
   readonly requestCount: number;
-  /** How often a server falls ill, over the whole. */
+  /** Number of illnesses during the whole run. */
   readonly illnessCount: number;
   readonly random: Random;
   readonly onDeath: (server: number) => void;
 }
 
-/** A server that falls ill is well again after half of the requests until the next one does. */
+/** A server that falls ill recovers after half of the requests until the next illness. */
 export class FleetIllness {
   readonly #plan: IllnessPlan;
   #ill: { readonly server: number; readonly illness: Illness } | null = null;
@@ -58,12 +58,12 @@ export class FleetIllness {
     this.#plan = plan;
   }
 
-  /** By their numbers. */
+  /** Numbers of the healthy servers. */
   wellServers(): readonly number[] {
     return this.#plan.stubs.flatMap((_stub, server) => (server === this.#ill?.server ? [] : [server]));
   }
 
-  /** To be told before each request how many have begun. */
+  /** Call before each request, with the number begun so far. */
   before(begunCount: number): void {
     const { stubs, requestCount, illnessCount, random } = this.#plan;
     const every = Math.floor(requestCount / (illnessCount + 1));
@@ -72,12 +72,12 @@ export class FleetIllness {
       const illness = illnesses[(begunCount / every - 1) % illnesses.length];
       this.#ill = { server: random.index(stubs.length), illness };
       stubs[this.#ill.server].fault = illness.fault;
-      // What it answered breaks off where it dies; where it hangs, it does so too.
+      // Its answers break off when it dies, and when a hanging server is killed.
       if (illness.isDeath) stubs[this.#ill.server].breakOff();
     } else if (begunCount % every === Math.floor(every / 2)) this.end();
   }
 
-  /** All are well. */
+  /** Heals all servers. */
   end(): void {
     const { stubs, onDeath } = this.#plan;
     if (this.#ill === null) return;

@@ -1,44 +1,46 @@
-// Who answered how much of what in a fleet, while some of its servers were ill: what a choice can be held to, and the plain
-// figures beside it.
+// Statistics of which server answered which prompts in a fleet with failing servers: fair measures of a choice, and
+// plain figures for comparison.
 import { chooseReplica, hashOf } from "../replicas/choose-replica.ts";
 
 export interface FleetFigures {
   /**
-   * How far the server that is farthest from its fair share of the answers is from that, in parts of it. Of each answer every
-   * server that was well as the request began has an equal part in its fair share: one that is dead for half of the time
-   * cannot have as much as the others, and is to have all of it as soon as it is there again.
+   * Maximum deviation of a server from its fair share of the answers, relative to that share. Each answer counts
+   * equally towards the fair shares of the servers that were healthy when its request began. So a dead server is
+   * expected to have none meanwhile, and its full share as soon as it is back.
    */
   readonly unevenness: number;
-  /** The same of equal shares for all, well or ill. */
+  /** The same relative to equal shares for all servers. */
   readonly plainUnevenness: number;
   /**
-   * The part of the answers that came from the server which the rendezvous order of the prompt names first among those that
-   * were well as the request began.
+   * Fraction of answers from the server that is first in the prompt's rendezvous order among those healthy when the
+   * request began.
    */
   readonly affinity: number;
-  /** Of the answers whose prompt a server had computed, and has not died since, the part that came from such a server. */
+  /**
+   * Fraction of answers from a server with the prompt in its cache, among answers whose prompt some server had cached.
+   */
   readonly reuse: number;
-  /** The part of the answers that came from the server with most of their prompt's. */
+  /** Fraction of answers from the server that answered most of their prompt's requests. */
   readonly plainAffinity: number;
 }
 
 interface Begun {
   readonly wellServers: readonly number[];
-  /** Which was asked last, and what of: if the request is answered, by that one. */
+  /** The last server asked, and the prompt's prefix: an answer comes from that server. */
   asked: { readonly server: number; readonly prefix: number } | null;
 }
 
 interface Share {
   answeredCount: number;
   fairCount: number;
-  /** Prompts that it has computed since it died last. */
+  /** Prompts that it has computed since its last death. */
   readonly cached: Set<number>;
 }
 
 export class FleetShares {
   readonly #servers: readonly { readonly hash: number; readonly share: Share }[];
   readonly #begun = new Map<string, Begun>();
-  /** Of each prompt how many answers each server gave. */
+  /** Number of answers per server, for each prompt. */
   readonly #byPrompt = new Map<number, number[]>();
   #answeredCount = 0;
   #firstCount = 0;
@@ -53,18 +55,18 @@ export class FleetShares {
     }));
   }
 
-  /** @param wellServers which were well, by their numbers */
+  /** @param wellServers numbers of the healthy servers */
   began(requestId: string, wellServers: readonly number[]): void {
     this.#begun.set(requestId, { wellServers, asked: null });
   }
 
-  /** @param asked.prefix of the request, as `prefixOf` says */
+  /** @param asked.prefix of the request, from `prefixOf` */
   asked(requestId: string, asked: { readonly server: number; readonly prefix: number }): void {
     const request = this.#begun.get(requestId);
     if (request !== undefined) request.asked = asked;
   }
 
-  /** It was answered by the server that was asked last. */
+  /** Counts the answer for the server asked last. */
   answered(requestId: string): void {
     const request = this.#begun.get(requestId);
     this.#begun.delete(requestId);
@@ -90,7 +92,7 @@ export class FleetShares {
     this.#begun.delete(requestId);
   }
 
-  /** What it had computed is gone. */
+  /** Its cache is gone. */
   died(server: number): void {
     this.#servers[server].share.cached.clear();
   }
@@ -110,7 +112,7 @@ export class FleetShares {
     };
   }
 
-  /** Among these, where none has anything to do. */
+  /** The first of these in rendezvous order, as if all were idle. */
   #first(prefix: number, servers: readonly number[]): number | null {
     if (servers.length === 0) return null;
     const idle = servers.map((server) => ({

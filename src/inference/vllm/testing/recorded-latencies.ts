@@ -1,8 +1,9 @@
-// How long a vLLM server takes for its tokens, as recorded and drawn anew: vLLM's own benchmark of Llama 3.1 8B in bfloat16 on
-// one H200, whose prompts are ShareGPT's and come four a second. Log-normal, by the median and the 99th percentile of each.
+// Random latencies of a vLLM server's tokens, drawn from a recorded distribution: vLLM's own benchmark of Llama 3.1 8B
+// in bfloat16 on one H200, with ShareGPT prompts at four per second. Log-normal, by the median and the 99th percentile
+// of each.
 import type { Random } from "../../../base/domain/random.ts";
 
-/** Each a draw, in milliseconds. */
+/** Random values in milliseconds. */
 export interface Latencies {
   firstTokenMs(): number;
   nextTokenMs(): number;
@@ -14,7 +15,7 @@ const recorded = {
   nextToken: { median: 9.7, p99: 18.9 },
 };
 
-/** As many standard deviations above its mean a normal variable has its 99th percentile. */
+/** 99th percentile of the standard normal distribution. */
 const deviationsOfP99 = 2.3263;
 
 export function recordedLatencies(random: Random): Latencies {

@@ -1,6 +1,6 @@
-// Many replicas and several servers of Hone before them, each of which knows of its own requests alone: who is chosen, in
-// virtual time and without HTTP, as slow as vLLM was recorded to be. What dies breaks off, is found out by looks and by what it
-// fails, and is there again for each server with its next look.
+// Simulates the choice among many replicas by several servers of Hone, each of which knows only its own requests. Runs
+// in virtual time without HTTP, with recorded latencies of vLLM. A dying replica breaks off its answers, is detected
+// by probes and failed requests, and is back for each server with its next probe.
 import { seededRandom } from "../../../base/domain/random.ts";
 import { chooseReplica, hashOf } from "../replicas/choose-replica.ts";
 import { RecentRequests } from "../replicas/recent-requests.ts";
@@ -9,15 +9,15 @@ import { recordedLatencies } from "./recorded-latencies.ts";
 
 export interface ChoiceLoad {
   readonly replicaCount: number;
-  /** Servers of Hone, each of which has an equal part of the requests. */
+  /** Servers of Hone, each with an equal part of the requests. */
   readonly chooserCount: number;
   readonly requestCount: number;
-  /** So many run at once. */
+  /** Number of concurrent requests. */
   readonly concurrency: number;
   readonly promptCount: number;
   readonly tokenCount: number;
   readonly deaths: {
-    /** As often one of the replicas dies, in requests; null for never. */
+    /** Number of requests between deaths of a replica; null for never. */
     readonly everyCount: number | null;
     readonly forMs: number;
     readonly lookMs: number;
@@ -26,9 +26,9 @@ export interface ChoiceLoad {
 }
 
 export interface ChoiceReport extends FleetFigures {
-  /** Requests that had begun where a replica died, or found three dead. */
+  /** Requests that had begun on a dying replica, or that found three dead. */
   readonly lostCount: number;
-  /** Requests in a second of virtual time. */
+  /** Requests per second of virtual time. */
   readonly perSecond: number;
 }
 
@@ -41,7 +41,7 @@ interface Known {
   isReady: boolean;
 }
 
-/** As of a replica and a request elsewhere. */
+/** As in `replica.ts` and `remote-engine.ts`. */
 const failuresMax = 3;
 const triesMax = 3;
 
@@ -55,7 +55,7 @@ export function simulateChoice(load: ChoiceLoad): ChoiceReport {
   const latencies = recordedLatencies(random);
   const prefixes = Array.from({ length: load.promptCount }, () => random.index(2 ** 32));
   const dead = new Set<number>();
-  /** How often each died: a request that began before is not answered. */
+  /** Number of deaths of each: a request that began before one is not answered. */
   const deathCounts = urls.map(() => 0);
   let wellReplicas: readonly number[] = urls.map((_url, replica) => replica);
   let begunCount = 0;
@@ -80,7 +80,7 @@ export function simulateChoice(load: ChoiceLoad): ChoiceReport {
       world.after(lookedAt, () => {
         if (dead.has(replica)) chooser.leave(replica);
       });
-      // Looks come at their times, whatever happens between.
+      // Probes happen at fixed times.
       const backAt = forMs + ((((lookedAt - forMs) % lookMs) + lookMs) % lookMs);
       world.after(backAt, () => chooser.join(replica));
     }
@@ -140,7 +140,7 @@ class Chooser {
     this.#recent = new RecentRequests(this.#replicas);
   }
 
-  /** One that takes the request, which is counted in; null where those that were asked are dead. */
+  /** Returns a replica that accepts the request, which is counted; null if all that were asked are dead. */
   find(prefix: number, dead: ReadonlySet<number>): Known | null {
     const tried = new Set<Known>();
     while (tried.size < triesMax) {
@@ -182,9 +182,9 @@ class Chooser {
   }
 }
 
-/** What happens when, in milliseconds. */
+/** Events in virtual time, in milliseconds. */
 class World {
-  /** The last one comes first. */
+  /** In reverse order: the last one is next. */
   readonly #events: { readonly atMs: number; readonly happen: () => void }[] = [];
   nowMs = 0;
 

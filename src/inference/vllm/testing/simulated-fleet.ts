@@ -1,4 +1,4 @@
-// Eight servers behind one engine, over HTTP: stubs as slow as vLLM is, which die, hang, fail, drain and come back while
+// Eight servers behind one engine, over HTTP: stubs as slow as vLLM, which die, hang, fail, drain and come back while
 // requests run.
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -16,11 +16,11 @@ import { remoteEngine } from "./stubbed-engine.ts";
 
 export interface FleetLoad {
   readonly requestCount: number;
-  /** So many run at once. */
+  /** Number of concurrent requests. */
   readonly concurrency: number;
-  /** Among which requests draw theirs; 2,500 at most. */
+  /** Number of prompts to draw from; at most 2,500. */
   readonly promptCount: number;
-  /** How often a server falls ill, over the whole. */
+  /** Number of illnesses during the whole run. */
   readonly illnessCount: number;
   /** How long a request waits for a server that hangs. */
   readonly firstTokenSeconds: number;
@@ -31,13 +31,13 @@ export interface FleetReport extends FleetFigures {
   readonly answeredCount: number;
   /** By their error's code. */
   readonly refusedCounts: Readonly<Record<string, number>>;
-  /** Answers that are not what one server by itself answers, token by token. */
+  /** Answers that differ from a single server's, token by token. */
   readonly wrongCount: number;
 }
 
 const serverCount = 8;
 
-/** Of each answer. */
+/** Tokens of each answer. */
 const tokenCount = 4;
 
 /** Runs a load over a fleet that is started for it. */
@@ -53,8 +53,8 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     urls,
     vocabularySize: fakeShape.vocabularySize,
     waitingCountMax: load.concurrency,
-    // What is well may be slow where all runs in one process.
-    // An illness of the benchmark lasts some ten looks, as in virtual time.
+    // A healthy server may be slow, since all run in one process. An illness in the benchmark lasts about ten probes,
+    // as in virtual time.
     settings: { firstTokenSeconds: load.firstTokenSeconds, connectSeconds: 30, lookSeconds: 0.04 },
   });
   const alone = createFakeEngine();
@@ -99,7 +99,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
   }
 }
 
-/** Its token ids, joined; why there are none. */
+/** Returns the token ids, joined, or the error. */
 async function answerOf(engine: Engine, request: GenerationRequest): Promise<string | ServiceError> {
   const ids: number[] = [];
   try {
@@ -122,13 +122,13 @@ function createStub(seed: number, server: number, onRequest: (body: SentCompleti
     logprobCountMax: 20,
     latencies: recordedLatencies(seededRandom("latencies", seed, server)),
     onAsked: (path, body) => {
-      // What the stub itself takes it for.
+      // Safe cast: the stub itself reads it so.
       if (path === "/v1/completions") onRequest(body as SentCompletion);
     },
   });
 }
 
-/** Of its number; no two begin alike. */
+/** Prompt with this number; no two have the same beginning. */
 function promptOf(prompt: number): readonly number[] {
   const token = (digit: number): number => digit + 14;
   return [token(prompt % 50), token(Math.floor(prompt / 50)), 5, 6];

@@ -1,4 +1,5 @@
-// `POST /v1/completions` of the stub: a body as a request of an engine, its events in vLLM's form, and vLLM's own refusals.
+// `POST /v1/completions` of the stub: converts a body into an engine's request, and its events and errors into vLLM's
+// form.
 import type { ServerResponse } from "node:http";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -19,7 +20,7 @@ import type { Latencies } from "./recorded-latencies.ts";
 
 export type SentCompletion = CompletionBody;
 
-/** A refusal as vLLM words it. */
+/** A refusal with vLLM's text. */
 export class StubRefusal extends Error {
   readonly status: number;
   readonly type: string;
@@ -33,7 +34,7 @@ export class StubRefusal extends Error {
   }
 }
 
-/** What the server answers where something was thrown. */
+/** Returns the server's answer to an error. */
 export function refusalOf(error: unknown): { readonly status: number; readonly body: unknown } {
   const { message, type, param, status } =
     error instanceof StubRefusal
@@ -56,7 +57,7 @@ export interface StubModel {
   readonly logprobCountMax: number;
   readonly latencies?: Latencies;
   readonly promptTokensDetails: boolean;
-  /** What a connector says of a prompt that it holds; null without one. */
+  /** A connector's parameters for a held prompt; null without one. */
   readonly heldAs: PassedParameters | null;
 }
 
@@ -153,7 +154,7 @@ function requestOf(body: SentCompletion, { adapter, endTokenId, behind }: StubMo
       presencePenalty: body.presence_penalty,
       logitBias: Object.entries(body.logit_bias ?? {}).map(([id, bias]) => [Number(id), bias]),
       allowedTokenIds: body.allowed_token_ids ?? null,
-      // A seed is not the embedded engine's, and choices of one are as many as there are.
+      // Makes seeds differ from the embedded engine's, and depend on the number of choices.
       seed: body.seed * 131 + body.n,
     },
     constraint: body.structured_outputs === undefined ? null : constraintOf(body.structured_outputs),
@@ -167,7 +168,7 @@ function requestOf(body: SentCompletion, { adapter, endTokenId, behind }: StubMo
       promptLogprobCount: body.prompt_logprobs ?? null,
     },
     choices: { kind: "sample", count: body.n },
-    // Taken and ignored by a server that schedules as requests come.
+    // Ignored by a server with first-come, first-served scheduling.
     priority: isOffered ? body.priority : 0,
     cacheOwner: "",
     cacheSalt: body.cache_salt,
@@ -188,7 +189,7 @@ function ruleOf(outputs: StructuredOutputs): ConstraintRule {
   return { kind: "structural-tag", tag: outputs.structural_tag };
 }
 
-/** A chunk for each event; vLLM says the end of a choice with its last tokens. */
+/** Returns a chunk for each event; vLLM reports the end of a choice with its last tokens. */
 function chunksOf(
   batch: readonly GenerationEvent[],
   body: SentCompletion,
@@ -227,7 +228,7 @@ function headOf({ request_id: id }: SentCompletion, { model }: StubModel): objec
   return { id: `cmpl-${id}`, object: "text_completion", created: 1, model };
 }
 
-/** What has no meaning here is 1. */
+/** Fields without meaning here are 1. */
 function usageOf({ prompt }: SentCompletion, model: StubModel, cachedTokenCount: number): object {
   const details = { cached_tokens: cachedTokenCount, created_cache_tokens: null, multimodal_tokens: null };
   return {
@@ -244,7 +245,7 @@ function endOf(end: Finish | null, body: SentCompletion) {
   return { finish_reason: end?.reason ?? null, stop_reason: isNamed ? stopTokenId : null };
 }
 
-/** Of each token the token itself first, then the others by their rank. */
+/** For each token, the token itself first, then the others by their rank. */
 function tokenFields(tokens: readonly GeneratedToken[], body: SentCompletion) {
   const logprobs = {
     text_offset: tokens.map(() => 0),

@@ -1,4 +1,4 @@
-// A vLLM server for tests, which answers in the forms that vLLM 0.32 does, refusals included. What computes is any engine.
+// A vLLM server for tests, with the answers and refusals of vLLM 0.32. Any engine computes for it.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import type { Latencies } from "./recorded-latencies.ts";
 import { answerCompletion, refusalOf, type SentCompletion, StubRefusal } from "./stub-completions.ts";
 
 export interface StubVllmOptions {
-  /** What computes; started and stopped with the server. */
+  /** The computing engine; started and stopped with the server. */
   readonly behind: Engine;
   readonly version?: string;
   readonly contextLength: number;
@@ -20,25 +20,25 @@ export interface StubVllmOptions {
   readonly logprobCountMax: number;
   /** As `--enable-prompt-tokens-details`. */
   readonly promptTokensDetails?: boolean;
-  /** As `--kv-transfer-config`: what its connector answers for a prompt that is held. */
+  /** As `--kv-transfer-config`: its connector's answer for a held prompt. */
   readonly heldAs?: PassedParameters;
   /** As `--api-key`. */
   readonly key?: string;
-  /** As the model is called at the server. */
+  /** Name of the model at the server. */
   readonly model?: string;
-  /** How long its tokens take beyond what computes them; nothing unless given. */
+  /** Extra latency of its tokens; none by default. */
   readonly latencies?: Latencies;
-  /** Told of each request, in the order in which they come. */
+  /** Called with each request, in order of arrival. */
   readonly onAsked?: (path: string, body: unknown) => void;
 }
 
-/** What a server that fails does in place of answering; null lets the request through. */
+/** Behaviour of a failing server. Returns true if it handled the request; false lets it through. */
 export type StubFault = (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
 
 export class StubVllm {
   /** Requests by their path, in their order. */
   readonly asked: { readonly path: string; readonly body: unknown }[] = [];
-  /** Answers those that it returns true for in place of the server. */
+  /** Handles the requests for which it returns true in place of the server. */
   fault: StubFault = () => false;
   readonly #options: StubVllmOptions;
   readonly #server: Server;
@@ -58,7 +58,7 @@ export class StubVllm {
   }
 
   get url(): string {
-    // It listens on TCP.
+    // Safe cast: it listens on TCP.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
@@ -79,17 +79,17 @@ export class StubVllm {
     return this.url;
   }
 
-  /** Loads one as its operator would, under a name of the operator's. */
+  /** Loads an adapter as its operator would, under a name of the operator's. */
   async loadOwn(name: string, folder: string): Promise<void> {
     await this.#load({ lora_name: name, lora_path: folder });
   }
 
-  /** Breaks off whatever it answers, as one that dies. */
+  /** Breaks off all running answers, as if it died. */
   breakOff(): void {
     this.#server.closeAllConnections();
   }
 
-  /** Forgets its adapters, as one that was started again. */
+  /** Forgets its adapters, as if it was restarted. */
   forget(): void {
     for (const name of this.#adapters.keys()) this.#options.behind.dropAdapter(name);
     this.#adapters.clear();

@@ -1,4 +1,4 @@
-// A remote engine over a stub of vLLM, as one thing that is started and stopped, for the contract's tests.
+// A remote engine and its stub of vLLM, started and stopped as one, for the contract's tests.
 import type {
   AdapterReference,
   ChoiceRequest,
@@ -28,7 +28,7 @@ export function remoteEngine({ settings, ...options }: Given): RemoteEngine {
   });
 }
 
-/** What a test needs of a server. */
+/** The part of a server that a test needs. */
 interface StartedServer {
   start(): Promise<string>;
   stop(): Promise<void>;
@@ -39,7 +39,7 @@ export class StubbedEngine implements Engine {
   readonly #make: (urls: readonly string[]) => RemoteEngine;
   readonly #servers: readonly StartedServer[];
   readonly capabilities: Engine["capabilities"];
-  /** Of a server that nobody started. */
+  /** Initially for a server that was never started. */
   #engine: RemoteEngine;
   readonly #life = serviceOf("stubbed engine", {
     start: async (signal) => {

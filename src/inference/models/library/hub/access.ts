@@ -1,34 +1,34 @@
-// How a hub is reached: where it is, who asks, and how long anything is waited for.
+// Access to a hub: its address, the token, and timeouts.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { invalid } from "../../../../base/domain/service-error.ts";
 
 export interface HubAccess {
-  /** Without a slash at its end; as `HF_ENDPOINT` names it. */
+  /** As in `HF_ENDPOINT`, without a trailing slash. */
   readonly endpoint: string;
-  /** As `HF_TOKEN` has it; null asks as everybody may. */
+  /** As in `HF_TOKEN`; null for anonymous access. */
   readonly token: string | null;
   readonly clock: Clock;
-  /** Called when something is waited for before it is tried again. */
+  /** Called before each wait for a retry. */
   readonly onPause: (pause: Pause) => void;
-  /** In place of what holds otherwise. */
+  /** Overrides of the default limits. */
   readonly limits?: Partial<HubLimits>;
 }
 
 export interface Pause {
   readonly seconds: number;
-  /** For people, as a clause. */
+  /** A clause, for people. */
   readonly reason: string;
 }
 
 export interface HubLimits {
-  /** How long nothing at all may come, in milliseconds. */
+  /** Maximum time without any data, in milliseconds. */
   readonly silenceMs: number;
-  /** How often something is tried again, without anything having come meanwhile. */
+  /** Maximum number of retries without progress. */
   readonly retryCount: number;
-  /** Before the first time, in milliseconds; twice as long before each further one. */
+  /** Pause before the first retry, in milliseconds; doubles with each further one. */
   readonly pauseMs: number;
-  /** The longest that a hub may ask to wait, in milliseconds. */
+  /** Longest wait that a hub may ask for, in milliseconds. */
   readonly pauseMsMax: number;
 }
 
@@ -40,7 +40,7 @@ export const hubLimits: HubLimits = {
 };
 
 /**
- * Refuses what a hub cannot be reached with.
+ * Refuses an invalid endpoint or token.
  *
  * @throws ServiceError `invalid` naming the variable and the cure
  */

@@ -1,5 +1,5 @@
-// Fetches one file of a repository into a folder: what is there of it already stays, interruptions are gone over, and the
-// whole is compared with the hub's checksum before it gets its name.
+// Fetches one file of a repository into a folder. Resumes a partial download, retries after interruptions, and
+// verifies the hub's checksum before the file gets its name.
 import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -10,10 +10,10 @@ import type { Hub, Repository } from "./hub.ts";
 import { Interruption } from "./interruption.ts";
 import { PartialFile } from "./partial-file.ts";
 
-/** Behind the name of what is not whole. */
+/** Suffix of a partial download's name. */
 const partialEnd = ".partial";
 
-/** How many bytes of a file are in a folder already. */
+/** Returns how many bytes of a file are in a folder already. */
 export async function fetchedBytes(folder: string, { path, bytes }: RepositoryFile): Promise<number> {
   const file = join(folder, basename(path));
   if (existsSync(file)) return bytes;
@@ -25,13 +25,16 @@ export async function fetchedBytes(folder: string, { path, bytes }: RepositoryFi
 export interface Fetching {
   readonly repository: Repository;
   readonly file: RepositoryFile;
-  /** Where it comes to lie, under the last part of its path. */
+  /** Target folder; the file is named by the last part of its path. */
   readonly folder: string;
-  /** Called with how many of its bytes are there, as they come. */
+  /** Called as data arrives, with the number of bytes so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/** @throws ServiceError `unavailable` where its content is another than the hub says: it is removed then; else as `Hub` */
+/**
+ * @throws ServiceError `unavailable` if the content does not match the hub's checksum, after removing it; else as
+ * `Hub`
+ */
 export async function fetchFile(hub: Hub, fetching: Fetching): Promise<void> {
   const { repository, file, folder, onBytes } = fetching;
   const whole = join(folder, basename(file.path));

@@ -1,5 +1,5 @@
-// A hub of models as this room asks it: what a repository is, which files it has, and the bytes of one. The hub's own library
-// knows its addresses; how requests fail is in `requests`. Whatever a branch becomes meanwhile, all is asked of one commit.
+// Client for a hub of models: looks up a repository, lists its files and reads the bytes of one. The hub's own library
+// knows the addresses; `requests` handles failures. All reads use one commit, even if a branch moves meanwhile.
 import { fileDownloadInfo, listFiles, modelInfo } from "@huggingface/hub";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { RepositoryFile } from "../choose-files.ts";
@@ -11,17 +11,17 @@ import { HubRequests } from "./requests.ts";
 export interface Repository {
   /** `owner/name`. */
   readonly name: string;
-  /** Which its revision is now. */
+  /** Commit of the revision at the look-up. */
   readonly commit: string;
-  /** As its card names it; null where it does not. */
+  /** As its card names it; null if it does not. */
   readonly license: string | null;
-  /** Its files, but for what is neither a file nor a folder. */
+  /** Its files; entries that are neither a file nor a folder are left out. */
   readonly files: readonly RepositoryFile[];
 }
 
-/** More are of no model. */
+/** No model has more. */
 const filesMax = 10_000;
-/** Pages of a list; a hub has a thousand entries on each. */
+/** Maximum pages of a list; a hub puts a thousand entries on each. */
 const pagesMax = 1000;
 
 export class Hub {
@@ -35,7 +35,7 @@ export class Hub {
     this.requests = new HubRequests(access);
   }
 
-  /** @throws ServiceError naming what is missing, and what to do */
+  /** @throws ServiceError naming the missing thing and the cure */
   async describe({
     repository,
     revision,
@@ -66,7 +66,7 @@ export class Hub {
     let pageCount = 0;
     for await (const entry of listFiles({
       ...options,
-      // A page may be empty and name a next one, without end.
+      // Guards against an endless list: each page may be empty and name a next one.
       fetch: (...asked) => {
         if (++pageCount > pagesMax) throw this.#misunderstood("what files a repository has");
         return options.fetch(...asked);
@@ -97,9 +97,9 @@ export class Hub {
   }
 
   /**
-   * The bytes of a file from `offset` on, tried once; all of them where the hub gives no parts of files.
+   * Opens a file from `offset` on, in one attempt; the whole file if the hub does not serve ranges.
    *
-   * @throws Interruption where another try may help
+   * @throws Interruption if a retry may help
    */
   async open(
     { name, commit }: Pick<Repository, "name" | "commit">,
@@ -111,7 +111,7 @@ export class Hub {
     const isOwn = new URL(url).origin === new URL(endpoint).origin;
     const headers = {
       ...(offset > 0 && { range: `bytes=${offset}-` }),
-      // On the way to another server `fetch` takes it out by itself.
+      // `fetch` removes it on a redirect to another server.
       ...(token !== null && isOwn && { authorization: `Bearer ${token}` }),
     };
     const { header, body, release } = await this.requests.ask(name, url, { headers });
@@ -144,7 +144,7 @@ export class Hub {
     };
   }
 
-  /** The library takes for granted that a hub answers; what logs people in to a network answers in its place. */
+  /** The library assumes that a hub answers; a network's login page may answer instead. */
   async #understood<Result>(what: string, ask: () => Promise<Result>): Promise<Result> {
     try {
       return await ask();
@@ -163,7 +163,7 @@ export class Hub {
   }
 }
 
-/** A card may name a licence that the hub has no word for. */
+/** A card may name a licence for which the hub has no identifier. */
 function licenseOf(card: unknown, tags: unknown): string | null {
   const { license, license_name: name } = (card ?? {}) as {
     readonly license?: unknown;

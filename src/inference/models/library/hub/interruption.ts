@@ -1,10 +1,10 @@
-// What fails on the way between a hub and this program, and may not the next time.
+// A failure between a hub and this program that a retry may overcome.
 
 export class Interruption extends Error {
-  /** As long as the hub asked to wait, in milliseconds; null where it said nothing. */
+  /** Wait that the hub asked for, in milliseconds; null if it gave none. */
   readonly pauseMs: number | null;
 
-  /** @param reason for people, as a clause */
+  /** @param reason a clause, for people */
   constructor(reason: string, { pauseMs = null, cause }: { pauseMs?: number | null; cause?: unknown } = {}) {
     super(reason, { cause });
     this.pauseMs = pauseMs;

@@ -1,4 +1,5 @@
-// A file that comes in parts, and its checksum so far. What is there already counts, if it was not cut at the wrong end.
+// A file that arrives in parts, with its running checksum. Bytes already on disk count, unless they exceed the file's
+// size.
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
@@ -18,7 +19,7 @@ export class PartialFile {
     this.#hash = newHash(file);
   }
 
-  /** Opens it behind what it has already, which is read for its checksum. */
+  /** Opens a file for appending, and reads its existing bytes for the checksum. */
   static async open(path: string, file: RepositoryFile): Promise<PartialFile> {
     const handle = await open(path, "a", 0o600);
     const partial = new PartialFile(path, file, handle);
@@ -33,7 +34,7 @@ export class PartialFile {
     }
   }
 
-  /** How many bytes it has. */
+  /** Number of bytes so far. */
   get length(): number {
     return this.#length;
   }
@@ -49,7 +50,7 @@ export class PartialFile {
     this.#length = 0;
   }
 
-  /** Closes it, with everything on the disk. */
+  /** Flushes the file to disk and closes it. */
   async close(): Promise<void> {
     try {
       await this.#handle.sync();
@@ -58,7 +59,7 @@ export class PartialFile {
     }
   }
 
-  /** Whether its content is what the hub says; asked once. */
+  /** True if the content matches the hub's checksum; call once. */
   isRight(): boolean {
     return this.#hash.digest("hex") === this.#file.checksum.digest;
   }
@@ -74,7 +75,7 @@ export class PartialFile {
   }
 }
 
-/** Git puts what a blob is, and its length, before its content. */
+/** Git prefixes the content with the blob's type and length. */
 function newHash({ bytes, checksum }: RepositoryFile): Hash {
   return checksum.kind === "sha256" ? createHash("sha256") : createHash("sha1").update(`blob ${bytes}\0`);
 }

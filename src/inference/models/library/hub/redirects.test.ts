@@ -5,7 +5,7 @@ import { redirectTarget } from "./redirects.ts";
 const hub = "https://hub.example";
 const from = new URL(`${hub}/owner/name/resolve/main/config.json`);
 
-test("a hub sends on to other servers, and within itself", () => {
+test("follows redirects to other servers and within the hub", () => {
   for (const [location, target] of [
     ["https://cdn.example/blob?signed=yes", "https://cdn.example/blob?signed=yes"],
     ["/elsewhere", `${hub}/elsewhere`],
@@ -17,7 +17,7 @@ test("a hub sends on to other servers, and within itself", () => {
   assert.equal(redirectTarget(own, "http://localhost:8/y", "http://127.0.0.1:9").port, "8");
 });
 
-test("it sends nobody to this machine, to where clouds keep credentials, or out of TLS", () => {
+test("refuses redirects to this machine, to clouds' credential servers, or out of TLS", () => {
   for (const location of [
     "https://127.0.0.1/x",
     "https://127.1/x",

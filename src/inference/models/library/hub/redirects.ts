@@ -1,4 +1,4 @@
-// Decides which redirects of a hub are followed: large files lie on other servers. Pure.
+// Decides which redirects of a hub are followed: large files are on other servers. Pure.
 import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 
@@ -8,9 +8,9 @@ export const redirectsMax = 10;
 /**
  * Returns the target of a redirect.
  *
- * @param from what was asked
- * @throws ServiceError `unavailable` for a target that is no URL, leaves TLS, or is this machine or link-local (where clouds
- *   keep credentials) while the hub itself is elsewhere
+ * @param from the requested URL
+ * @throws ServiceError `unavailable` for a target that is no URL, leaves TLS, or is this machine or link-local (where
+ * clouds keep credentials) while the hub itself is elsewhere
  */
 export function redirectTarget(from: URL, location: string, endpoint: string): URL {
   const refused = (why: string): ServiceError => {

@@ -1,5 +1,5 @@
-// What a hub answers in place of what was asked for, in words that say what to do. The hub says in a header of its own what
-// is missing; mirrors may not, so that the status alone has to do as well.
+// Translates a hub's refusals into errors with a cure. The hub names the fault in a header of its own; mirrors may
+// not, so the status must suffice too.
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import type { HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -7,10 +7,10 @@ import type { HubAccess } from "./access.ts";
 import { Interruption } from "./interruption.ts";
 
 /**
- * What an answer refuses.
+ * Returns the error for an answer.
  *
- * @param what `owner/name`, with a revision where there is one
- * @returns null for an answer that is none; an {@link Interruption} where another try may help
+ * @param what `owner/name`, with a revision if there is one
+ * @returns null for an answer that refuses nothing; an {@link Interruption} if a retry may help
  */
 export function refusalOf(
   { status, header }: Pick<HttpAnswer, "status" | "header">,
@@ -48,7 +48,7 @@ export function refusalOf(
   );
 }
 
-/** The hub does not tell a repository that is private from one that is not there. */
+/** The hub does not distinguish a private repository from a missing one. */
 function unknownOrPrivate(
   status: number,
   what: string,
@@ -62,7 +62,7 @@ function unknownOrPrivate(
   return refused(code, `${endpoint} shows no ${what}. Check its spelling, and ${cure}.`);
 }
 
-/** In milliseconds; null where the answer does not say, or says at once. */
+/** In milliseconds; null if the answer asks for no wait. */
 function askedPause(header: HttpAnswer["header"]): number | null {
   const seconds = retryAfterSeconds(header("retry-after")) ?? 0;
   return seconds > 0 ? seconds * 1000 : null;

@@ -1,5 +1,5 @@
-// Requests to a hub: each with a deadline on silence, tried again where that may help, and refused in words that say what to
-// do. Knows nothing of what is asked for.
+// Requests to a hub, with a timeout on silence, retries, and errors that name a cure. Knows nothing of the requested
+// content.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { HttpClient, isRedirect, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { AnswerTooLarge, HttpTimeout, reasonOf } from "../../../../base/http-client/http-failure.ts";
@@ -9,7 +9,7 @@ import { Interruption } from "./interruption.ts";
 import { redirectsMax, redirectTarget } from "./redirects.ts";
 import { refusalOf } from "./refusals.ts";
 
-/** An answer whose body's parts come within the deadline or throw an {@link Interruption}. */
+/** An answer whose body's parts arrive in time or throw an {@link Interruption}. */
 export type HubAnswer = Pick<HttpAnswer, "status" | "headers" | "header" | "body" | "release">;
 
 /** More than any list or description of a repository takes. */
@@ -19,7 +19,7 @@ export class HubRequests {
   readonly #access: HubAccess;
   readonly #limits: HubLimits;
   readonly #client = new HttpClient();
-  /** That there was an answer: what cannot be reached then is worth another try. */
+  /** True once the hub has answered: a later connection failure is then worth a retry. */
   #hasAnswered = false;
 
   constructor(access: HubAccess) {
@@ -27,7 +27,7 @@ export class HubRequests {
     this.#limits = { ...hubLimits, ...access.limits };
   }
 
-  /** `fetch` for what is read whole, as the hub's library asks for it; `what` is what it asks of, for messages. */
+  /** Returns a `fetch` for answers that are read whole, for the hub's library; `what` names the subject in messages. */
   fetchWhole(what: string): typeof fetch {
     return (input, init) =>
       this.withRetries(async () => {
@@ -41,13 +41,13 @@ export class HubRequests {
   }
 
   /**
-   * Asks once.
+   * Sends one request.
    *
-   * @throws Interruption where another try may help; ServiceError where the hub refuses
+   * @throws Interruption if a retry may help; ServiceError if the hub refuses
    */
   async ask(what: string, input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<HubAnswer> {
     const sent = new Headers(init.headers);
-    // What is checked and gone on with are the file's own bytes.
+    // Checksums and ranges refer to the file's unencoded bytes.
     sent.set("accept-encoding", "identity");
     let answer: HttpAnswer;
     try {
@@ -62,7 +62,7 @@ export class HubRequests {
     throw refusal;
   }
 
-  /** Follows redirects, each to where a hub may send a request; the token goes to the hub alone. */
+  /** Follows redirects to permitted targets; sends the token only to the hub. */
   async #follow(from: URL, method: string, headers: Headers): Promise<HttpAnswer> {
     const { silenceMs } = this.#limits;
     const waits = { connectMs: silenceMs, answerMs: silenceMs, nextMs: silenceMs };
@@ -80,7 +80,7 @@ export class HubRequests {
     }
   }
 
-  /** Tries again, after a pause, what was interrupted. */
+  /** Retries interrupted work after a pause. */
   async withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let failedCount = 0; ; failedCount++) {
       try {
@@ -92,10 +92,10 @@ export class HubRequests {
   }
 
   /**
-   * Waits as long as it takes before something is tried again.
+   * Waits before a retry.
    *
-   * @param failedCount how often it has failed before
-   * @throws what was caught, where it is no {@link Interruption}; ServiceError `unavailable` where there is no use any more
+   * @param failedCount number of earlier failures
+   * @throws `caught`, if it is no {@link Interruption}; ServiceError `unavailable` if no retry is left
    */
   async pause(caught: unknown, failedCount: number): Promise<void> {
     if (!(caught instanceof Interruption)) throw caught;
@@ -128,7 +128,7 @@ export class HubRequests {
   }
 }
 
-/** The parts of a body as they come. */
+/** Yields the parts of a body as they arrive. */
 async function* partsOf({ body }: HttpAnswer): AsyncGenerator<Uint8Array, void> {
   try {
     yield* body;

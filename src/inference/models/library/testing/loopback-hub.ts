@@ -1,6 +1,6 @@
-// For tests: a hub on the loopback address that speaks the API of the Hugging Face hub as its library and its documentation
-// have it: what a revision is, the tree in pages, files in ranges, large ones behind a redirect to another server. Faults are
-// asked for one by one.
+// For tests: a loopback server with the API of the Hugging Face hub, according to its library and documentation:
+// look-up of a revision, the tree in pages, ranges of files, and redirects to a store of large files. Faults are
+// injected one by one.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,36 +8,36 @@ import type { TestContext } from "node:test";
 
 export interface HubRepository {
   readonly files: Readonly<Record<string, Buffer>>;
-  /** Which files are kept apart as large ones; those of weights unless given. */
+  /** True for files in the store of large files; by default the weights. */
   readonly isLarge?: (path: string) => boolean;
-  /** Whether large ones are in the hub's newer store, which whoever asks for it is told of in place of a redirect. */
+  /** True if large files are in the hub's newer store, which clients that ask for it get instead of a redirect. */
   readonly isXet?: boolean;
   readonly card?: Readonly<Record<string, unknown>>;
-  /** Shown to this token alone. */
+  /** Visible only with this token. */
   readonly token?: string;
-  /** Whether its conditions have to be accepted, which nobody has. */
+  /** True if its conditions must be accepted, which no client has done. */
   readonly isGated?: boolean;
 }
 
-/** What a hub does once, with the next request that fits. */
+/** A fault for the next matching request. */
 export interface Fault {
-  /** Of the path. */
+  /** Pattern of the path. */
   readonly at: RegExp;
-  /** Answers in place of the hub; */
+  /** Answers in place of the hub. */
   readonly answer?: (response: ServerResponse) => void;
-  /** or changes how a file is sent: what only asks how large it is has its answer as ever. */
+  /** Changes how a file is sent; requests for its size are unaffected. */
   readonly twist?: Twist;
 }
 
 /** How the bytes of a file are sent. */
 export interface Twist {
-  /** The connection is cut behind so many. */
+  /** Cuts the connection after this number of bytes. */
   readonly cutAfter?: number;
-  /** Nothing more comes behind so many. */
+  /** Sends nothing more after this number of bytes. */
   readonly silentAfter?: number;
-  /** The whole file is sent, whatever part was asked for. */
+  /** Sends the whole file regardless of the requested range. */
   readonly ignoresRange?: boolean;
-  /** In place of the file's own. */
+  /** Replaces the file's content. */
   readonly content?: Buffer;
 }
 
@@ -49,18 +49,18 @@ export interface SeenRequest {
 
 export interface LoopbackHub {
   readonly endpoint: string;
-  /** Where large files are. */
+  /** Address of the store of large files. */
   readonly store: string;
   readonly commit: string;
-  /** What was asked of the hub, and of the store of large files. */
+  /** Requests to the hub, and to the store of large files. */
   readonly requests: { readonly hub: SeenRequest[]; readonly store: SeenRequest[] };
-  /** Adds a fault behind those that wait. */
+  /** Adds a fault to the queue. */
   fail(fault: Fault): void;
 }
 
 export const commitOfTests = "0123456789abcdef0123456789abcdef01234567";
 
-/** Starts one, which ends with the test. */
+/** Starts a hub, which ends with the test. */
 export async function loopbackHub(
   t: TestContext,
   repositories: Readonly<Record<string, HubRepository>>,
@@ -157,7 +157,7 @@ function sendJson(
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
 }
 
-/** Where a large file is in the newer store, which nothing here asks. */
+/** Returns a file's address in the newer store, which no test requests. */
 function sendXet(response: ServerResponse, hub: string, content: Buffer): void {
   const headers = {
     "content-type": "application/vnd.xet-fileinfo+json",
@@ -234,7 +234,7 @@ export function sha256(content: Buffer): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** As git knows a blob of this content. */
+/** Returns git's hash of a blob with this content. */
 export function gitBlob(content: Buffer): string {
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
