@@ -1,5 +1,6 @@
-// The deterministic automaton of a constraint's expressions, made only where it is walked. A state is an expression that
-// can still match something; everything else is the dead state, so that no way through the automaton ends nowhere.
+// The deterministic automaton (DFA) of a constraint's expressions, built lazily where it is walked. A state is an
+// expression that can still match some text; all other expressions are the dead state, so each live path can reach an
+// end.
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { emptyText, nothing } from "./expressions.ts";
@@ -12,20 +13,20 @@ export const deadState: LexerState = 0;
 
 const unknown = -1;
 
-/** States have their rows in pages, which go nowhere when more are made, and which automata can share. */
+/** Transition rows are stored in pages, which never move when more are added and which automata can share. */
 const [statesPerPage, statesPerPageLog2] = [16, 4];
 
-/** Measured: a state's expression and its place among all. */
+/** Measured: a state's expression and its index entry. */
 const bytesPerState = 60;
 const bytesPerPage = statesPerPage * 256 * Int32Array.BYTES_PER_ELEMENT;
 
-/** An expression, and how many bytes led to it. */
+/** An expression, and the number of bytes that led to it. */
 interface Way {
   readonly at: Expression;
   readonly length: number;
 }
 
-/** Ways to go on with, by the length of a text through each, about; of equal ones the last added first. */
+/** Priority queue of expressions by the approximate length of a text through each; ties are taken last in, first out. */
 class ShortestFirst {
   readonly #byLength: Way[][] = [];
   #shortest = 0;
@@ -45,25 +46,25 @@ class ShortestFirst {
   }
 }
 
-/** Longer texts are not told apart. */
+/** Longer texts count as equally long. */
 const lengthMax = 4_095;
 
 export class Automaton {
   readonly expressions: Expressions;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
-  /** The next state, or -1 where it was never asked, at [state % 16 * 256 + byte] of the state's page. */
+  /** Next state, or -1 if not computed yet, at [state % 16 * 256 + byte] of the state's page. */
   readonly #pages: Int32Array[];
-  /** By state, whether its text may end here. */
+  /** By state, true if its text may end here. */
   readonly isAccepting: boolean[];
   readonly #expressionOf: Expression[];
   readonly #stateOf: GrownMap<Expression, LexerState>;
-  /** Whether an expression that is not plain can match at all. */
+  /** True if an expression that is not plain can match at all. */
   readonly #canMatch: GrownMap<Expression, boolean>;
-  /** How many states it goes on from. */
+  /** Number of states taken over from the ground automaton. */
   readonly groundCount: number;
 
-  /** @param ground whose states, all of them with all that they lead to, are the same here; see {@link complete} */
+  /** @param ground shares all its states, which are closed under transitions; see {@link complete} */
   constructor(expressions: Expressions, limits: GrammarLimits, budget: StepBudget, ground?: Automaton) {
     this.expressions = expressions;
     this.#limits = limits;
@@ -79,16 +80,16 @@ export class Automaton {
     if (ground === undefined) this.#stateOf.set(nothing, this.#addState(nothing));
   }
 
-  /** About what all this takes, with its expressions, beyond what it goes on from. */
+  /** Approximate memory in bytes, including the expressions but not the ground automaton. */
   get byteLength(): number {
     const states = this.#expressionOf.length * bytesPerState;
     const ownPages = this.#pages.length - this.groundCount / statesPerPage;
     return this.expressions.byteLength + states + ownPages * bytesPerPage;
   }
 
-  /** Finds all that its states lead to, and adds none any more, so that others can go on from it. */
+  /** Computes all reachable states and adds no more, so that other automata can build on this one. */
   complete(): void {
-    // The states that it reaches are looked at too.
+    // Also visits the states added on the way.
     for (let state = 0; state < this.#expressionOf.length; state++)
       for (let byte = 0; byte < 256; byte++) this.next(state, byte);
     while (this.#expressionOf.length % statesPerPage !== 0) this.#addState(nothing);
@@ -98,7 +99,7 @@ export class Automaton {
     return this.#expressionOf[state];
   }
 
-  /** Where a text of the expression starts; dead if there is none. */
+  /** Returns the state at the start of the expression's texts; dead if there are none. */
   start(expression: Expression): LexerState {
     const known = this.#stateOf.get(expression);
     if (known !== undefined) return known;
@@ -115,7 +116,7 @@ export class Automaton {
   #newNext(state: LexerState, byte: number): LexerState {
     const expression = this.#expressionOf[state];
     const next = this.start(this.expressions.derivative(expression, byte));
-    // Bytes of one class lead to the same state: most states have few classes, and are asked for every byte.
+    // Bytes of one class lead to the same state. Most states have few classes, and are asked for each byte.
     const { first } = this.expressions.classes(expression);
     const page = this.#pages[state >>> statesPerPageLog2];
     for (let other = 0; other < 256; other++)
@@ -123,29 +124,29 @@ export class Automaton {
     return next;
   }
 
-  /** Whether the state's text must end here. */
+  /** True if the state's text must end here. */
   isFinished(state: LexerState): boolean {
     const expression = this.#expressionOf[state];
     if (expression === emptyText || this.expressions.isPlain(expression)) return expression === emptyText;
     return this.expressions.classes(expression).firsts.every((byte) => this.next(state, byte) === deadState);
   }
 
-  /** Whether a text matches as a whole. */
+  /** True if the whole text matches. */
   matches(expression: Expression, text: Uint8Array): boolean {
     const { expressions } = this;
     const rest = text.reduce((left, byte) => expressions.derivative(left, byte), expression);
     return expressions.isNullable(rest);
   }
 
-  /** Whether at least so many texts lead from the state to an end. */
+  /** True if at least `count` texts lead from the state to an end. */
   hasTexts(state: LexerState, count: number): boolean {
     return this.#countTexts(state, count, new Set()) >= count;
   }
 
-  /** Texts from the state on, up to so many; every state but the dead one has one. */
+  /** Returns the number of texts from the state, up to a maximum; each state except the dead one has at least one. */
   #countTexts(state: LexerState, most: number, path: Set<LexerState>): number {
     if (state === deadState || most <= 1) return state === deadState ? 0 : most;
-    // A way back to a state can be gone any number of times.
+    // A cycle can be repeated any number of times.
     if (path.has(state)) return most;
     path.add(state);
     const { firsts, first } = this.expressions.classes(this.#expressionOf[state]);
@@ -160,7 +161,7 @@ export class Automaton {
     return Math.min(count, most);
   }
 
-  /** Whether no text matches the expression. */
+  /** True if no text matches the expression. */
   isEmpty(expression: Expression): boolean {
     const { expressions } = this;
     if (expressions.isPlain(expression)) return expression === nothing;
@@ -179,14 +180,14 @@ export class Automaton {
 
   #findMatch(expression: Expression): boolean {
     const known = this.#canMatch.get(expression);
-    // Most have a text without escapes, which spell every character in several ways.
+    // Most have a text without escapes, which spell each character in several ways.
     return known ?? (this.#search(expression, isUnescaped) || this.#search(expression, () => true));
   }
 
   /**
-   * Searches the derivatives by these bytes for one that surely matches something, and remembers what it found of every
-   * expression on the way. Best first, as A* does; but any match will do, so the way ahead is the sum of what the parts of
-   * a conjunction want, which leads to all of it, rather than the greatest, which leads to the shortest match.
+   * Searches the derivatives by these bytes, best first as in A*, for one that surely matches something. Caches the
+   * result for each expression on the way. Any match suffices, so a conjunction's estimate is the sum of its parts'
+   * lengths, which favours progress on all parts over the shortest match.
    */
   #search(expression: Expression, isTried: (byte: number) => boolean): boolean {
     const { expressions } = this;
@@ -219,7 +220,7 @@ export class Automaton {
     return this.expressions.isPlain(expression) || this.#matchesCompletion(expression);
   }
 
-  /** Whether the next multiple of what was read matches: a search would try most remainders before it came to one. */
+  /** True if the next multiple of the digits read matches; a search would try most remainders first. */
   #matchesCompletion(expression: Expression): boolean {
     const { expressions } = this;
     const node = expressions.node(expression);

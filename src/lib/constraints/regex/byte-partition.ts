@@ -1,28 +1,28 @@
-// Partitions of all bytes into classes that an expression does not tell apart, so that a derivative is computed once for
-// each class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
+// Partitions of all bytes into classes that an expression does not distinguish, so that a derivative is computed once
+// per class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
 import { hasByte } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import { GrownMap } from "./grown-map.ts";
 
 export interface BytePartition {
-  /** Partitions count from 0 in the order in which they are made. */
+  /** 0-based number of the partition, in the order made. */
   readonly index: number;
-  /** For every byte the smallest of its class. */
+  /** Smallest byte of each byte's class. */
   readonly first: Uint8Array;
-  /** The smallest byte of every class. */
+  /** Smallest byte of each class. */
   readonly firsts: readonly number[];
 }
 
-/** Measured: a partition, and what is remembered of how it was made. */
+/** Measured: a partition and its cache entries. */
 const bytesPerPartition = 1000;
 
 export class BytePartitions {
-  /** All bytes are one class. */
+  /** The partition with a single class. */
   readonly whole: BytePartition;
   readonly #known: GrownMap<string, BytePartition>;
   readonly #refined: GrownMap<number, BytePartition>;
 
-  /** @param ground whose partitions are the same objects here; none is added to it any more */
+  /** @param ground shares its partitions, which must be complete */
   constructor(ground?: BytePartitions) {
     const before = <Part>(read: (one: BytePartitions) => Part): Part | undefined =>
       ground === undefined ? undefined : read(ground);
@@ -31,12 +31,12 @@ export class BytePartitions {
     this.whole = this.#intern(new Uint8Array(256));
   }
 
-  /** About what all this takes, beyond what it goes on from. */
+  /** Approximate memory in bytes, without the ground partitions. */
   get byteLength(): number {
     return this.#known.ownSize * bytesPerPartition;
   }
 
-  /** The bytes in the set, and all others. */
+  /** Returns two classes: the bytes in the set, and all others. */
   of(set: ByteSet): BytePartition {
     const isIn = hasByte(set, 0);
     let other = 0;
@@ -46,7 +46,7 @@ export class BytePartitions {
     return this.#intern(first);
   }
 
-  /** Each of the bytes in the set, and all others. */
+  /** Returns one class per byte in the set, and one for all others. */
   apart(set: ByteSet): BytePartition {
     let other = 0;
     while (other < 255 && hasByte(set, other)) other += 1;
@@ -55,7 +55,7 @@ export class BytePartitions {
     return this.#intern(first);
   }
 
-  /** What tells all bytes apart that either does, and no others. */
+  /** Returns the coarsest partition that distinguishes all bytes that either argument distinguishes. */
   refined(one: BytePartition, other: BytePartition): BytePartition {
     if (one === other || other === this.whole) return one;
     if (one === this.whole) return other;
@@ -79,7 +79,7 @@ export class BytePartitions {
   }
 }
 
-/** For two classes the smallest byte of both, while a partition is made; else -1. */
+/** Smallest common byte of two classes, while a partition is made; else -1. */
 const both = new Int16Array(256 * 256).fill(-1);
 
 function firstsOfBoth(one: Uint8Array, other: Uint8Array): Uint8Array {

@@ -22,7 +22,7 @@ export const unitedBytes = (one: ByteSet, other: ByteSet): ByteSet =>
 export const commonBytes = (one: ByteSet, other: ByteSet): ByteSet =>
   one.map((word, index) => word & other[index]);
 
-/** The bytes of a set, ascending. */
+/** Returns the bytes of a set in ascending order. */
 export function membersOf(set: ByteSet): readonly number[] {
   const members: number[] = [];
   for (let word = 0; word < set.length; word++)

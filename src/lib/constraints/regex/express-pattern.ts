@@ -1,6 +1,6 @@
-// A pattern spelled in bytes. Assertions are worked out from the right: each part is given what the rest of the text must
-// match, so that `$` asks the rest to be empty and a look-ahead intersects it. What is asked of the character before a
-// place is worked out by cases: what a part matches is split by its last character.
+// Compiles a pattern to an expression over bytes. Assertions are resolved from the right: each part knows what the
+// rest of the text must match, so `$` requires an empty rest and a look-ahead intersects it. Look-behinds are resolved
+// by cases, splitting the texts of a part by their last character.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Spelling } from "./characters/spelling.ts";
 import { allCharacters, commonPoints, otherPoints } from "./characters/code-points.ts";
@@ -11,20 +11,20 @@ import { ConstraintRefusal } from "./limits.ts";
 import { hasAssertion, setsBehind } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 
-/** A pattern and how to spell it. */
+/** Context for compiling a pattern. */
 export interface Wording {
   readonly expressions: Expressions;
   readonly spelling: Spelling;
-  /** Where the pattern stands, for refusals. */
+  /** Place of the pattern, for refusals. */
   readonly place: string;
 }
 
-/** The texts that match the pattern from their first character to their last. */
+/** Returns the texts that match the pattern from start to end. */
 export function wholeMatch(wording: Wording, pattern: Pattern): Expression {
   return new PatternSpeller(wording, pattern).from(atStart, emptyText);
 }
 
-/** The texts in which the pattern matches somewhere, as JSON Schema's `pattern` asks. */
+/** Returns the texts in which the pattern matches somewhere, as in JSON Schema's `pattern`. */
 export function matchAnywhere(wording: Wording, pattern: Pattern): Expression {
   const { expressions, spelling } = wording;
   const any = expressions.repeat(spelling.character, 0);
@@ -36,23 +36,23 @@ export function matchAnywhere(wording: Wording, pattern: Pattern): Expression {
   return expressions.or(speller.from(atStart, any), ...later);
 }
 
-/** What stands before a place: nothing, or a character of a set that the pattern does not tell apart further. */
+/** The text before a position: nothing, or a last character from a set that the pattern does not distinguish further. */
 type Before = CodePoints | null;
 const atStart: Before = null;
 
-/** What the text must match from a place on. */
+/** The requirement on the text from a position on. */
 interface Rest {
   readonly after: (before: Before) => Expression;
-  /** Whether it depends on what stands before the place. */
+  /** True if it depends on the text before the position. */
   readonly looksBehind: boolean;
 }
 
 class PatternSpeller {
-  /** All characters, divided into those that the pattern does not tell apart by looking behind. */
+  /** All characters, divided into classes that the pattern's look-behinds do not distinguish. */
   readonly kinds: readonly CodePoints[];
   readonly #wording: Wording;
   readonly #pattern: Pattern;
-  /** What was expressed, of what is without assertions. */
+  /** Expressions of assertion-free parts. */
   readonly #known = new Map<Pattern, Expression>();
 
   constructor(wording: Wording, pattern: Pattern) {
@@ -61,7 +61,7 @@ class PatternSpeller {
     this.kinds = dividedBy(setsBehind(pattern));
   }
 
-  /** The pattern behind something, and before the rest of the text. */
+  /** Returns the pattern between a text before it and the rest. */
   from(before: Before, rest: Expression): Expression {
     return this.#spelled(this.#pattern, before, { after: () => rest, looksBehind: false });
   }
@@ -82,7 +82,7 @@ class PatternSpeller {
       case "end":
         return expressions.isNullable(rest.after(before)) ? emptyText : nothing;
       case "look": {
-        // Whatever follows, follows by the rest too; bytes that are no characters are none there.
+        // Any text may follow, as long as the rest accepts it; bytes that are no characters cannot occur there.
         const any = { after: () => expressions.anything, looksBehind: false };
         const seen = this.#spelled(pattern.part, before, any);
         return expressions.and(pattern.isNegative ? expressions.not(seen) : seen, rest.after(before));
@@ -99,7 +99,7 @@ class PatternSpeller {
   #sequence(parts: readonly Pattern[], before: Before, rest: Rest): Expression {
     return gathered(parts)
       .reduceRight<Rest>((behind, part) => {
-        // What follows is the same wherever the cases lead to it.
+        // The continuation is the same in all cases that lead to it.
         const known = new Map<Before, Expression>();
         const looksBehind = behind.looksBehind || setsBehind(part).length > 0;
         const after = (place: Before): Expression => {
@@ -113,7 +113,7 @@ class PatternSpeller {
       .after(before);
   }
 
-  /** A pattern without assertions. */
+  /** Compiles a pattern without assertions. */
   #text(pattern: Pattern, before: Before, rest: Rest): Expression {
     const { expressions } = this.#wording;
     const text = this.#expressed(pattern);
@@ -125,7 +125,7 @@ class PatternSpeller {
     return expressions.or(...cases, expressions.isNullable(text) ? rest.after(before) : nothing);
   }
 
-  /** The texts of a pattern without assertions whose last character is of the set. */
+  /** Returns the texts of an assertion-free pattern whose last character is in the set. */
   #endingWith(pattern: Pattern, kind: CodePoints): Expression {
     const { expressions, spelling } = this.#wording;
     switch (pattern.kind) {
@@ -177,7 +177,7 @@ class PatternSpeller {
   }
 }
 
-/** Parts of a sequence, those without assertions that follow each other as one. */
+/** Joins adjacent assertion-free parts of a sequence. */
 function gathered(parts: readonly Pattern[]): readonly Pattern[] {
   const all: Pattern[] = [];
   let texts: Pattern[] = [];
@@ -207,7 +207,7 @@ function holds(
   { set, orStart }: { readonly set: CodePoints; readonly orStart: boolean },
   before: Before,
 ): boolean {
-  // The set holds all of a kind, or nothing of it.
+  // The set contains either all of a class or nothing of it.
   return before === null ? orStart : commonPoints(before, set).length > 0;
 }
 

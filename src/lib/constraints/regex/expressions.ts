@@ -1,6 +1,6 @@
-// Regular expressions over bytes as small integers. Equal expressions, up to the laws applied here, are the same number
-// (hash-consing), which keeps the number of their derivatives finite: Owens, Reppy, Turon, "Regular-expression
-// derivatives re-examined", 2009, section 4.1. Intersection and complement are operators like the others.
+// Regular expressions over bytes, represented as small integers. Expressions that are equal under the laws applied
+// here have the same number (hash-consing), which keeps their derivatives finite: Owens, Reppy, Turon,
+// "Regular-expression derivatives re-examined", 2009, section 4.1. Intersection and complement are ordinary operators.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
@@ -25,7 +25,7 @@ import type { Meant } from "./unlisted.ts";
 
 export type Expression = number;
 
-/** Matches no text at all. */
+/** Matches no text. */
 export const nothing: Expression = 0;
 /** Matches the empty text. */
 export const emptyText: Expression = 1;
@@ -42,11 +42,11 @@ export type ExpressionNode =
       readonly min: number;
       readonly max: number;
     }
-  /** The digits of a number that is a multiple of another. */
+  /** The digits of a multiple of a number. */
   | { readonly kind: "multiple"; readonly multiple: Multiple }
-  /** Any of many texts. */
+  /** Any of a list of texts. */
   | { readonly kind: "texts"; readonly list: number; readonly range: TextRange }
-  /** What the body of a JSON string may go on with, but for what would make it mean one of many texts. */
+  /** The rest of a JSON string's body, except where it would complete one of the listed texts. */
   | {
       readonly kind: "unlisted";
       readonly body: Expression;
@@ -55,30 +55,33 @@ export type ExpressionNode =
     };
 
 interface Facts {
-  /** Matches the empty text. */
+  /** True if it matches the empty text. */
   readonly isNullable: boolean;
-  /** Is, without searching, known to match some text unless it is `nothing`: no intersection and no complement in it. */
+  /** True without intersections and complements: then it matches some text unless it is `nothing`, without a search. */
   readonly isPlain: boolean;
-  /** How deep taking its derivative recurses. */
+  /** Recursion depth of taking its derivative. */
   readonly depth: number;
-  /** The largest number of repetitions that is counted in it. */
+  /** Largest repetition count in it. */
   readonly countMax: number;
-  /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
+  /** Superset of the bytes that a matching text may begin with; avoids most derivatives. */
   readonly firsts: ByteSet;
-  /** Of how many bytes a matching text is, about: at least, but for what several parts of a conjunction want in one. */
+  /**
+   * Approximate minimum length of a matching text in bytes. It is an overestimate where parts of a conjunction share
+   * bytes.
+   */
   readonly lengthAhead: number;
-  /** The shortest text has at most so many bytes; infinite where that is not plain. */
+  /** Upper bound on the length of the shortest text; infinite if unknown. */
   readonly nearestEnd: number;
-  /** Whatever a text begins with, it can end within so many further bytes; infinite where that is not plain. */
+  /** Upper bound on the bytes needed to end a text after any prefix; infinite if unknown. */
   readonly farthestEnd: number;
 }
 
-/** Texts of a plain expression that have at most so many characters, or at least so many too. */
+/** Texts of a plain expression with at most, and possibly at least, a number of characters. */
 interface Bounded {
   readonly of: Expression;
   /**
-   * What says how many: repetitions of one character, of which all texts of `of` are made; within a character the rest
-   * of it too.
+   * The character count: repetitions of one character that all texts of `of` consist of. Within a character, its rest
+   * comes first.
    */
   readonly counter: Expression;
 }
@@ -88,34 +91,34 @@ const farAway = { nearestEnd: Number.POSITIVE_INFINITY, farthestEnd: Number.POSI
 const noBytes = byteRange(1, 0);
 const allBytes = byteRange(0, 255);
 
-/** Nesting of derivatives beyond this would endanger the stack; patterns are held to far less. */
+/** Deeper derivatives could overflow the stack; the limit on patterns is far lower. */
 const depthMax = 1_500;
 
-/** Fewer texts are a union of sequences, whose equal ends are the same expressions. */
+/** Shorter lists become a union of sequences, which share equal endings. */
 const manyTexts = 32;
-/** Sorting texts takes a step for sixteen of their bytes. */
+/** Sorting texts costs one step per sixteen bytes. */
 const sortedBytesPerStepLog2 = 4;
 
-/** Measured: a node with its facts and its name, and an entry of the derivatives. */
+/** Measured: a node with its facts and key, and an entry of the derivatives. */
 const [bytesPerNode, bytesPerDerivative] = [500, 60];
 
-/** More than the expressions that any limit lets be: the numbers of two make one key. */
+/** Exceeds the number of expressions under any limit, so that two of them combine into one key. */
 const pairFactor = 2 ** 26;
 
-/** All expressions of one constraint. May go on from others that many constraints have in common. */
+/** All expressions of one constraint, possibly on top of a ground that many constraints share. */
 export class Expressions {
-  /** Matches every text. */
+  /** Matches any text. */
   readonly anything: Expression;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
   readonly #ground: Expressions | undefined;
-  /** How many it goes on from. */
+  /** Number of expressions in the ground. */
   readonly #groundCount: number;
-  /** Its own, numbered on from those. */
+  /** Own expressions, numbered after the ground's. */
   readonly #nodes: ExpressionNode[] = [];
   readonly #facts: Facts[] = [];
   readonly #partitions: BytePartitions;
-  /** By expression, where they were asked for: of most none ever are. */
+  /** Cached by expression; most are never needed. */
   readonly #classes: (BytePartition | undefined)[] = [];
   readonly #known: GrownMap<string, Expression>;
   readonly #named: GrownMap<string, Expression>;
@@ -123,14 +126,14 @@ export class Expressions {
   readonly #sequences: GrownMap<number, Expression>;
   readonly #ranges: GrownMap<number, Expression>;
   readonly #derivatives: GrownMap<number, Expression>;
-  /** The numbers of lists of texts. */
+  /** Numbers of lists of texts. */
   readonly #lists: GrownMap<string, number>;
-  /** Intersections that bound the length of one of their parts, and do nothing else. */
+  /** Intersections that only bound the length of one of their parts. */
   readonly #bounded: GrownMap<Expression, Bounded>;
-  /** The complements of expressions that were complemented. */
+  /** Complements, in both directions. */
   readonly #opposites: GrownMap<Expression, Expression>;
 
-  /** @param ground whose expressions have the same numbers here, and which is {@link complete} */
+  /** @param ground shares its expressions under the same numbers; must be {@link complete} */
   constructor(limits: GrammarLimits, budget: StepBudget, ground?: Expressions) {
     this.#limits = limits;
     this.#budget = budget;
@@ -167,23 +170,23 @@ export class Expressions {
     );
   }
 
-  /** How many there are, with those that it goes on from. */
+  /** Number of expressions, including the ground's. */
   get count(): number {
     return this.#groundCount + this.#nodes.length;
   }
 
-  /** About what all this takes, beyond what it goes on from. */
+  /** Approximate memory in bytes, without the ground. */
   get byteLength(): number {
     const nodes = this.#nodes.length * bytesPerNode;
     return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
   }
 
-  /** Finds out whatever is found out later of others, so that those that go on from it change nothing here. */
+  /** Computes all lazily derived facts, so that expressions built on these never modify them. */
   complete(): void {
     for (let expression = 0; expression < this.count; expression++) this.classes(expression);
   }
 
-  /** What `make` makes of the same name, made once. */
+  /** Returns the expression cached under a name, made by `make` at first use. */
   named(name: string, make: () => Expression): Expression {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
@@ -194,7 +197,7 @@ export class Expressions {
 
   node(expression: Expression): ExpressionNode {
     const own = expression - this.#groundCount;
-    // Whatever comes before its own is another's.
+    // Lower numbers belong to the ground.
     return own < 0 && this.#ground !== undefined ? this.#ground.node(expression) : this.#nodes[own];
   }
 
@@ -211,19 +214,19 @@ export class Expressions {
     return this.#factsOf(expression).isPlain;
   }
 
-  /** The classes of bytes that have the same derivative of the expression. */
+  /** Returns the classes of bytes with the same derivative of the expression. */
   classes(expression: Expression): BytePartition {
     const own = expression - this.#groundCount;
     if (own < 0 && this.#ground !== undefined) return this.#ground.classes(expression);
     return (this.#classes[own] ??= this.#newClasses(this.#nodes[own]));
   }
 
-  /** False where no text that begins with the byte matches. */
+  /** False only if no matching text begins with the byte. */
   mayBegin(expression: Expression, byte: number): boolean {
     return hasByte(this.#factsOf(expression).firsts, byte);
   }
 
-  /** How many bytes are left to write, about: everything that a conjunction asks for counts for itself. */
+  /** Approximate number of bytes left to write, summed over the parts of a conjunction. */
   lengthAhead(expression: Expression): number {
     return this.#factsOf(expression).lengthAhead;
   }
@@ -258,12 +261,12 @@ export class Expressions {
     return expression;
   }
 
-  /** The bytes in this order. */
+  /** Matches exactly these bytes. */
   literal(bytes: Uint8Array): Expression {
     return this.sequence(...Array.from(bytes, (byte) => this.range(byte, byte)));
   }
 
-  /** Any of the texts. */
+  /** Matches any of the texts. */
   anyText(texts: readonly string[]): Expression {
     if (texts.length < manyTexts) {
       const encoder = new TextEncoder();
@@ -272,7 +275,7 @@ export class Expressions {
     return this.listedText(texts);
   }
 
-  /** The same, whose texts are no expressions before they are followed; at least one. */
+  /** Same as `anyText`, for at least one text. Texts become expressions only as they are followed. */
   listedText(texts: readonly string[]): Expression {
     this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
     const range = textRange(texts);
@@ -280,7 +283,7 @@ export class Expressions {
   }
 
   #listOf({ texts }: TextRange): number {
-    // No text holds a character that is no byte.
+    // U+0100 is no byte, so no text contains it.
     const name = texts.join("\u{100}");
     const list = this.#lists.get(name) ?? this.#lists.size;
     this.#lists.set(name, list);
@@ -288,7 +291,7 @@ export class Expressions {
   }
 
   /**
-   * The bodies of JSON strings that say none of the texts, whatever escapes they are written with.
+   * Matches the bodies of JSON strings that denote none of the texts, however they are escaped.
    *
    * @param body the body of any string
    */
@@ -306,7 +309,7 @@ export class Expressions {
     if (known !== undefined) return known;
     const facts = this.#factsOf(body);
     const isLeftOut = facts.isNullable && isMeant(meant);
-    // What is longer than all of them is none of them.
+    // A longer text than all of them is none of them.
     const longer = longerThan(meant);
     return this.#add(
       key,
@@ -381,7 +384,7 @@ export class Expressions {
     for (const part of members) {
       const node = this.node(part);
       if (node.kind === "not" && members.has(node.part)) return this.anything;
-      // Of A and (A and B) only A is left.
+      // In a union of A and (A and B), the latter is redundant.
       if (node.kind === "and" && node.parts.some((inner) => members.has(inner))) members.delete(part);
     }
     return this.#list("or", members, nothing);
@@ -404,9 +407,9 @@ export class Expressions {
   }
 
   /**
-   * The texts of an expression that the counter allows, which counts characters.
+   * Restricts an expression to the lengths, in characters, that the counter allows.
    *
-   * @param counter repetitions of one character, of which all texts of the expression must be made
+   * @param counter repetitions of one character that all texts of the expression consist of
    */
   bounded(expression: Expression, counter: Expression): Expression {
     const both = this.and(expression, counter);
@@ -415,12 +418,12 @@ export class Expressions {
   }
 
   #bound(expression: Expression, bounded: Bounded): void {
-    // Of what is not plain it is not known where it ends, and following it beside the whole would cost much.
+    // The end of an expression that is not plain is unknown, and following it separately would be expensive.
     if (this.isPlain(bounded.of) && this.node(expression).kind === "and")
       this.#bounded.set(expression, bounded);
   }
 
-  /** What a member of an intersection still says beside the others: of A and (B, or not A) it is B. */
+  /** Simplifies a member of an intersection by the others: next to A, (B or not A) becomes B. */
   #leftBeside(members: ReadonlySet<Expression>, part: Expression): Expression {
     const node = this.node(part);
     if (node.kind === "not") return this.#implies(members, node.part) ? nothing : part;
@@ -439,7 +442,7 @@ export class Expressions {
     return this.and(...node.parts.filter((inner) => !members.has(inner)));
   }
 
-  /** Whether it is plain that what all members match, this one does not match. */
+  /** True if all texts of the other members are visibly excluded by this one. */
   #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
     const opposite = this.#opposites.get(part);
     if (opposite !== undefined && members.has(opposite)) return true;
@@ -457,7 +460,7 @@ export class Expressions {
     return opposite;
   }
 
-  /** Complements of intersections and of unions of such are pushed inwards (De Morgan), so that less of them is nested. */
+  /** Pushes complements into intersections, and into unions that contain such (De Morgan), to reduce nesting. */
   #opposite(part: Expression, node: ExpressionNode): Expression {
     if (node.kind === "and") return this.or(...node.parts.map((inner) => this.not(inner)));
     if (node.kind === "or" && !this.isPlain(part)) {
@@ -534,9 +537,9 @@ export class Expressions {
   }
 
   /**
-   * An expression that no text of at most `length` bytes tells from this one: behind each of them both have texts, or
-   * neither has. Counts that such a text cannot reach are made equal. Other intersections than those that bound a length,
-   * and complements, stay as they are.
+   * Returns an expression that texts of at most `length` bytes cannot distinguish from this one: after each such text,
+   * both can continue or neither can. Makes counts equal that such a text cannot reach. Leaves complements, and
+   * intersections that do not only bound a length, unchanged.
    */
   saturated(expression: Expression, length: number): Expression {
     if (this.#factsOf(expression).countMax <= length + 1) return expression;
@@ -560,13 +563,13 @@ export class Expressions {
     }
   }
 
-  /** Whether behind any text of the length the bounds leave room for an end, and ask for nothing more. */
+  /** True if after any text of this length the bounds still allow an end and require nothing more. */
   #isFarFromBounds({ of, counter }: Bounded, length: number): boolean {
     const { countMax } = this.#factsOf(counter);
     return this.#leastCount(counter) === 0 && countMax > length + this.#factsOf(of).farthestEnd;
   }
 
-  /** How many characters a counter still asks for: behind the rest of one it repeats another. */
+  /** Returns the number of characters that a counter still requires; after the rest of a character it repeats another. */
   #leastCount(counter: Expression): number {
     const node = this.node(counter);
     switch (node.kind) {
@@ -582,8 +585,8 @@ export class Expressions {
   }
 
   /**
-   * The same without bounds of repetitions above a number: the two agree on every text of at most so many bytes. What is
-   * ruled out stays as it is.
+   * Removes repetition bounds above a number. Texts of at most that many bytes match both or neither. Leaves
+   * complements unchanged.
    */
   unbounded(expression: Expression, above: number): Expression {
     if (this.#factsOf(expression).countMax <= above) return expression;
@@ -594,7 +597,7 @@ export class Expressions {
       case "or":
         return this.or(...node.parts.map((part) => this.unbounded(part, above)));
       case "and": {
-        // Of such it is known when the bounds are far.
+        // For these, the distance to the bounds is known.
         if (this.#bounded.get(expression) !== undefined) return expression;
         return this.and(...node.parts.map((part) => this.unbounded(part, above)));
       }
@@ -609,7 +612,7 @@ export class Expressions {
     }
   }
 
-  /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
+  /** Returns Brzozowski's derivative: the texts that may follow the byte for the whole to match. */
   derivative(expression: Expression, byte: number): Expression {
     if (!hasByte(this.#factsOf(expression).firsts, byte)) return nothing;
     const first = this.classes(expression).first[byte];
@@ -704,7 +707,7 @@ export class Expressions {
     }
   }
 
-  /** The members of nested lists of the same kind, as one set. */
+  /** Returns the members of nested lists of the same kind as one set. */
   #flat(kind: "or" | "and", parts: readonly Expression[]): Set<Expression> {
     const members = new Set<Expression>();
     for (const part of parts) {
@@ -715,7 +718,7 @@ export class Expressions {
     return members;
   }
 
-  /** Sets of bytes in a list become one. */
+  /** Merges the sets of bytes in a list into one. */
   #mergeBytes(members: Set<Expression>, merged: (one: ByteSet, other: ByteSet) => ByteSet): void {
     let all: ByteSet | null = null;
     let count = 0;
@@ -730,7 +733,7 @@ export class Expressions {
     members.add(this.bytes(all));
   }
 
-  /** Multiples in an intersection become one. */
+  /** Merges the multiples in an intersection into one. */
   #mergeMultiples(members: Set<Expression>): void {
     let last: Expression | null = null;
     for (const part of members) {
@@ -741,14 +744,14 @@ export class Expressions {
       if (last !== null && both !== null) {
         members.delete(last);
         members.delete(part);
-        // Comes up again behind all others, and meets what is left.
+        // Visited again after the others, and merged with the rest.
         members.add(completionOf(both) === null ? nothing : this.multiple(both));
         last = null;
       } else last = part;
     }
   }
 
-  /** Whether it is plain that what all members match, this one matches. */
+  /** True if all texts of the members visibly match this one. */
   #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
     if (members.has(other)) return true;
     const wanted = this.node(other);

@@ -1,4 +1,4 @@
-// A map that goes on from another, which is then left as it is: what many have in common is held once.
+// A map layered on another one, which it leaves unmodified, so that common entries are stored once.
 
 export class GrownMap<Key, Value> {
   readonly #before: GrownMap<Key, Value> | undefined;
@@ -8,7 +8,7 @@ export class GrownMap<Key, Value> {
     this.#before = before;
   }
 
-  /** How many entries it has beyond those that it goes on from. */
+  /** Number of entries in this layer. */
   get ownSize(): number {
     return this.#own.size;
   }
@@ -21,7 +21,7 @@ export class GrownMap<Key, Value> {
     return this.#own.get(key) ?? this.#before?.get(key);
   }
 
-  /** Adds an entry, or changes one of its own. */
+  /** Adds or replaces an entry of this layer. */
   set(key: Key, value: Value): void {
     this.#own.set(key, value);
   }

@@ -1,24 +1,24 @@
-// What compiling a constraint and computing its masks may cost, counted in steps rather than in time, so that the same
-// constraint is always served or always refused. Also the one error of constraints.
+// Cost limits of compiling a constraint and computing its masks. They count steps rather than time, so that a
+// constraint is always served or always refused. Also defines the error for refused constraints.
 import type { Refusal, RefusalKind } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface GrammarLimits {
-  /** Bytes of the schema, pattern, choices or grammar. */
+  /** Size in bytes of the schema, pattern, choices or grammar. */
   readonly sourceBytes: number;
-  /** How deeply a pattern, schema or grammar may nest. */
+  /** Nesting depth of a pattern, schema or grammar. */
   readonly nesting: number;
-  /** Units of work while compiling; one is about a microsecond. */
+  /** Steps of compiling; one takes about a microsecond. */
   readonly compileSteps: number;
-  /** Units of work of one mask, or of accepting one token. */
+  /** Steps of computing one mask, or of accepting one token. */
   readonly maskSteps: number;
-  /** Distinct expressions, lexer states and parser states that a constraint may hold, each. */
+  /** Number of distinct expressions, of lexer states and of parser states, each. */
   readonly states: number;
-  /** Alternatives that the combinations of one place in a schema may come to. */
+  /** Number of alternatives that combinations at one place of a schema may produce. */
   readonly alternatives: number;
-  /** Bytes of the masks that are kept for each constraint. */
+  /** Bytes of cached masks per constraint. */
   readonly cachedMaskBytes: number;
-  /** Whether a format that is not known is refused, rather than said to ask for nothing. */
+  /** True to refuse unknown formats instead of ignoring them. */
   readonly strictFormats: boolean;
 }
 
@@ -33,7 +33,7 @@ export const defaultGrammarLimits: GrammarLimits = {
   strictFormats: false,
 };
 
-/** Of what no request makes. */
+/** Limits for constraints that no request supplies. */
 export const unlimitedGrammar: GrammarLimits = {
   sourceBytes: Number.POSITIVE_INFINITY,
   nesting: defaultGrammarLimits.nesting,
@@ -45,7 +45,7 @@ export const unlimitedGrammar: GrammarLimits = {
   strictFormats: false,
 };
 
-/** A constraint that is refused; the message names what, where, and what is possible instead. */
+/** A refused constraint; the message says what, where, and what to do instead. */
 export class ConstraintRefusal extends ServiceError implements Refusal {
   readonly kind: RefusalKind;
   readonly subject: string;
@@ -66,9 +66,9 @@ export class ConstraintRefusal extends ServiceError implements Refusal {
 type CountedLimit = Exclude<keyof GrammarLimits, "strictFormats">;
 
 /**
- * The refusal of a constraint that exceeds the limit of the given name.
+ * Returns the refusal of a constraint that exceeds a limit.
  *
- * @param keyword that was being read at the place
+ * @param keyword being read at the place
  */
 export function limitExceeded(
   limit: CountedLimit,
@@ -85,7 +85,7 @@ export function limitExceeded(
   });
 }
 
-/** Reads a part of a constraint: a limit that is exceeded in it is refused with its place, the innermost. */
+/** Reads a part of a constraint. Adds the innermost place to refusals for an exceeded limit. */
 export function readAt<T>(
   limits: GrammarLimits,
   { place, keyword }: { readonly place: string; readonly keyword?: string },
@@ -95,13 +95,13 @@ export function readAt<T>(
     return read();
   } catch (error) {
     if (!(error instanceof ConstraintRefusal) || error.kind !== "limit" || error.place !== "") throw error;
-    // The subject of such a refusal is the limit's name.
+    // Safe cast: the subject of such a refusal is the limit's name.
     const limit = error.subject as CountedLimit;
     throw limitExceeded(limit, limits[limit], place, keyword);
   }
 }
 
-/** Runs what recurses, so that a nesting too deep for the stack is refused like any other. */
+/** Runs recursive code, and turns a stack overflow into a refusal. */
 export function withinStack<T>(limits: GrammarLimits, run: () => T): T {
   try {
     return run();
@@ -110,7 +110,7 @@ export function withinStack<T>(limits: GrammarLimits, run: () => T): T {
   }
 }
 
-/** Counts the work of one compilation or one mask, and refuses it at its limit. */
+/** Counts the steps of one compilation or one mask, and refuses when the limit is exceeded. */
 export class StepBudget {
   #left: number;
   #limit: "compileSteps" | "maskSteps";
@@ -122,13 +122,13 @@ export class StepBudget {
     this.#left = limits.compileSteps;
   }
 
-  /** Begins the count of another piece of work, which may take the limit's steps that many times. */
+  /** Starts the count for another piece of work, with `times` the limit's steps. */
   restart(limit: "compileSteps" | "maskSteps", times = 1): void {
     this.#limit = limit;
     this.#left = this.#limits[limit] * times;
   }
 
-  /** @throws ConstraintRefusal once more than the limit's steps are spent */
+  /** @throws ConstraintRefusal when the limit is exceeded */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw limitExceeded(this.#limit, this.#limits[this.#limit]);

@@ -1,44 +1,44 @@
-// The digits of a decimal number that is a multiple of another, as an automaton: its state is the remainder of what was
-// read. Signs and the JSON form of numbers are handled elsewhere.
+// An automaton for the decimal digits of a multiple of a number: its state is the remainder of the digits read. Signs
+// and JSON's number syntax are handled elsewhere.
 
-/** A multiple of divisor / 10^scale, of which some digits have been read. */
+/** A multiple of divisor / 10^scale, after some digits. */
 export interface Multiple {
   readonly divisor: number;
-  /** How many decimal places the divisor was shifted by to be whole. */
+  /** Number of decimal places by which the divisor was shifted to become an integer. */
   readonly scale: number;
-  /** Of the digits read, taken as a whole number. */
+  /** Remainder of the digits read, as an integer. */
   readonly remainder: number;
-  /** How many digits behind the point were read; -1 before the point. */
+  /** Number of digits read after the decimal point; -1 before it. */
   readonly fractionDigits: number;
-  /** How many digits may still come. */
+  /** Number of digits that may follow. */
   readonly digitsLeft: number;
 }
 
 export const pointByte = ".".charCodeAt(0);
 const zeroByte = "0".charCodeAt(0);
 
-/** Divisors up to this keep every remainder, times ten, a whole number that a double holds. */
+/** Up to this divisor, ten times a remainder is an exact integer in a double. */
 export const divisorMax = 2 ** 48;
 
-/** As many digits as every double holds exactly. */
+/** Number of digits that each double holds exactly. */
 export const multipleDigitsMax = 15;
 
-/** A multiple of which nothing has been read. */
+/** Returns the state before any digit. */
 export function multipleOf(divisor: number, scale: number): Multiple {
   return { divisor, scale, remainder: 0, fractionDigits: -1, digitsLeft: multipleDigitsMax };
 }
 
-/** Two become one up to this divisor: products of what finds their remainder are then whole numbers that a double holds. */
+/** Largest divisor of a common multiple, for which the products in computing its remainder are exact in a double. */
 const commonDivisorMax = 1e6;
 
-/** The multiples that are both, whose digits are the same; null where that is no single state. */
+/** Returns the state of numbers that are multiples of both, with the same digits; null if no single state has them. */
 export function commonMultiple(one: Multiple, other: Multiple): Multiple | null {
   const { divisor: common, factor } = bezout(one.divisor, other.divisor);
   const divisor = (one.divisor / common) * other.divisor;
   if (!isInStep(one, other) || divisor > commonDivisorMax) return null;
   const apart = (other.remainder - one.remainder) / common;
   if (!Number.isInteger(apart)) return null;
-  // The Chinese remainder theorem: so many steps of the one lead to a number that the other allows too.
+  // The Chinese remainder theorem: this many steps of the one reach a number that the other allows too.
   const stepCount = modulo(
     modulo(apart, other.divisor) * modulo(factor, other.divisor),
     other.divisor / common,
@@ -46,7 +46,7 @@ export function commonMultiple(one: Multiple, other: Multiple): Multiple | null 
   return { ...one, divisor, remainder: modulo(one.remainder + one.divisor * stepCount, divisor) };
 }
 
-/** Whether whatever makes the one a multiple makes the other one too. */
+/** True if each continuation that makes `one` a multiple makes `other` one too. */
 export function isAlwaysMultiple(one: Multiple, other: Multiple): boolean {
   if (!isInStep(one, other) || one.divisor % other.divisor !== 0) return false;
   return one.remainder % other.divisor === other.remainder;
@@ -57,7 +57,7 @@ function isInStep(one: Multiple, other: Multiple): boolean {
   return scale === other.scale && fractionDigits === other.fractionDigits && digitsLeft === other.digitsLeft;
 }
 
-/** The greatest common divisor, and the factor by which `one` is that, but for multiples of `other` (Bézout). */
+/** Returns the greatest common divisor and its Bézout factor for `one`, modulo `other`. */
 export function bezout(one: number, other: number): { readonly divisor: number; readonly factor: number } {
   let [divisor, rest] = [one, other];
   let [factor, next] = [1, 0];
@@ -71,12 +71,12 @@ export function bezout(one: number, other: number): { readonly divisor: number; 
 
 const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
 
-/** Whether the number read so far is a multiple. */
+/** True if the number read so far is a multiple. */
 export function isMultiple({ divisor, scale, remainder, fractionDigits }: Multiple): boolean {
   return remainder % withoutTens(divisor, scale - Math.max(0, fractionDigits)) === 0;
 }
 
-/** The state after one more byte; null where no multiple goes on with it. */
+/** Returns the state after one more byte; null if no multiple continues with it. */
 export function digitOf(multiple: Multiple, byte: number): Multiple | null {
   const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
   const next = (): Multiple | null => {
@@ -96,8 +96,8 @@ export function digitOf(multiple: Multiple, byte: number): Multiple | null {
 }
 
 /**
- * The fewest digits that make a multiple of what was read; null where none can. Before the point these are digits before
- * it: a fraction would take as many.
+ * Returns the fewest digits that complete a multiple; null if none can. Before the decimal point these are integer
+ * digits, since a fraction would take as many.
  */
 export function completionOf(multiple: Multiple): string | null {
   const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
@@ -114,7 +114,7 @@ export function completionOf(multiple: Multiple): string | null {
   return null;
 }
 
-/** The divisor without the factors that it shares with a power of ten: those the zeros to come make up for. */
+/** Removes from the divisor the factors it shares with a power of ten, which trailing zeros provide. */
 function withoutTens(divisor: number, power: number): number {
   let left = divisor;
   for (let place = 0; place < power; place++) {

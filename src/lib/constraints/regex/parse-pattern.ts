@@ -1,6 +1,6 @@
-// Reads regular expressions in the dialect of ECMA-262 that JSON Schema asks for, and of other dialects what it would
-// refuse and what means the same in all of them: flags at the start, \A and \z. What a derivative cannot express exactly,
-// or what this reader does not know, is refused with its position; nothing is skipped.
+// Parses regular expressions in ECMA-262's dialect, which JSON Schema uses. From other dialects it accepts what
+// ECMA-262 refuses and all of them agree on: leading flags, \A and \z. Refuses unknown syntax, and syntax without an
+// exact derivative, with its position; skips nothing.
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { readCharacterClass, readClassEscape } from "./characters/character-class.ts";
@@ -18,27 +18,27 @@ import { textStart } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 import { Reader } from "./reader.ts";
 
-/** Repetitions beyond this are refused. */
+/** Limit on repetition counts. */
 const repetitionsMax = 10_000;
 
-/** Reading a pattern takes a step for four characters of its text. */
+/** Parsing costs one step per four characters. */
 const charactersPerStepLog2 = 2;
 
-/** What reading may cost. */
+/** Limits and budget of parsing. */
 export interface PatternEffort {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
 }
 
-/** What may differ between the places where patterns stand. */
+/** Options that depend on the place of the pattern. */
 export interface PatternStyle {
-  /** What `.` does not stand for; none with the flag s. */
+  /** Characters that `.` excludes; ignored with the flag s. */
   readonly lineEnds: CodePoints;
   readonly isDotAll: boolean;
   readonly ignoresCase: boolean;
-  /** Whether lines begin and end at `^` and `$`, rather than the whole text. */
+  /** True if `^` and `$` match at line ends rather than at the ends of the text. */
   readonly isMultiline: boolean;
-  /** Whether a quantifier may ask for the shortest match, which says nothing of a whole text. */
+  /** True if lazy quantifiers are allowed. Laziness does not affect a match of the whole text. */
   readonly mayBeLazy: boolean;
 }
 
@@ -51,8 +51,9 @@ const ecmaScript: PatternStyle = {
 };
 
 /**
- * @param place what the refusal calls the place of the pattern
- * @throws ConstraintRefusal for what is malformed or not expressed exactly
+ * Parses a pattern.
+ * @param place name of the pattern's place in refusals
+ * @throws ConstraintRefusal if it is malformed or not exactly expressible
  */
 export function parsePattern(
   text: string,
@@ -60,7 +61,7 @@ export function parsePattern(
   place = "",
   style: PatternStyle = ecmaScript,
 ): Pattern {
-  // Before it is read: a thread that has few steps for it then gives it up at once.
+  // Spent before parsing, so that a thread with a small budget gives up immediately.
   budget.spend(text.length >>> charactersPerStepLog2);
   const reader = new Reader(text, place);
   const source = { reader, limits, budget, style: styleAtStart(reader, style), folded: new Map() };
@@ -74,11 +75,11 @@ interface Source {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
   readonly style: PatternStyle;
-  /** The sets whose other case was sought, with it. */
+  /** Sets with both cases, by the original set. */
   readonly folded: Map<string, CodePoints>;
 }
 
-/** Reads flags for the whole pattern, as `(?i)`; `u` is on without being asked for. */
+/** Parses flags for the whole pattern, as `(?i)`; `u` is always on. */
 function styleAtStart(reader: Reader, style: PatternStyle): PatternStyle {
   const flags = reader.match(/\(\?([imsu]+)\)/y)?.[1];
   return flags === undefined ? style : withFlags(style, flags, "");
@@ -145,7 +146,7 @@ function readGroup(source: Source, depth: number): Pattern {
   return behind;
 }
 
-/** A look-behind at one character; null where it looks at more, or asks for more than a character. */
+/** Returns a look-behind at one character; null if it needs more. */
 function characterBehind(part: Pattern, isNegative: boolean): Pattern | null {
   if (part.kind === "choice") {
     const parts = part.parts.map((option) => characterBehind(option, isNegative));
@@ -157,7 +158,7 @@ function characterBehind(part: Pattern, isNegative: boolean): Pattern | null {
   return part.kind === "character" ? behind(part.set, isNegative) : null;
 }
 
-/** Reads `?:`, `?i:`, `?s-i:` and the like; null where none stands. */
+/** Parses `?:`, `?i:`, `?s-i:` and the like; null if there is none. */
 function readModifiers({ reader, style }: Source): PatternStyle | null {
   const match = reader.match(/\?([ims]*)(?:-([ims]+))?:/y);
   if (match === null) return null;
@@ -194,7 +195,7 @@ function readEscape(classes: ClassSource): Pattern {
   const start = reader.position - 1;
   if (reader.skip("b")) return wordBoundary(fold(wordCharacters));
   if (reader.skip("B")) return noWordBoundary(fold(wordCharacters));
-  // The start and the end of the text, as Python, Perl and others write them; ECMA-262 refuses the letters.
+  // Start and end of the text in Python, Perl and others; ECMA-262 refuses these letters.
   if (reader.skip("A")) return textStart;
   if (reader.skip("z") || reader.skip("Z")) return { kind: "end" };
   if (/[1-9]/.test(reader.peek()) || reader.sees("k<")) throw reader.notExact("a back reference", start);
@@ -221,7 +222,7 @@ function noWordBoundary(word: CodePoints): Pattern {
   };
 }
 
-/** One of the set stands before the place; or, negative, none does. */
+/** The character before the position is in the set; if negative, it is not, or there is none. */
 function behind(set: CodePoints, isNegative: boolean): Pattern {
   const place = { kind: "behind", set, orStart: false } as const;
   return isNegative ? otherBehind(place) : place;
@@ -246,7 +247,7 @@ function readQuantified({ reader, style }: Source, part: Pattern): Pattern {
   if (part.kind === "behind" || part.kind === "end" || part.kind === "look")
     throw reader.notExact("a repeated assertion", start);
   if (reader.sees("?") && !style.mayBeLazy) throw reader.notExact("a lazy quantifier", reader.position);
-  // Whether a match is sought greedily changes only what is captured.
+  // Greedy or lazy matching changes only captures.
   if (!reader.skip("?") && reader.sees("+"))
     throw reader.notExact("a possessive quantifier", reader.position);
   if (reader.sees("*")) throw reader.malformed("nothing to repeat");
@@ -262,7 +263,7 @@ function readBounds(reader: Reader): readonly [number, number] | null {
   if (reader.skip("*")) return [0, Number.POSITIVE_INFINITY];
   if (reader.skip("+")) return [1, Number.POSITIVE_INFINITY];
   if (reader.skip("?")) return [0, 1];
-  // A brace that starts no quantifier stands for itself, as browsers take it.
+  // A brace that starts no quantifier is literal, as in browsers.
   const braces = reader.match(/\{(\d+)(?:(,)(\d*))?\}/y);
   if (braces === null) return null;
   const [, least, comma, most] = braces;

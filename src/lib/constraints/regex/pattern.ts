@@ -1,4 +1,4 @@
-// A regular expression as a tree over sets of characters, before it is spelled in bytes.
+// The syntax tree of a regular expression over sets of characters, before it is encoded in bytes.
 import type { CodePoints } from "./characters/code-points.ts";
 
 export type Pattern =
@@ -7,15 +7,15 @@ export type Pattern =
   | { readonly kind: "repeat"; readonly part: Pattern; readonly min: number; readonly max: number }
   /** The end of the whole text. */
   | { readonly kind: "end" }
-  /** What follows must match, or must not. */
+  /** A look-ahead: the following text must, or must not, match. */
   | { readonly kind: "look"; readonly part: Pattern; readonly isNegative: boolean }
-  /** The character before must be of the set; or there must be none, where the start will do too. */
+  /** The previous character must be in the set; with `orStart`, the start of the text also matches. */
   | { readonly kind: "behind"; readonly set: CodePoints; readonly orStart: boolean };
 
 /** The start of the whole text. */
 export const textStart: Pattern = { kind: "behind", set: [], orStart: true };
 
-/** Whether the pattern asks for more than characters in a row. */
+/** True if the pattern contains an assertion. */
 export function hasAssertion(pattern: Pattern): boolean {
   switch (pattern.kind) {
     case "character":
@@ -30,7 +30,7 @@ export function hasAssertion(pattern: Pattern): boolean {
   }
 }
 
-/** The sets that characters before a place are asked for, anywhere in the pattern. */
+/** Returns the sets of all look-behinds in the pattern. */
 export function setsBehind(pattern: Pattern): readonly CodePoints[] {
   switch (pattern.kind) {
     case "sequence":

@@ -1,4 +1,4 @@
-// A position in a pattern or a grammar's text, and refusals that name it.
+// A cursor over the text of a pattern or grammar, and refusals that name its position.
 import { quoted } from "../../../base/domain/service-error.ts";
 import { ConstraintRefusal } from "./limits.ts";
 
@@ -9,8 +9,8 @@ export class Reader {
   readonly #noun: string;
 
   /**
-   * @param place where the text itself stands, such as a pointer into a schema; may be empty
-   * @param noun what the refusals call the text
+   * @param place of the text itself, such as a pointer into a schema; may be empty
+   * @param noun for the text in refusals
    */
   constructor(text: string, place: string, noun = "pattern") {
     this.#text = text;
@@ -22,7 +22,7 @@ export class Reader {
     return this.position >= this.#text.length;
   }
 
-  /** The text as messages repeat it. */
+  /** The text as messages quote it. */
   get described(): string {
     return `the ${this.#noun} ${quoted(this.#text)}${this.place === "" ? "" : ` at ${this.place}`}`;
   }
@@ -31,20 +31,20 @@ export class Reader {
     return this.#text.startsWith(text, this.position);
   }
 
-  /** Steps over the text if it stands here. */
+  /** Skips the text if it is next. */
   skip(text: string): boolean {
     if (!this.sees(text)) return false;
     this.position += text.length;
     return true;
   }
 
-  /** The next character; empty at the end. */
+  /** Returns the next character; empty at the end. */
   peek(): string {
     const point = this.#text.codePointAt(this.position);
     return point === undefined ? "" : String.fromCodePoint(point);
   }
 
-  /** Steps over one character. */
+  /** Skips one character. */
   take(): string {
     const character = this.peek();
     if (character === "") throw this.malformed("an unexpected end");
@@ -52,7 +52,7 @@ export class Reader {
     return character;
   }
 
-  /** Steps over what the expression, which must be sticky, matches here. */
+  /** Skips the match of a sticky expression here. */
   match(expression: RegExp): RegExpExecArray | null {
     expression.lastIndex = this.position;
     const match = expression.exec(this.#text);
@@ -73,7 +73,7 @@ export class Reader {
     });
   }
 
-  /** @param cure what to do instead, a sentence without its full stop */
+  /** @param cure a sentence without its full stop */
   notExact(what: string, position = this.position, cure = ""): ConstraintRefusal {
     return new ConstraintRefusal({
       kind: "not-exact",

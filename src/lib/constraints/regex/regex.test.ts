@@ -16,7 +16,7 @@ import { searchCount, searching } from "../../../base/domain/testing/search.ts";
 
 const limits = defaultGrammarLimits;
 
-/** Null for a pattern that no text matches; undefined for one that costs too much. */
+/** Null for a pattern that no text matches; undefined for one over the limits. */
 function readOrRefuse(constraint: Constraint): Language | null | undefined {
   try {
     return readLanguage(constraint, limits);
@@ -60,7 +60,7 @@ const pieces =
     .concat(" (?=a) (?!-) (?:\\b|a) (?=.\\b) (?:^|-) (?:b$)? \\n")
     .split(" ");
 
-test("works out what may stand before and behind a place as JavaScript does", () => {
+test("resolves assertions before and after a position as JavaScript does", () => {
   const patterns = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 6 });
   const texts = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "-", "\n"), maxLength: 5 }), {
     minLength: 6,
@@ -70,7 +70,7 @@ test("works out what may stand before and behind a place as JavaScript does", ()
     fc.property(patterns, fc.constantFrom("", "m", "s", "i"), texts, (parts, flags, all) => {
       const pattern = parts.join("");
       const whole = new RegExp(`^(?:${pattern})$(?![^])`, `u${flags.replace("m", "")}`);
-      // With the flag m the ends of the whole text are said otherwise.
+      // With the flag m, the ends of the whole text need another spelling.
       const expected = flags === "m" ? new RegExp(`(?<![^])(?:${pattern})(?![^])`, "um") : whole;
       const flagged = flags === "" ? pattern : `(?${flags})${pattern}`;
       const language = readOrRefuse(regex(flagged));
@@ -104,7 +104,7 @@ const assertions = [
   ["()|x", null],
 ] as const;
 
-test("works out anchors and look-aheads", () => {
+test("resolves anchors and look-aheads", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...assertions),
@@ -118,7 +118,7 @@ test("works out anchors and look-aheads", () => {
   );
 });
 
-test("takes dashes, braces and escaped signs as browsers do", () => {
+test("reads dashes, braces and escaped signs as browsers do", () => {
   for (const [pattern, text] of [
     ["[\\w-.]", "-"],
     ["a{,2}", "a{,2}"],
@@ -140,7 +140,7 @@ test("takes dashes, braces and escaped signs as browsers do", () => {
   assert.ok(!matches("(?s:a(?-s:.)).", "a\nc"));
 });
 
-test("refuses what it cannot express, with the position", () => {
+test("refuses inexpressible syntax, with its position", () => {
   for (const [pattern, kind, subject, place] of [
     ["(a)\\1", "not-exact", "a back reference", "position 3"],
     ["a(?<=ab)", "not-exact", "a look-behind of more than one character", "position 1"],
@@ -166,7 +166,7 @@ test("refuses what it cannot express, with the position", () => {
     checkRefusal(() => readLanguage(regex(pattern), limits), [kind, subject, place], pattern);
 });
 
-test("hostile patterns end at a limit", () => {
+test("hostile patterns hit a limit", () => {
   const few = { ...limits, compileSteps: 10_000 };
   const text = "a".repeat(400);
   for (const [pattern, limit] of [
@@ -182,7 +182,7 @@ const properties = "L Lu Cn Co Nd Any ASCII Alphabetic ID_Continue Emoji Ideogra
   .concat(" Default_Ignorable_Code_Point Noncharacter_Code_Point Assigned sc=Han scx=Latin sc=Zzzz")
   .split(" ");
 
-test("knows of every character whether it has a property", () => {
+test("knows the properties of each character", () => {
   const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
   for (const name of properties) {
     const expected = new RegExp(`^\\p{${name}}$`, "u");
@@ -200,7 +200,7 @@ test("knows of every character whether it has a property", () => {
   }
 });
 
-test("serves a property whatever others were asked for before, at the same price", () => {
+test("serves a property at the same cost, whatever was requested before", () => {
   const names = "Arab Armn Beng Bopo Cyrl Deva Ethi Geor Grek Gujr Guru Hang"
     .concat(" Hani Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mong Mymr Orya")
     .split(" ")
@@ -211,20 +211,20 @@ test("serves a property whatever others were asked for before, at the same price
     assert.throws(() => readLanguage(regex(many), limits), /compileSteps/, "the price counts, found or not");
 });
 
-test("counts the text of a pattern before it is read", () => {
+test("counts the text of a pattern before parsing it", () => {
   const few = { ...limits, compileSteps: 5_000 };
   for (const pattern of ["a".repeat(30_000), `[${"ab".repeat(15_000)}]`, "(".repeat(30_000)])
     assert.throws(() => readLanguage(regex(pattern), few), /compileSteps/);
 });
 
-test("knows which letters differ in case only", () => {
+test("knows the letters that differ only in case", () => {
   const cased = Array.from({ length: 0x1e944 }, (_, point) => point)
     .filter((point) => point < 0xd800 || point > 0xdfff)
     .map((point) => String.fromCodePoint(point))
     .filter((letter) => letter.toLowerCase() !== letter || letter.toUpperCase() !== letter);
   const text = cased.join("");
   const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
-  // One of each kind of letter, which costs a search through all, and all of the first blocks.
+  // A sample of the letters, since each costs a search through all, and all letters of the first blocks.
   for (const letter of cased.filter((one, index) => index % 7 === 0 || one < "\u0250")) {
     const expected = text.match(new RegExp(letter, "giu"))?.join("") ?? letter;
     const found = inEitherCase(pointsOf(letter), budget);

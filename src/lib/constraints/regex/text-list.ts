@@ -1,30 +1,30 @@
-// Many texts as one sorted list. What follows some first bytes is a range of it, found by halving, so that ten thousand
-// texts cost little until they are followed, and only what is followed becomes a state. Knows no expressions.
+// Many texts as one sorted list. The texts with a common prefix are a range, found by binary search. Ten thousand
+// texts thus cost little, and only followed prefixes become states.
 import { bytesOf } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 
-/** The ends of all texts from `from` to before `to`, behind the bytes before `depth`, which they share. */
+/** The suffixes of texts `from` to `to` (exclusive) after their first `depth` bytes, which they share. */
 export interface TextRange {
-  /** Sorted, each once, a character for a byte. */
+  /** Sorted and unique, with one character per byte. */
   readonly texts: readonly string[];
   readonly from: number;
   readonly to: number;
   readonly depth: number;
 }
 
-/** Of more texts it is not looked for the shortest. */
+/** With more texts, the shortest is not searched for. */
 const fewTexts = 16;
 
-/** The texts as a range, of which there must be one at least. */
+/** Returns the range of all texts; requires at least one. */
 export function textRange(texts: readonly string[]): TextRange {
   const sorted = [...new Set(texts.map((text) => Buffer.from(text, "utf8").toString("latin1")))].sort();
   return { texts: sorted, from: 0, to: sorted.length, depth: 0 };
 }
 
-/** Whether one of the texts ends here. */
+/** True if one of the texts ends here. */
 export const endsHere = ({ texts, from, depth }: TextRange): boolean => texts[from].length === depth;
 
-/** How long what is left of the texts is at least. */
+/** Returns a lower bound on the length of the remaining suffixes. */
 export function leastLength(range: TextRange): number {
   const { texts, from, to, depth } = range;
   if (endsHere(range)) return 0;
@@ -35,7 +35,7 @@ export function leastLength(range: TextRange): number {
   );
 }
 
-/** What is left of the texts that go on with the byte; null for none. */
+/** Returns the texts that continue with the byte; null if there are none. */
 export function textsAfter(range: TextRange, byte: number): TextRange | null {
   const { texts, depth } = range;
   const from = firstFrom(range, byte);
@@ -43,7 +43,7 @@ export function textsAfter(range: TextRange, byte: number): TextRange | null {
   return from === to ? null : { texts, from, to, depth: depth + 1 };
 }
 
-/** The bytes that the texts go on with. */
+/** Returns the bytes that the texts continue with. */
 export function nextBytes(range: TextRange): ByteSet {
   const bytes: number[] = [];
   const { texts, to, depth } = range;
@@ -55,12 +55,12 @@ export function nextBytes(range: TextRange): ByteSet {
   return bytesOf(bytes);
 }
 
-/** Where the texts begin that go on with the byte or a greater one. */
+/** Returns the first index in the range whose text continues with the byte or a greater one. */
 function firstFrom({ texts, from, to, depth }: TextRange, byte: number): number {
   let [low, high] = [from, to];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    // Not a number behind the end of the one text that may end here, which is less than any byte.
+    // NaN after the end of the text that may end here, which is less than any byte.
     if (texts[middle].charCodeAt(depth) >= byte) high = middle;
     else low = middle + 1;
   }

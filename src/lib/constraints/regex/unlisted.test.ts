@@ -18,7 +18,7 @@ function fresh() {
   return { expressions, automaton, body: expressions.repeat(jsonSpelling(expressions).character, 0) };
 }
 
-/** The ways in which one JSON string can be written, drawn by numbers. */
+/** Returns a random way to write one JSON string. */
 function written(of: string, draws: readonly number[]): string {
   const unit = (one: string, isUpper: boolean): string => {
     const digits = one.charCodeAt(0).toString(16).padStart(4, "0");
@@ -34,7 +34,7 @@ function written(of: string, draws: readonly number[]): string {
   }).join("");
 }
 
-test("the bodies of strings that say none of some texts are those that JSON.parse does not read as one of them", () => {
+test("accepts the bodies of strings that JSON.parse does not read as one of the texts", () => {
   const draws = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 3 });
   const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6 });
   fc.assert(
@@ -55,7 +55,7 @@ test("the bodies of strings that say none of some texts are those that JSON.pars
   );
 });
 
-test("they are what intersection and complement of every spelling come to, state by state", () => {
+test("equals the intersection with the complement of all spellings, in each state", () => {
   const { expressions, automaton, body } = fresh();
   const spelling = jsonSpelling(expressions);
   const spelled = (of: string): Expression =>
@@ -63,12 +63,12 @@ test("they are what intersection and complement of every spelling come to, state
   const listed = ["", "a", "ab", "a/", "é", "😀5", "\n"];
   const unlisted = expressions.unlisted(body, listed);
   const others = expressions.and(body, expressions.not(expressions.or(...listed.map(spelled))));
-  // Both ways: no text is in one and not in the other.
+  // Both directions: no text is in only one of them.
   assert.ok(automaton.isEmpty(expressions.and(unlisted, expressions.not(others))));
   assert.ok(automaton.isEmpty(expressions.and(others, expressions.not(unlisted))));
 });
 
-test("half of a surrogate pair is no text that a string could say", () => {
+test("half of a surrogate pair is no text of a string", () => {
   const { expressions, body } = fresh();
   assert.equal(expressions.unlisted(body, ["\ud83d"]), body);
 });

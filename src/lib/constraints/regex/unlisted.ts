@@ -1,31 +1,31 @@
-// What a text between the quotation marks of a JSON string may still mean, of some texts: as itself and with every escape
-// (RFC 8259, section 7). What differs from all of them is found at the first byte that differs. Knows no expressions.
+// Tracks which of a list of texts the body of a JSON string may still denote, written literally or with any escape
+// (RFC 8259, section 7). Detects a difference from all of them at the first differing byte.
 import { bytesOf, membersOf } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import { endsHere, nextBytes, textRange, textsAfter } from "./text-list.ts";
 import type { TextRange } from "./text-list.ts";
 
-/** Texts that may be meant, and what has been written of an escape for the next of their characters. */
+/** The texts still possible, and the part of an escape written for their next character. */
 export interface Meant {
   readonly range: TextRange;
-  /** In lower case; empty between characters, and within one that is written as itself. */
+  /** Lowercase; empty between characters, and within a literal character. */
   readonly escape: string;
 }
 
-/** Any of the texts, before the first byte; null where none can be written, as those with half of a surrogate pair. */
+/** Returns the state before the first byte; null if no text can be written, such as half of a surrogate pair. */
 export function meantOf(texts: readonly string[]): Meant | null {
   const written = texts.filter((text) => !/\p{Surrogate}/u.test(text));
   return written.length === 0 ? null : { range: textRange(written), escape: "" };
 }
 
-/** Whether one of them is meant where the text ends. */
+/** True if the string denotes one of the texts when it ends here. */
 export const isMeant = ({ range, escape }: Meant): boolean => escape === "" && endsHere(range);
 
-/** More bytes than any of them still takes, written as itself. */
+/** Returns a number of bytes that exceeds the rest of each text, written literally. */
 export const longerThan = ({ range: { texts, from, to, depth } }: Meant): number =>
   texts.slice(from, to).reduce((most, { length }) => Math.max(most, length), 0) - depth + 1;
 
-/** What may be meant behind a byte that a JSON string may have there; null for none of them. */
+/** Returns the state after a byte that is valid there; null if no text is possible any more. */
 export function meantAfter({ range, escape }: Meant, byte: number): Meant | null {
   if (escape === "" && byte !== backslash) {
     const rest = textsAfter(range, byte);
@@ -38,7 +38,7 @@ export function meantAfter({ range, escape }: Meant, byte: number): Meant | null
   return whole === undefined ? { range, escape: written } : { range: whole[1], escape: "" };
 }
 
-/** The bytes that matter for what may be meant. */
+/** Returns the bytes that distinguish the texts. */
 export function distinguishingBytes({ range, escape }: Meant): ByteSet {
   if (escape === "") return nextBytes(range);
   const letters = escapesOf(range)
@@ -60,7 +60,7 @@ const shortEscapes = new Map([
   ["\t", "\\t"],
 ]);
 
-/** How the next character of each of the texts can be escaped, and which of them go on behind it. */
+/** Returns the escapes of each text's next character, with the texts that continue after it. */
 function escapesOf(range: TextRange): readonly (readonly [spelling: string, rest: TextRange])[] {
   return membersOf(nextBytes(range)).flatMap((lead) =>
     behindCharacter(range, lead).flatMap((rest) => {
@@ -76,7 +76,7 @@ function escapesOf(range: TextRange): readonly (readonly [spelling: string, rest
   );
 }
 
-/** The texts behind each character that begins with the byte. */
+/** Returns the texts after each character that begins with the byte. */
 function behindCharacter(range: TextRange, lead: number): readonly TextRange[] {
   const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   let ranges = rangesAfter(range, [lead]);

@@ -1,4 +1,4 @@
-// Classes of characters as patterns write them: between brackets, and behind a backslash.
+// Reads classes of characters as patterns write them: in brackets, or as an escape.
 import {
   allCharacters,
   commonPoints,
@@ -24,18 +24,18 @@ const namedClasses: Readonly<Record<string, CodePoints>> = {
 
 const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
 
-/** What classes are read with. */
+/** Context for reading a class. */
 export interface ClassSource {
   readonly reader: Reader;
   readonly budget: StepBudget;
-  /** Adds the characters of the other case, where case is ignored. */
+  /** Adds the other case of each character if case is ignored. */
   readonly fold: (set: CodePoints) => CodePoints;
 }
 
-/** Elsewhere a class within a class; in ECMA-262 a few letters, which nobody means. */
+/** In other dialects a class within a class; in ECMA-262 a few letters, which is never intended. */
 const posixClass = /\[(?::\^?[a-z]+:|\.[^\].]+\.|=[^\]=]+=)\]/y;
 
-/** Reads a class behind its opening bracket, up to and with the closing one. */
+/** Reads a class from behind its opening bracket to its closing one. */
 export function readCharacterClass(source: ClassSource): CodePoints {
   const { reader, fold } = source;
   const start = reader.position - 1;
@@ -54,7 +54,7 @@ export function readCharacterClass(source: ClassSource): CodePoints {
     }
     reader.take();
     const high = readMember(source);
-    // A dash beside a class such as \w stands for itself, as browsers take it.
+    // A dash next to a class such as \w is literal, as in browsers.
     if (!isSingle(low) || !isSingle(high)) members.push(low, [0x2d, 0x2d], high);
     else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
     else members.push([low[0], high[0]]);
@@ -75,14 +75,14 @@ function readMember(source: ClassSource): CodePoints {
 }
 
 /**
- * Reads what stands behind a backslash and means characters.
+ * Reads an escape that stands for characters, after its backslash.
  *
  * @param start the position of the backslash
  */
 export function readClassEscape(source: ClassSource, start: number): CodePoints {
   const { reader, fold } = source;
   const letter = reader.take();
-  // What has a word's character as its other case is one itself.
+  // A character whose other case is a word character counts as a word character itself.
   if (letter === "W") return commonPoints(otherPoints(fold(wordCharacters)), allCharacters);
   const named = namedClasses[letter];
   if (named !== undefined) return commonPoints(named, allCharacters);
@@ -93,7 +93,7 @@ export function readClassEscape(source: ClassSource, start: number): CodePoints 
   if (letter === "x") return single(hexadecimal(reader, /([0-9A-Fa-f]{2})/y, start));
   if (letter === "u") return single(readUnicodeEscape(reader, start));
   if (letter === "c") return single(readControlLetter(reader, start));
-  // Other letters and digits mean something elsewhere; every other character stands for itself.
+  // Other letters and digits have other meanings; any other character is literal.
   if (/[A-Za-z0-9]/.test(letter)) throw reader.notExact(`the escape \\${letter}`, start);
   return single(letter.codePointAt(0) ?? 0);
 }

@@ -1,9 +1,9 @@
-// Sets of Unicode code points as sorted ranges: [low, high, low, high, ...], both ends included, never touching.
+// Sets of Unicode code points as sorted, inclusive, non-adjacent ranges: [low, high, low, high, ...].
 
 export type CodePoints = readonly number[];
 
 export const lastCodePoint = 0x10ffff;
-/** Every character that a text in UTF-8 may hold: all code points but the surrogates. */
+/** All characters that UTF-8 text can hold: all code points except surrogates. */
 export const allCharacters: CodePoints = [0, 0xd7ff, 0xe000, lastCodePoint];
 
 export function unitedPoints(...sets: readonly CodePoints[]): CodePoints {
@@ -17,7 +17,7 @@ export function unitedPoints(...sets: readonly CodePoints[]): CodePoints {
   return united;
 }
 
-/** What of all code points is not in the set. */
+/** Returns the complement of the set. */
 export function otherPoints(set: CodePoints): CodePoints {
   const others: number[] = [];
   let next = 0;
@@ -35,7 +35,7 @@ export function commonPoints(one: CodePoints, other: CodePoints): CodePoints {
     const low = Math.max(one[at], other[otherAt]);
     const high = Math.min(one[at + 1], other[otherAt + 1]);
     if (low <= high) common.push(low, high);
-    // The range that ends first has nothing further in common.
+    // The range that ends first overlaps nothing further.
     if (one[at + 1] < other[otherAt + 1]) at += 2;
     else otherAt += 2;
   }
@@ -54,7 +54,7 @@ function codePoint(character: string): number {
   return character.codePointAt(0) ?? 0;
 }
 
-/** ECMA-262 names: digits, characters of words, white space and ends of lines. */
+/** ECMA-262's digits, word characters, white space and line terminators. */
 export const digits: CodePoints = [0x30, 0x39];
 export const wordCharacters: CodePoints = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
 export const lineEnds: CodePoints = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029];

@@ -1,28 +1,28 @@
-// Which characters differ only in case, as the JavaScript engine knows it (ECMA-262, Canonicalize with the flag u: the
-// simple case folding of Unicode). The engine is asked once, for every character that has a case.
+// Characters that differ only in case, according to the JavaScript engine (ECMA-262, Canonicalize with the flag u:
+// Unicode simple case folding). The table is built once, from all characters with case.
 import { pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { StepBudget } from "../limits.ts";
 
-/** No character behind this has a case: it is the last letter of the Adlam script. */
+/** The last character with case: the last letter of the Adlam script. */
 const lastCasedPoint = 0x1e943;
 
-/** How many characters with a case, or ranges, are looked at in a step. */
+/** Number of cased characters, or ranges, examined per step. */
 const lookedAtPerStepLog2 = 5;
 
 interface CaseTable {
-  /** The characters that have a case, sorted. */
+  /** The characters with case, sorted. */
   readonly points: Int32Array;
-  /** For each of them those that differ from it in case only, and itself. */
+  /** For each of them, its case class, including itself. */
   readonly classes: readonly CodePoints[];
-  /** The first and the last of each class. */
+  /** First and last character of each class. */
   readonly lows: Int32Array;
   readonly highs: Int32Array;
 }
 
 let known: CaseTable | null = null;
 
-/** The characters of the set, and those that differ from one of them in case only. */
+/** Adds to the set all characters that differ from a member only in case. */
 export function inEitherCase(set: CodePoints, budget: StepBudget): CodePoints {
   known ??= caseTable();
   const { points, classes, lows, highs } = known;
@@ -39,7 +39,7 @@ export function inEitherCase(set: CodePoints, budget: StepBudget): CodePoints {
   return met.size === 0 ? set : unitedPoints(set, [...met].flat());
 }
 
-/** The index of the first number that is not below the bound. */
+/** Returns the index of the first number at or above the bound. */
 function placeOf(sorted: Int32Array, bound: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -51,7 +51,7 @@ function placeOf(sorted: Int32Array, bound: number): number {
 }
 
 const isOne = (text: string): boolean => Array.from(text).length === 1;
-/** Two characters that differ only in case. */
+/** Matches two characters that differ only in case. */
 const sameLetter = /^(.)\1$/isu;
 
 function caseTable(): CaseTable {
@@ -60,7 +60,7 @@ function caseTable(): CaseTable {
     const character = String.fromCodePoint(point);
     const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
     if (lower === character && upper === character) continue;
-    // Letters of one case class are related by these, if only over several of them.
+    // These relate all letters of a case class, possibly in several steps.
     const near = [character, lower, upper, lower.toUpperCase(), upper.toLowerCase()].filter(isOne);
     const united = new Set(near.flatMap((letter) => [...(related.get(letter) ?? [letter])]));
     for (const member of united) related.set(member, united);

@@ -1,27 +1,27 @@
-// How characters are spelled in bytes: as UTF-8, or inside a JSON string with every escape that JSON allows (RFC 8259,
-// section 7). A lone surrogate is no character and cannot be spelled.
+// Byte encodings of characters: UTF-8, or the contents of a JSON string with all escapes that JSON allows (RFC 8259,
+// section 7). Lone surrogates have no encoding.
 import { commonPoints, lastCodePoint, otherPoints, pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
 import { allCharacters } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { Expression, Expressions } from "../expressions.ts";
 
-/** Spells sets of characters in one context. */
+/** Encodes sets of characters in one context. */
 export interface Spelling {
-  /** One character of the set. */
+  /** Returns the expression of one character of the set. */
   spell(set: CodePoints): Expression;
-  /** One character, whichever. */
+  /** Any single character. */
   readonly character: Expression;
 }
 
 type Spell = (expressions: Expressions, set: CodePoints) => Expression;
 
-/** Text as it is. */
+/** Plain UTF-8. */
 export const plainSpelling = (expressions: Expressions): Spelling => named("utf8", expressions, utf8);
 
 /** Text between the quotation marks of a JSON string. */
 export const jsonSpelling = (expressions: Expressions): Spelling => named("json", expressions, jsonCharacter);
 
-/** The same, each character as `JSON.stringify` writes it: one text for one string. */
+/** Text in a JSON string with each character as `JSON.stringify` writes it, so each string has one encoding. */
 export const shortestSpelling = (expressions: Expressions): Spelling =>
   named("shortest", expressions, shortestCharacter);
 
@@ -58,7 +58,7 @@ function utf8(expressions: Expressions, set: CodePoints): Expression {
   return expressions.or(...parts);
 }
 
-/** What JSON does not let stand for itself in a string. */
+/** Characters that JSON strings must escape. */
 const escapedPoints = unitedPoints([0, 0x1f], pointsOf('"\\'));
 const shortEscapes: readonly (readonly [letter: string, character: string])[] = [
   ['"', '"'],
@@ -95,7 +95,7 @@ function shortestCharacter(expressions: Expressions, set: CodePoints): Expressio
   return expressions.or(utf8(expressions, commonPoints(set, otherPoints(escapedPoints))), ...escapes);
 }
 
-/** Four hexadecimal digits, or a surrogate pair: what stands behind `\u`. */
+/** Four hexadecimal digits, or a surrogate pair: the part after `\u`. */
 function hexadecimal(expressions: Expressions, set: CodePoints): Expression {
   const parts: Expression[] = [];
   for (const [from, to] of rangesOf(commonPoints(set, allCharacters))) {
@@ -139,9 +139,8 @@ function byteOf(expressions: Expressions, character: string): Expression {
 type DigitRange = readonly [low: number, high: number];
 
 /**
- * The numbers from `low` to `high` as sequences of ranges of digits, most significant first.
- *
- * 318 … 420 in base ten: 318–319, 32–39 0–9, 400–419 as 4 0–1 0–9, and 420.
+ * Returns the numbers from `low` to `high` as sequences of digit ranges, most significant first. For example 318 … 420
+ * in base ten: 318–319, 32–39 0–9, 400–419 as 4 0–1 0–9, and 420.
  */
 function digitRanges(
   low: number,

@@ -1,23 +1,23 @@
-// The characters of a Unicode property, as the JavaScript engine knows them: it holds the tables, so this asks it. Found
-// anew where it was not asked for lately, always at the same price, so that nobody changes what another is served.
-// Properties of strings (flag v) are not known.
+// The characters of a Unicode property, taken from the JavaScript engine's tables. Recently used properties are
+// cached, but each use costs the same steps, so no client affects another's budget. Properties of strings (flag v) are
+// unsupported.
 import { allCharacters, commonPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { StepBudget } from "../limits.ts";
 
-/** Measured: looking for a property's characters takes 1 to 3 ms. */
+/** Measured: finding a property's characters takes 1 to 3 ms. */
 const stepsPerProperty = 1_000;
 
-/** By name, the last used last. */
+/** Cache by name, most recently used last. */
 const kept = new Map<string, CodePoints>();
 const keptBytesMax = 512 * 1024;
 let keptBytes = 0;
 const byteLengthOf = (name: string, set: CodePoints): number => 100 + name.length * 2 + set.length * 8;
 
 /**
- * The characters of `\p{name}`; null if there is no such property.
+ * Returns the characters of `\p{name}`; null if there is no such property.
  *
- * @throws ConstraintRefusal where the budget does not allow for it
+ * @throws ConstraintRefusal if the budget is exhausted
  */
 export function unicodeProperty(name: string, budget: StepBudget): CodePoints | null {
   budget.spend(stepsPerProperty);
@@ -60,10 +60,10 @@ function propertyExpression(name: string): RegExp | null {
   }
 }
 
-/** One character for each run of those that have all properties in common, in a row. */
+/** One character per run of characters with equal properties, in one text. */
 interface CharactersAlike {
   readonly text: string;
-  /** For each unit of the text its character, and the last of its run. */
+  /** For each unit of the text, its character and the last one of its run. */
   readonly points: Int32Array;
   readonly ends: Int32Array;
 }
@@ -71,8 +71,8 @@ interface CharactersAlike {
 let alike: CharactersAlike | null = null;
 
 /**
- * Nine of ten code points: ideographs and syllables by the block, what is for private use, and what no version of Unicode
- * has assigned. Of these one stands for all.
+ * Runs that cover nine tenths of all code points: blocks of ideographs and syllables, private use, and code points
+ * unassigned in all Unicode versions. One character represents each run.
  */
 const runs: readonly (readonly [first: number, last: number])[] = [
   [0x3400, 0x4dbf],

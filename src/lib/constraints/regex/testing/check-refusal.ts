@@ -1,9 +1,9 @@
-// What a constraint that is not served is refused with.
+// Checks the refusal of a constraint.
 import assert from "node:assert/strict";
 import type { RefusalKind } from "../../../../base/domain/constraint.ts";
 import { ConstraintRefusal } from "../limits.ts";
 
-/** Runs what must be refused, with this kind, subject and place; `source` is what is refused. */
+/** Runs code that must refuse `source` with this kind, subject and place. */
 export function checkRefusal(
   run: () => unknown,
   [kind, subject, place]: readonly [kind: RefusalKind, subject: string, place: string],

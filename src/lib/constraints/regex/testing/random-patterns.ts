@@ -1,21 +1,21 @@
-// Random patterns of the subset that JavaScript and this engine share, each with texts that are made to match it, texts
-// that miss one of these by a character, and texts that have nothing to do with it.
+// Random patterns in the subset that JavaScript and this engine share. Each comes with texts made to match it, texts
+// one character away from these, and unrelated texts.
 import * as fc from "fast-check";
 
 export interface PatternWithTexts {
   readonly pattern: string;
-  /** Of ECMA-262: `i` and `s`, besides `u`. */
+  /** ECMA-262 flags `i` and `s`, in addition to `u`. */
   readonly flags: string;
   readonly texts: readonly string[];
 }
 
-/** A pattern, and how to draw a text for it that should match. */
+/** A pattern, and a generator of texts that should match it. */
 interface Part {
   readonly pattern: string;
   readonly text: (draw: Draw) => string;
 }
 
-/** A whole number from 0 up to the bound, which is left out. */
+/** Draws an integer from 0 to below the bound. */
 type Draw = (bound: number) => number;
 
 const one = (pattern: string, ...texts: readonly string[]): Part => ({
@@ -55,7 +55,7 @@ const characters: readonly Part[] = [
   one("[\\u{1F600}-\\u{1F64F}]", "😁", "🙏"),
 ];
 
-/** Large sets, which cost the most. */
+/** Large sets, which are the most expensive. */
 const properties: readonly Part[] = [
   one("\\p{Lu}", "A", "É", "Σ"),
   one("\\P{L}", "1", " "),
@@ -121,7 +121,7 @@ function inSequence(sequence: readonly Part[]): Part {
   };
 }
 
-/** A pattern, now and then behind a look-ahead or between anchors. */
+/** A pattern, sometimes with a look-ahead or anchors. */
 const whole = fc
   .tuple(parts, fc.option(fc.tuple(parts, fc.constantFrom("(?=", "(?!")), { freq: 6 }), fc.boolean())
   .map(([{ pattern, text }, look, isAnchored]): Part => {
@@ -131,7 +131,7 @@ const whole = fc
   });
 
 const strangers = "ab0_ \n.é😀KkſßẞΣς-";
-/** The other engine backtracks, and takes for ever for long ones. */
+/** JavaScript's engine backtracks, and hardly terminates on long patterns. */
 const patternLengthMax = 40;
 const textLengthMax = 10;
 
@@ -159,7 +159,7 @@ export const patternsWithTexts: fc.Arbitrary<PatternWithTexts> = fc
     };
   });
 
-/** The text with a character more, less or changed. */
+/** Inserts, removes or changes one character. */
 function nearly(text: string, draw: Draw): string {
   const points = Array.from(text);
   const place = draw(points.length + 1);
