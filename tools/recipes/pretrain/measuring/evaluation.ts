@@ -55,11 +55,11 @@ const rate = ({ right, count }: Score): number => right / count;
 export function accuracyTable(kinds: readonly KindAccuracy[]): string {
   const rows = kinds.map(({ kind, prompts, heldOut, contents }) => {
     const unseen = contents === null ? "" : rate(contents).toFixed(3);
-    return `| ${kind} | ${rate(prompts).toFixed(3)} | ${unseen} | ${heldOut ?? "none: an unseen one cannot be known"} |`;
+    return `| ${kind} | ${rate(prompts).toFixed(3)} | ${unseen} | ${heldOut ?? "none: an unseen fact cannot be known"} |`;
   });
   const means = [meanAccuracy(kinds, ofPrompts), meanAccuracy(kinds, ofContents)];
   return [
-    "| kind | unseen prompts | unseen contents | which contents |",
+    "| kind | unseen prompts | unseen contents | held-out contents |",
     "|---|---|---|---|",
     ...rows,
     `| mean without other | ${means.map((mean) => mean.toFixed(3)).join(" | ")} | |`,

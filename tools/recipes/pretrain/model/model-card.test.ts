@@ -27,7 +27,7 @@ test("the card says what was measured and what it took", () => {
   assert.match(card, /^\| mean without other \| 0\.975 \| 0\.500 \| \|$/m);
   assert.match(
     card.replaceAll("\n", " "),
-    /saw 20 million tokens .* took 50 minutes in 3 pieces with 2 threads, 90 minutes of the processor, and at most 1\.5 GiB/,
+    /saw 20 million tokens .* took 50 minutes in 3 pieces with 2 threads, 90 minutes of processor time, and at most 1\.5 GiB/,
   );
 });
 

@@ -36,7 +36,7 @@ function runText({ recipe, cost }: { readonly recipe: Recipe; readonly cost: Cos
   return [
     `The weights here saw ${(tokenCount / 1e6).toFixed(0)} million tokens in ${stepCountOf(recipe)} steps of ${rowCount} rows of ${length}, at a`,
     `learning rate of ${learningRate} that falls to zero over the last ${Math.round(fallingPart * 100)} %. That took ${minutes(cost.wallSeconds)} minutes in ${pieces} with ${workers} threads,`,
-    `${minutes(cost.processorSeconds)} minutes of the processor, and at most ${(cost.memoryBytes / 2 ** 30).toFixed(1)} GiB of memory.`,
+    `${minutes(cost.processorSeconds)} minutes of processor time, and at most ${(cost.memoryBytes / 2 ** 30).toFixed(1)} GiB of memory.`,
   ].join("\n");
 }
 
