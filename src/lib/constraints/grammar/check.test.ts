@@ -34,7 +34,7 @@ function check(
 const accepted = (constraint: Constraint, ...instances: readonly Json[]): readonly boolean[] =>
   check(constraint, instances).instances.map(({ isAccepted }) => isAccepted);
 
-test("says what of a schema is refused, where, and why", () => {
+test("reports the refused part of a schema, its place and the reason", () => {
   const { refusal, instances } = check(jsonSchema({ items: { $recursiveRef: "#" } }), [[]]);
   assert.deepEqual(refusal, {
     kind: "not-exact",
@@ -54,12 +54,12 @@ test("says what of a schema is refused, where, and why", () => {
 
 const words = "(?=.*alpha)(?=.*beta)(?=.*gamma)(?!.*delta).{0,1000}";
 
-test("does not say served of what is read, and whose first token would cost too much", () => {
+test("refuses a constraint that can be read but whose first mask exceeds the limit", () => {
   const shape = (pattern: string): Json => ({ pattern });
   const either = (...patterns: readonly string[]): Json => ({ anyOf: patterns.map(shape) });
   const constraints = [
     regex(words),
-    // As Handwritten---allany13 of MaskBench.
+    // Like Handwritten---allany13 of MaskBench.
     jsonSchema({
       type: "string",
       allOf: [
@@ -85,7 +85,7 @@ test("does not say served of what is read, and whose first token would cost too 
   }
 });
 
-test("says where in a value the tokens that may come next cost too much", () => {
+test("reports the place in a value where the next mask exceeds the limit", () => {
   const schema = jsonSchema({
     type: "object",
     properties: { kind: { const: "fqdn" }, value: { pattern: `^${words}$` } },
@@ -107,7 +107,7 @@ test("says where in a value the tokens that may come next cost too much", () => 
   );
 });
 
-test("takes no value whose bytes the vocabulary cannot write", () => {
+test("rejects a value whose bytes the vocabulary cannot write", () => {
   const letters = buildTokenTrie({ bytes: Array.from("abc", (letter) => new TextEncoder().encode(letter)) });
   const means = { limits: defaultGrammarLimits, trie: letters, clock: new FakeClock() };
   const { instances } = checkConstraint(regex("[a-z]+"), ['"abba"', '"abd"'], means);
@@ -117,7 +117,7 @@ test("takes no value whose bytes the vocabulary cannot write", () => {
   );
 });
 
-test("takes values in whatever order their properties come, and numbers however they were written", () => {
+test("accepts properties in any order, and numbers in any notation", () => {
   const schema = jsonSchema({
     type: "object",
     properties: { first: { type: "number", maximum: 0.5 }, second: { items: { type: "string" } } },
@@ -131,13 +131,13 @@ test("takes values in whatever order their properties come, and numbers however 
   );
 });
 
-test("takes texts for what is not JSON", () => {
+test("accepts texts for constraints other than JSON", () => {
   assert.deepEqual(accepted(regex("[ab]+"), "abba", "abc", "", ["a"]), [true, false, false, false]);
   assert.deepEqual(accepted(choice("yes", ""), "yes", "no", ""), [true, false, true]);
   assert.deepEqual(accepted(grammar('root ::= "(" root ")" | ""'), "(())", "(()"), [true, false]);
 });
 
-test("names the limit at which an instance was given up", () => {
+test("names the limit that an instance exceeded", () => {
   const nested = Array.from({ length: 50_000 }).reduce<Json>((inner) => [inner], []);
   const long = "ab".repeat(400);
   const spaced = jsonSchema({ pattern: "^(\\S+\\s+){0,90}\\S+$", maxLength: 900 });
@@ -152,7 +152,7 @@ test("names the limit at which an instance was given up", () => {
   );
 });
 
-test("looks at a value that many alternatives share once for each of them", () => {
+test("checks a value shared by many alternatives once per alternative", () => {
   const value = Array.from({ length: 100 }).reduce<Json>((inner) => ({ a: inner }), { z: 1 });
   const schema = jsonSchema({
     anyOf: ["b", "c"].map((name): Json => ({
@@ -164,7 +164,7 @@ test("looks at a value that many alternatives share once for each of them", () =
   assert.deepEqual(check(schema, [value]).instances, [{ isAccepted: false, limit: null, place: "" }]);
 });
 
-test("follows an object of many optional properties", () => {
+test("follows an object with many optional properties", () => {
   const names = Array.from({ length: 500 }, (_, index) => `property${index}`);
   const properties = Object.fromEntries(names.map((name): [string, Json] => [name, { type: "integer" }]));
   const [, second = "", third = ""] = names;

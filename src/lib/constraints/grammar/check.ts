@@ -1,6 +1,6 @@
-// Says of a constraint whether it is served and why not, and of instances whether an answer under it could say them. Does
-// what the engine does of it for an answer: finds the tokens of a vocabulary that may come first, and next behind each
-// token of an instance, within the same limits.
+// Checks if a constraint is served, with the reason if not, and if a constrained answer could produce given instances.
+// Does what the engine does: computes the mask of the first token, and of the next one after each token of an
+// instance, within the same limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck, InstanceCheck, Refusal } from "../../../base/domain/constraint.ts";
 import { parseExactJson } from "../../../base/domain/text/exact-json.ts";
@@ -20,8 +20,8 @@ export interface CheckMeans {
 /**
  * Checks a constraint.
  *
- * @param instances the JSON of values for a constraint of JSON: each is written with its properties in the schema's order
- *   and without blanks, which the constraint's options must allow; the JSON of texts for any other constraint
+ * @param instances JSON values for a JSON constraint; each is written with its properties in the schema's order and
+ * without whitespace, which the constraint's options must allow. For any other constraint, JSON strings with the texts
  */
 export function checkConstraint(
   constraint: Constraint,
@@ -42,7 +42,7 @@ export function checkConstraint(
   const checkedAlone = (instance: string): InstanceCheck => {
     const found = checked(begun, instance);
     if (found.limit === null) return found;
-    // It may be full of what other instances led to, which a request would not be.
+    // Compiled anew, since other instances may have filled it with states that a request would not have.
     begun = beginning(constraint, means);
     return checked(begun, instance);
   };
@@ -51,7 +51,7 @@ export function checkConstraint(
   return { refusal: refusalAlong(checks, means.limits), instances: checks, notices, compileMs };
 }
 
-/** A constraint whose first mask is known. @throws ConstraintRefusal also where there is none */
+/** Compiles the constraint and computes its first mask. @throws ConstraintRefusal, also if no token is allowed */
 function beginning(constraint: Constraint, { limits, trie }: CheckMeans): CompiledConstraint {
   const compiled = new CompiledConstraint(readLanguage(constraint, limits), trie);
   try {
@@ -79,7 +79,7 @@ function checked(compiled: CompiledConstraint, instance: string): InstanceCheck 
   }
 }
 
-/** Writes a text token by token, as an answer comes. */
+/** Accepts a text token by token, as an answer is generated. */
 function checkedText(compiled: CompiledConstraint, text: Uint8Array): InstanceCheck {
   const tokens = longestTokens(compiled.trie, text);
   const matcher = compiled.matcher();
@@ -108,7 +108,7 @@ function behind(text: Uint8Array): string {
   return `byte ${text.length}${text.length === 0 ? "" : `, behind ${isCut ? "…" : ""}${shown}`}`;
 }
 
-/** Of a constraint whose answers cannot all be written, as one of the instances shows; null where none does. */
+/** Returns the refusal of a constraint under which an instance cannot be generated within the limits; null if all can. */
 function refusalAlong(checks: readonly InstanceCheck[], limits: GrammarLimits): Refusal | null {
   for (const [index, { limit, place }] of checks.entries()) {
     if (limit === null || place === "" || !isLimit(limit)) continue;

@@ -1,4 +1,4 @@
-// What everything that takes part in compiling one constraint shares. Does nothing itself.
+// The state shared by all parts that compile one constraint. No logic.
 import type { GrammarLimits, StepBudget } from "../regex/limits.ts";
 import type { Notices } from "./notices.ts";
 import type { Recalls } from "./parser/recalls.ts";
@@ -13,8 +13,8 @@ export interface Compilation {
   readonly expressions: Expressions;
   readonly automaton: Automaton;
   readonly rules: Rules;
-  /** The rules' symbols that remember a text. */
+  /** Symbols that depend on a recorded text. */
   readonly recalls: Recalls;
-  /** What is found out on the way and is no refusal. */
+  /** Findings that are no refusals. */
   readonly notices: Notices;
 }

@@ -1,5 +1,5 @@
-// What constraints have in common: the expressions of JSON's texts, and the lexer states that these lead to. Worked out
-// once in a thread, so that a constraint begins with it and an answer's strings cost what they differ in.
+// The ground that all constraints build on: the expressions of JSON texts and their lexer states. Computed once per
+// thread, so that a constraint starts with it, and its strings cost only what is specific to them.
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { unlimitedGrammar, StepBudget } from "../regex/limits.ts";
 import { Automaton } from "../regex/automaton.ts";
@@ -13,22 +13,22 @@ import { Rules } from "./parser/rules.ts";
 import { Notices } from "./notices.ts";
 import { HarmlessSteps } from "./trie/harmless-text.ts";
 
-/** States that no limit counts, and that are the same for every constraint. */
+/** Shared states that no limit counts. */
 export interface Ground {
   readonly expressions: Expressions;
-  /** Complete: whatever its states lead to is one of them. */
+  /** Complete: closed under transitions. */
   readonly automaton: Automaton;
   readonly steps: HarmlessSteps;
 }
 
 let known: Ground | null = null;
 
-/** The same at each call. */
+/** Returns the same object at each call. */
 export function ground(): Ground {
   return (known ??= made());
 }
 
-/** Has every kind of value, in every place that JSON has, and an escape. */
+/** Contains each kind of JSON value in each position, and an escape. */
 const sample = '{ "a" : [ 0 , -1.5e+3 , "\\u00e9" , true , false , null , [ ] , { } ] , "b" : "" }';
 const compact = sample.replaceAll(" ", "");
 
@@ -63,7 +63,7 @@ function made(): Ground {
         .encode(text)
         .reduce((state, byte) => machine.next(state, byte), machine.start([symbol]));
     }
-  // Their expressions alone: their states are many.
+  // Only their expressions, since they have many states.
   for (const format of ["date-time", "date", "time", "email", "uri", "uuid", "ipv4", "hostname"])
     read({ type: "string", format }, true);
   automaton.complete();

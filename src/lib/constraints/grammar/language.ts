@@ -1,4 +1,4 @@
-// The texts that a constraint allows, as a parser that any tokenizer's masks can be made from. Knows no tokens.
+// Compiles a constraint to a parser of its texts, from which masks for any tokenizer can be computed. Knows no tokens.
 import type {
   Constraint,
   ConstraintOptions,
@@ -30,28 +30,31 @@ import { Notices } from "./notices.ts";
 import type { Compilation } from "./compilation.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
 
-/** Reading a grammar takes a step for four characters of its text. */
+/** Reading a grammar costs one step per four characters. */
 const charactersPerStepLog2 = 2;
 
 export interface Language {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
-  /** What a text is, under its rules. */
+  /** Symbol of a whole text under the rules. */
   readonly symbol: GrammarSymbol;
   readonly rules: Rules;
   readonly machine: Machine;
-  /** The state before the first byte. */
+  /** State before the first byte. */
   readonly start: ParserState;
-  /** For JSON: a value as the language writes it, with its properties in the schema's order. Null for other texts. */
+  /**
+   * For JSON constraints: serializes a value as the language writes it, with its properties in the schema's order.
+   * Null for other constraints.
+   */
   readonly textOf: ((value: ExactJson) => string) | null;
-  /** Notices for the caller, a sentence each. */
+  /** Notices for the caller, one sentence each. */
   readonly notices: readonly string[];
 }
 
 /**
- * Reads a constraint.
+ * Compiles a constraint.
  *
- * @throws ConstraintRefusal for one that is malformed, cannot be expressed exactly, allows no text or exceeds a limit
+ * @throws ConstraintRefusal if it is malformed, cannot be expressed exactly, allows no text or exceeds a limit
  */
 export function readLanguage(constraint: Constraint, limits: GrammarLimits): Language {
   return withinStack(limits, () => built(constraint, limits));
@@ -82,7 +85,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   return { limits, budget, symbol, rules, machine, start, textOf, notices: notices.sentences };
 }
 
-/** Lets a text of the length take, every 64 bytes, what a compilation may: less than it may take to write it. */
+/** Grants a text the steps of a compilation per 64 bytes, which is less than generating it may take. */
 export function restartFor(budget: StepBudget, length: number): void {
   budget.restart("compileSteps", Math.ceil(length / 64));
 }
@@ -108,7 +111,7 @@ function read(constraint: Constraint, compilation: Compilation): Reading {
       return readSchema('{"type":"object"}', constraint, compilation);
     case "grammar": {
       checkLength(constraint.text.length, compilation.limits);
-      // Before it is read: a thread that has few steps for it then gives it up at once.
+      // Spent before reading, so that a thread with a small budget gives up immediately.
       compilation.budget.spend(constraint.text.length >>> charactersPerStepLog2);
       return {
         symbol: compileGrammar(readGrammar(constraint.text, compilation), constraint, compilation),
@@ -127,7 +130,7 @@ function readSchema(schema: string, options: ConstraintOptions, compilation: Com
   return readJsonSchema(parseExactJson(schema), options, compilation);
 }
 
-/** What stands within a tag is read as if it were the whole constraint, with rules of its own. */
+/** Compiles the content of a tag like a whole constraint, with separate rules. */
 function readTag(tag: string, options: ConstraintOptions, compilation: Compilation): Reading {
   checkLength(tag.length, compilation.limits);
   const readContent = (rule: ConstraintRule): GrammarSymbol => {

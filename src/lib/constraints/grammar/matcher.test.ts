@@ -44,7 +44,7 @@ function allowed(constraint: CompiledConstraint, text: string): readonly string[
   return idsOf(mask).map((id) => new TextDecoder().decode(vocabulary.bytesOf[id] ?? undefined));
 }
 
-test("a choice allows the tokens that begin one of its texts, and twins alike", () => {
+test("a choice allows the tokens that begin one of its texts, including duplicates", () => {
   const constraint = compiled(choice("abc", "abcabcabc", "b1"));
   assert.deepEqual(allowed(constraint, ""), ["a", "b", "ab", "abc", "a", "b1", "abcabcabc", "ab"]);
   assert.deepEqual(allowed(constraint, "abc"), ["a", "ab", "abc", "a", "ab"]);
@@ -68,7 +68,7 @@ const constraints: readonly Constraint[] = [
   }),
 ];
 
-test("masks are those of trying every token, whatever was asked before", () => {
+test("masks equal those from trying each token, after any earlier requests", () => {
   const shared = constraints.map(compiled);
   fc.assert(
     fc.property(
@@ -85,16 +85,16 @@ test("masks are those of trying every token, whatever was asked before", () => {
   );
 });
 
-/** Compares the masks at every byte of a text. */
+/** Compares the masks at each byte of a text. */
 function checkAlong(constraint: Constraint, tokens: readonly string[], text: string): void {
   const language = () => readLanguage(constraint, defaultGrammarLimits);
   const shared = new CompiledConstraint(language(), vocabularyOf(tokens));
-  // Of such a vocabulary the token after each byte's own number is that byte.
+  // In this vocabulary, token n + 1 is byte n.
   const byteTokens = Array.from(new TextEncoder().encode(text), (byte) => byte + 1);
   checkMasksAlong(shared, byteTokens, { fresh: language, name: text });
 }
 
-test("counts that a token can reach are told apart", () => {
+test("distinguishes counts that a token can reach", () => {
   const runs = ["aaaa", "aaaaaaaa", 'aaa"', "aéa"];
   checkAlong(jsonSchema({ type: "string", minLength: 14, maxLength: 24 }), runs, `"${"a".repeat(24)}"`);
   checkAlong(regex("(?:aa){12}b?"), [...runs, "ab"], `${"a".repeat(24)}b`);
@@ -106,13 +106,13 @@ test("the same lexeme in another place has another mask", () => {
   checkAlong(jsonSchema(schema), ['"]', '"]]', '","', 'x"]', "]]", '"],'], '[["x"],"y",["",["z"]]]');
 });
 
-test("a lexeme that takes everything may end everywhere", () => {
+test("a lexeme that accepts everything may end everywhere", () => {
   checkAlong(regex("[^]*"), ["ab", "a1", "11"], "ab1");
   const text = 'root ::= [^1]* rest\nrest ::= "1" rest "2" | ""';
   checkAlong(grammar(text), ["ab", "a1", "a11", "112", "2"], "ab1122");
 });
 
-test("masks of tokenizers are those of trying every token", () => {
+test("masks of real tokenizers equal those from trying each token", () => {
   const properties = { name: { type: "string" }, age: { type: "integer", maximum: 150 } };
   const schema = { type: "object", properties, required: ["name"] };
   for (const path of ["models/hone-tiny", "test/fixtures/goldens/models/qwen3"]) {
@@ -134,7 +134,7 @@ test("masks of tokenizers are those of trying every token", () => {
   }
 });
 
-test("forks go their own way, and a rollback returns", () => {
+test("forks are independent, and a rollback restores the earlier state", () => {
   const matcher = compiled(regex("a(b1|bb)c?")).matcher();
   assert.ok(matcher.accept(98));
   const fork = matcher.fork();
@@ -146,18 +146,18 @@ test("forks go their own way, and a rollback returns", () => {
   assert.ok(!matcher.mayEnd && matcher.accept(99) && matcher.accept(100) && matcher.mustEnd);
 });
 
-test("control tokens and ids beyond the vocabulary are never accepted", () => {
+test("never accepts control tokens and ids beyond the vocabulary", () => {
   const matcher = compiled(regex("[^]*")).matcher();
   assert.ok(!matcher.accept(0) && !matcher.accept(9_999));
 });
 
-test("a mask that costs too much is refused by its limit", () => {
+test("refuses a mask over the limit, naming the limit", () => {
   const language = readLanguage(regex("[ab]*a[ab]{30}"), { ...defaultGrammarLimits, maskSteps: 3 });
   const constraint = new CompiledConstraint(language, vocabulary);
   assert.throws(() => constraint.matcher().mask(new Uint32Array(constraint.maskWords)), /maskSteps/);
 });
 
-test("a long text under a pattern and a length comes to few states", () => {
+test("a long text under a pattern and a length limit visits few states", () => {
   const schema = { type: "string", pattern: "^[a-z]+( [a-z]+)*$", minLength: 1, maxLength: 3_000 };
   const limits = { ...defaultGrammarLimits, states: 22_000 };
   const tiny = vocabularyOfFile("models/hone-tiny/tokenizer.json");

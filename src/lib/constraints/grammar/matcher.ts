@@ -1,5 +1,5 @@
-// A place in a text under a constraint: which tokens may come next, whether the text may end. Cheap to fork
-// for each choice of a request and to roll back, since places are numbers of states that all share.
+// A position in a constrained text: computes the mask of the next token, and if the text may end. Forking and rolling
+// back are cheap, since positions are numbers of shared states.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Language } from "./language.ts";
 import { withinStack } from "../regex/limits.ts";
@@ -8,7 +8,7 @@ import type { ParserState } from "./parser/machine.ts";
 import { MaskSource } from "./trie/mask-source.ts";
 import type { TokenTrie } from "./trie/token-trie.ts";
 
-/** A constraint ready for one tokenizer. May serve any number of requests, one call at a time. */
+/** A constraint compiled for one tokenizer. Serves any number of requests, one call at a time. */
 export class CompiledConstraint {
   readonly language: Language;
   readonly trie: TokenTrie;
@@ -20,17 +20,17 @@ export class CompiledConstraint {
     this.masks = new MaskSource({ machine: language.machine, trie }, language.limits, language.budget);
   }
 
-  /** Words of 32 tokens that a mask has. */
+  /** Number of 32-bit words in a mask. */
   get maskWords(): number {
     return Math.ceil(this.trie.tokenCount / 32);
   }
 
-  /** About what it takes by now, without the vocabulary: it grows while it is followed. */
+  /** Approximate current memory in bytes, without the vocabulary. Grows as texts are followed. */
   get byteLength(): number {
     return this.language.machine.byteLength + this.masks.byteLength;
   }
 
-  /** A matcher before the first token. */
+  /** Returns a matcher before the first token. */
   matcher(): Matcher {
     return new Matcher(this, [this.language.start]);
   }
@@ -38,7 +38,7 @@ export class CompiledConstraint {
 
 export class Matcher {
   readonly #constraint: CompiledConstraint;
-  /** The states before each accepted token, and the present one. */
+  /** The state before each accepted token, followed by the current one. */
   readonly #states: ParserState[];
 
   constructor(constraint: CompiledConstraint, states: readonly ParserState[]) {
@@ -46,22 +46,22 @@ export class Matcher {
     this.#states = [...states];
   }
 
-  /** Whether the text may end here; the caller then allows its end tokens, which no mask holds. */
+  /** True if the text may end here. The caller then allows its end tokens, which no mask contains. */
   get mayEnd(): boolean {
     return this.#threads().mayEnd;
   }
 
-  /** Whether the text must end here. */
+  /** True if the text must end here. */
   get mustEnd(): boolean {
     return this.#threads().lexers.length === 0;
   }
 
   /**
-   * Writes which tokens may come next.
+   * Writes the mask of the next token.
    *
-   * @param into at least `maskWords` words, of which further ones become 0; bit `id % 32` of word `id / 32` is set for
-   * an allowed token
-   * @throws ConstraintRefusal when the limit of steps or states is reached
+   * @param into at least `maskWords` words; further ones become 0. Bit `id % 32` of word `id / 32` is set for an
+   * allowed token
+   * @throws ConstraintRefusal if a limit on steps or states is reached
    */
   mask(into: Uint32Array): void {
     const { language, masks } = this.#constraint;
@@ -69,7 +69,7 @@ export class Matcher {
     withinStack(language.limits, () => masks.write(this.#state, into));
   }
 
-  /** Takes a token, if it may come next; whether it did. */
+  /** Accepts a token if it is allowed, and returns true if so. */
   accept(token: number): boolean {
     const bytes = this.#constraint.trie.bytesOf[token] ?? null;
     if (bytes === null) return false;
@@ -83,13 +83,13 @@ export class Matcher {
     return true;
   }
 
-  /** Takes back the last accepted tokens. */
+  /** Removes the last accepted tokens. */
   rollback(tokenCount: number): void {
     assert(tokenCount < this.#states.length, "no more tokens are rolled back than were accepted");
     this.#states.length -= tokenCount;
   }
 
-  /** A matcher at the same place that goes its own way. */
+  /** Returns an independent matcher at the same position. */
   fork(): Matcher {
     return new Matcher(this.#constraint, this.#states);
   }

@@ -1,14 +1,14 @@
-// Notices about a constraint that is served: keywords without effect, formats that are not known here, and
-// keywords beside references in drafts that ignore them. What is refused is no notice.
+// Notices about a constraint that is served: keywords without effect, unknown formats, and keywords next to references
+// in drafts that ignore them. Refusals are not notices.
 import { cut } from "../../../base/domain/service-error.ts";
 
-/** Of more than this the rest is only counted: notices travel in a header. */
+/** Number of notices spelled out, since they travel in a header; more are only counted. */
 const namedMax = 8;
-/** Longer names, and places, are cut. */
+/** Limits on the length of names and places; longer ones are truncated. */
 const [nameLengthMax, placeLengthMax] = [40, 120];
 
 export class Notices {
-  /** Where each format stands first. */
+  /** First place of each format. */
   readonly #unknownFormats = new Map<string, string>();
   readonly #besideReferences: { readonly keyword: string; readonly place: string }[] = [];
 
@@ -20,7 +20,7 @@ export class Notices {
     this.#besideReferences.push({ keyword, place });
   }
 
-  /** One sentence for each. */
+  /** One sentence per kind of notice. */
   get sentences(): readonly string[] {
     return [...this.#ofFormats, ...this.#ofKeywords];
   }

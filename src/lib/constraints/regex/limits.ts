@@ -45,7 +45,7 @@ export const unlimitedGrammar: GrammarLimits = {
   strictFormats: false,
 };
 
-/** A refused constraint; the message says what, where, and what to do instead. */
+/** A refused constraint. The message names the reason, the place, and an alternative. */
 export class ConstraintRefusal extends ServiceError implements Refusal {
   readonly kind: RefusalKind;
   readonly subject: string;

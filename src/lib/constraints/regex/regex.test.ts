@@ -200,7 +200,7 @@ test("knows the properties of each character", () => {
   }
 });
 
-test("serves a property at the same cost, whatever was requested before", () => {
+test("serves a property at the same cost after any earlier requests", () => {
   const names = "Arab Armn Beng Bopo Cyrl Deva Ethi Geor Grek Gujr Guru Hang"
     .concat(" Hani Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mong Mymr Orya")
     .split(" ")

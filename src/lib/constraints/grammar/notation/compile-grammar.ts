@@ -1,5 +1,5 @@
-// A grammar's text as rules of the parser. Rules that neither lead to themselves nor to a schema are regular and become
-// expressions, so that most grammars consist of few, large lexemes.
+// Compiles a grammar to rules of the parser. Rules that lead neither to themselves nor to a schema are regular and
+// become expressions, so that most grammars consist of few, large lexemes.
 import { assert, unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
@@ -18,7 +18,7 @@ import type { GrammarNode, GrammarText } from "./grammar-text.ts";
 import { withoutEndless } from "./productions.ts";
 import type { Piece, Pieces } from "./productions.ts";
 
-/** @throws ConstraintRefusal for rules that are missing, schemas that are refused, and at a limit */
+/** @throws ConstraintRefusal for missing rules, refused schemas and exceeded limits */
 export function compileGrammar(
   text: GrammarText,
   options: ConstraintOptions & { readonly isInJson?: boolean },
@@ -99,7 +99,7 @@ class GrammarCompiler {
     return known;
   }
 
-  /** A node that is regular. */
+  /** Compiles a regular node to an expression. */
   #expressed(node: GrammarNode, depth = 0): Expression {
     const { expressions } = this.#compilation;
     assert(node.kind !== "schema", "a schema is not regular");
@@ -145,7 +145,7 @@ class GrammarCompiler {
     return this.#compilation.expressions.repeat(this.#spelling.character, 0);
   }
 
-  /** Any node as productions. */
+  /** Compiles any node to productions. */
   #alternatives(node: GrammarNode): readonly Pieces[] {
     if (node.kind === "choice") return node.parts.flatMap((part) => this.#alternatives(part));
     return [this.#pieces(node)];
@@ -187,7 +187,7 @@ class GrammarCompiler {
     return [...required, ...optional];
   }
 
-  /** A rule of the compiler's own. */
+  /** Adds a rule of the compiler's own. */
   #added(productions: readonly Pieces[]): Piece {
     const piece = this.#reserve();
     this.#productions.set(piece.rule, productions);
@@ -204,10 +204,10 @@ class GrammarCompiler {
   }
 }
 
-/** The rules that lead to one that leads to itself, or to a schema. All others only name regular ones. */
+/** Returns the rules that lead to a recursive rule or to a schema. All others are regular. */
 function irregularRules({ rules }: GrammarText): ReadonlySet<string> {
   const users = new Map<string, string[]>();
-  /** For each rule, how many of what it names are not known to be regular. */
+  /** For each rule, the number of its references not yet known to be regular. */
   const open = new Map<string, number>();
   for (const [name, node] of rules) {
     let count = 0;

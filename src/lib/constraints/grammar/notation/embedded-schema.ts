@@ -1,4 +1,4 @@
-// A JSON Schema within a grammar. Its rules have names of their own, so that a grammar may hold several.
+// A JSON Schema within a grammar. Its rules have a separate namespace, so that a grammar may contain several.
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -6,10 +6,10 @@ import type { GrammarSymbol } from "../parser/rules.ts";
 import { readJsonSchema } from "../schema/json-schema.ts";
 import type { Compilation } from "../compilation.ts";
 
-/** What even the smallest schema takes. */
+/** Minimum steps of a schema. */
 const schemaSteps = 200;
 
-/** The symbol of the schema's values; null where it has none. @throws ConstraintRefusal that names both places */
+/** Returns the symbol of the schema's values; null if it has none. @throws ConstraintRefusal that names both places */
 export function embeddedSchema(
   { schema, position }: { readonly schema: ExactJson; readonly position: number },
   options: ConstraintOptions,

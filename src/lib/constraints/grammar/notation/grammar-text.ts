@@ -1,5 +1,5 @@
-// A grammar as its author wrote it: rules by name, each a tree of characters, repetitions and references. What the readers
-// of notations make, and what compile-grammar.ts takes.
+// The syntax tree of a grammar: rules by name, each a tree of characters, repetitions and references. The readers of
+// the notations produce it, and compile-grammar.ts consumes it.
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import type { CodePoints } from "../../regex/characters/code-points.ts";
 import type { Pattern } from "../../regex/pattern.ts";
@@ -14,23 +14,23 @@ export type GrammarNode =
       readonly max: number;
     }
   | { readonly kind: "pattern"; readonly pattern: Pattern }
-  /** The texts that match all parts; regular, like the next. */
+  /** Texts that match all parts; regular, like the next two. */
   | { readonly kind: "all"; readonly parts: readonly GrammarNode[] }
-  /** The texts that do not match the part. */
+  /** Texts that do not match the part. */
   | { readonly kind: "other"; readonly part: GrammarNode }
-  /** Any of the chunks that stand in a row, written one behind the other; regular. */
+  /** Any run of consecutive chunks, concatenated; regular. */
   | { readonly kind: "substring"; readonly chunks: readonly string[] }
-  /** The JSON texts of a schema's values. */
+  /** JSON texts of a schema's values. */
   | { readonly kind: "schema"; readonly schema: ExactJson; readonly position: number }
   | { readonly kind: "rule"; readonly name: string; readonly position: number };
 
 export interface GrammarText {
   readonly rules: ReadonlyMap<string, GrammarNode>;
-  /** The name of the rule that a whole text matches. */
+  /** Name of the start rule. */
   readonly root: string;
 }
 
-/** The characters of a text, in this order. */
+/** Returns a node for exactly this text. */
 export function literalNode(text: string): GrammarNode {
   const parts = Array.from(text, (character): GrammarNode => {
     const point = character.codePointAt(0) ?? 0;
@@ -39,7 +39,7 @@ export function literalNode(text: string): GrammarNode {
   return { kind: "sequence", parts };
 }
 
-/** The text of a node that matches just one, spelled out; null for any other. */
+/** Returns the only text of a node; null if it has several. */
 export function literalText(node: GrammarNode): string | null {
   if (node.kind === "character") {
     const [first, last, ...more] = node.set;
@@ -50,7 +50,7 @@ export function literalText(node: GrammarNode): string | null {
   return texts.includes(null) ? null : texts.join("");
 }
 
-/** Whether the node, or one in it, passes the test. */
+/** True if the node, or a descendant, passes the test. */
 export function hasNode(node: GrammarNode, test: (node: GrammarNode) => boolean): boolean {
   if (test(node)) return true;
   if ("part" in node) return hasNode(node.part, test);

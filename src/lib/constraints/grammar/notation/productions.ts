@@ -1,11 +1,10 @@
-// The rules of a grammar that are not regular as plain productions, and what makes them fit for the parser: no rule that
-// never ends.
+// Plain productions of a grammar's irregular rules, without rules that never terminate.
 import type { StepBudget } from "../../regex/limits.ts";
 import type { Automaton } from "../../regex/automaton.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
 
-/** A regular piece of text, a rule that is not, or the values of a schema. */
+/** A regular text, an irregular rule, or the values of a schema. */
 export type Piece =
   | { readonly text: Expression }
   | { readonly rule: string }
@@ -13,7 +12,7 @@ export type Piece =
 export type Pieces = readonly Piece[];
 export type ProductionsByRule = ReadonlyMap<string, readonly Pieces[]>;
 
-/** Only the productions that some text matches. */
+/** Keeps only productions that match some text. */
 export function withoutEndless(
   rules: ProductionsByRule,
   automaton: Automaton,
@@ -25,7 +24,7 @@ export function withoutEndless(
       if ("rule" in piece) return ending.has(piece.rule);
       return "schema" in piece || !automaton.isEmpty(piece.text);
     });
-  // Rules mostly name later ones.
+  // Reversed, since rules mostly refer to later ones.
   const order = [...rules].reverse();
   for (let before = -1; before < ending.size;) {
     before = ending.size;

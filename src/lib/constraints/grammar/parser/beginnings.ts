@@ -1,6 +1,5 @@
-// The first sets of symbols: the lexemes that each may begin with, and for each all that may follow it within the symbol.
-// Rules that begin with themselves, openly or behind what may be empty, lead from a lexeme outward in a circle, which a set
-// of stacks can have.
+// First sets of symbols: the lexemes that a symbol may begin with, each with all that may follow it within the symbol.
+// Left-recursive rules, directly or through nullable symbols, form cycles, which a set of stacks can contain.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
@@ -15,11 +14,11 @@ import type { Stacks } from "./stacks.ts";
 
 export interface Start {
   readonly lexer: LexerState;
-  /** What follows the lexeme within the symbol. */
+  /** Continuations of the lexeme within the symbol. */
   readonly rest: Stacks;
 }
 
-/** What a production may begin with: a symbol before which nothing must stand, and what is behind it. */
+/** A symbol that a production may begin with, and the rest of the production. */
 interface Corner {
   readonly symbol: GrammarSymbol;
   readonly behind: Production;
@@ -30,7 +29,7 @@ export class Beginnings {
   readonly #rules: Rules;
   readonly #stacks: StackTable;
   readonly #budget: StepBudget;
-  /** Of rules that were looked at, whether they may be empty. */
+  /** Cached nullability of rules. */
   readonly #mayBeEmpty = new Map<GrammarSymbol, boolean>();
   readonly #circles = new Map<GrammarSymbol, ReadonlySet<GrammarSymbol>>();
   readonly #cornersOf = new Map<GrammarSymbol, readonly Corner[]>();
@@ -87,7 +86,10 @@ export class Beginnings {
     return [...follows].map(([lexer, rest]) => ({ lexer, rest }));
   }
 
-  /** For each rule of a circle what may follow it within one of them, which may begin with it. */
+  /**
+   * Builds the graph of a left-recursive cycle: from each rule, all that may follow it within a rule that begins with
+   * it.
+   */
   #outward(
     circle: ReadonlySet<GrammarSymbol>,
     whole: GrammarSymbol,
@@ -104,7 +106,7 @@ export class Beginnings {
     return { graph, nodes };
   }
 
-  /** The rules that begin with the rule and that it begins with, and itself. */
+  /** Returns the rules that both begin with the rule and are begun by it, including itself. */
   #circleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
     const known = this.#circles.get(rule);
     if (known !== undefined) return known;
@@ -134,7 +136,7 @@ export class Beginnings {
     return corners;
   }
 
-  /** Finds out of a rule, and of all that this takes, whether it may be empty. */
+  /** Computes if a rule, and all rules that this depends on, can be empty. */
   #findEmpty(rule: GrammarSymbol): void {
     const open = new Set([rule]);
     const empty = new Set<GrammarSymbol>();
@@ -148,11 +150,11 @@ export class Beginnings {
       this.#budget.spend(1 + (productions.length >>> 2));
       if (productions.some((production) => production.every(isEmpty))) empty.add(one);
     };
-    // A set that grows while one goes through it is gone through to its end.
+    // The loop also visits symbols added on the way.
     for (const one of open) look(one);
     for (let before = -1; before < open.size + empty.size;) {
       before = open.size + empty.size;
-      // Those that were come to last are what others wait for.
+      // Later symbols first, since earlier ones depend on them.
       for (const one of [...open].reverse()) if (!empty.has(one)) look(one);
     }
     for (const one of open) this.#mayBeEmpty.set(one, empty.has(one));

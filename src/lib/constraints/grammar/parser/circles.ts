@@ -1,9 +1,9 @@
-// The circles of a graph: its strongly connected parts (Tarjan's algorithm). Knows nothing of what the nodes are.
+// Strongly connected components of a graph (Tarjan's algorithm). Independent of the kind of nodes.
 
 /**
- * The nodes that lead to each other together, each once: every part comes behind those that it leads to.
+ * Returns the strongly connected components reachable from the starts, each after those that it leads to.
  *
- * @param onward the nodes that a node leads to
+ * @param onward the successors of a node
  */
 export function circlesFrom<Node>(
   starts: readonly Node[],

@@ -1,13 +1,13 @@
-// A graph of stacks made deterministic, so that one symbol leads one way (the subset construction). Parts of it that are
-// known sets are taken as they are.
+// Determinizes a graph of stacks by the subset construction, so that each symbol leads to one successor. Known sets in
+// the graph are kept as units.
 import type { GrammarSymbol } from "./rules.ts";
 import { isKnown } from "./stack-graph.ts";
 import type { GraphNode, StackGraph } from "./stack-graph.ts";
 import type { Stacks, StackTops } from "./stacks.ts";
 
-/** A set of stacks that has no number yet. */
+/** A set of stacks without a number yet. */
 export interface Draft {
-  /** The nodes at any of which its stacks begin. */
+  /** Nodes at which its stacks may begin. */
   readonly nodes: readonly GraphNode[];
   readonly mayEnd: boolean;
   readonly symbols: readonly GrammarSymbol[];
@@ -20,16 +20,16 @@ interface OpenDraft extends Draft {
   readonly below: (Draft | Stacks)[];
 }
 
-/** What is asked of the sets that are known. */
+/** Access to the known sets. */
 export interface KnownStacks {
   topsOf(stacks: Stacks): StackTops;
-  /** As few sets as one knows to have the stacks of all. */
+  /** Merges sets whose union is known, to as few as possible. */
   united(all: readonly Stacks[]): readonly Stacks[];
   /** Counts the work. */
   spend(steps: number): void;
 }
 
-/** The stacks that begin at any of the nodes: a known set, or a draft that leads to all others. */
+/** Returns the set of stacks that begin at any of the nodes: a known set, or a draft that leads to all others. */
 export function determined(
   graph: StackGraph,
   starts: readonly GraphNode[],
@@ -59,7 +59,7 @@ export function determined(
   return first;
 }
 
-/** The nodes that nothing leads to from the given ones, those included, and the known sets among them as few; sorted. */
+/** Returns the epsilon closure of the nodes, with as few known sets as possible; sorted. */
 function reached(graph: StackGraph, from: readonly GraphNode[], known: KnownStacks): readonly GraphNode[] {
   const nodes = new Set(from);
   for (const node of nodes) {

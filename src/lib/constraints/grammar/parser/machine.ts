@@ -1,6 +1,6 @@
-// The parser: a pushdown automaton, made where it is walked, whose state says which lexemes may be under way and what may
-// follow each. A lexeme ends wherever its expression may and is never cut by a longest match, so the texts are exactly
-// those of the grammar, whatever its rules: they may be ambiguous, may be empty and may begin with themselves.
+// The parser: a lazily built pushdown automaton, whose state is a set of active lexemes, each with its possible
+// continuations. A lexeme may end wherever its expression accepts, not only at the longest match, so the texts are
+// exactly those of the grammar. Rules may be ambiguous, empty or left-recursive.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
@@ -13,20 +13,20 @@ import { endStack, noStacks } from "./stacks.ts";
 import type { Stacks } from "./stacks.ts";
 
 export type ParserState = number;
-/** No text goes on from here. */
+/** The state without any continuation. */
 export const deadParser: ParserState = 0;
 
 const unknown = -1;
 
-/** A set of lexemes under way, each with what follows it. */
+/** A set of active lexemes, each with its continuations. */
 export interface Threads {
   readonly lexers: readonly LexerState[];
   readonly follows: readonly Stacks[];
-  /** Whether the text may end here. */
+  /** True if the text may end here. */
   readonly mayEnd: boolean;
 }
 
-/** Measured: a state's threads with their name, and the bytes that lead on from it. */
+/** Measured: a state's threads with their key, and its row of transitions. */
 const [bytesPerState, bytesPerRow] = [500, 1200];
 
 export class Machine {
@@ -41,7 +41,7 @@ export class Machine {
   #rowCount = 0;
   readonly #known = new Map<string, ParserState>();
   readonly #opened = new Map<Stacks, ParserState>();
-  /** By stacks, whether a symbol on top remembers the text of the lexeme before it. */
+  /** By stacks, true if a top symbol depends on the text of the preceding lexeme. */
   readonly #isRecalling: (boolean | undefined)[] = [];
 
   constructor(
@@ -62,12 +62,12 @@ export class Machine {
     this.#intern(new Map(), false);
   }
 
-  /** The state before a text of the production. */
+  /** Returns the state before a text of the production. */
   start(production: Production): ParserState {
     return this.open(this.#stacks.push(production, endStack));
   }
 
-  /** About what all this takes, with its automaton. */
+  /** Approximate memory in bytes, including the automaton. */
   get byteLength(): number {
     const own = this.#states.length * bytesPerState + this.#rowCount * bytesPerRow;
     return this.automaton.byteLength + this.#stacks.byteLength + own;
@@ -83,7 +83,7 @@ export class Machine {
     return row[byte];
   }
 
-  /** The state in which a text of one of the stacks begins. */
+  /** Returns the state in which a text of one of the stacks begins. */
   open(stacks: Stacks): ParserState {
     const known = this.#opened.get(stacks);
     if (known !== undefined) return known;
@@ -94,19 +94,22 @@ export class Machine {
     return state;
   }
 
-  /** Whether what follows a lexeme depends on its text. */
+  /** True if the continuation of a lexeme depends on its text. */
   isRecalling(stacks: Stacks): boolean {
     const { recalls } = this;
     return (this.#isRecalling[stacks] ??= this.#stacks.tops(stacks).symbols.some((top) => recalls.has(top)));
   }
 
-  /** What follows the lexeme as if nobody had read its text; see {@link Recall}. */
+  /** Returns the continuation of a lexeme whose text is unknown; see {@link Recall}. */
   withoutText(stacks: Stacks): Stacks {
     if (!this.isRecalling(stacks)) return stacks;
     return this.#withTops(stacks, (top) => this.recalls.withoutText(top));
   }
 
-  /** The text of the lexeme so far, where what follows depends on it and it is at most so long: once for each that asks. */
+  /**
+   * Returns the text of the lexeme so far, once for each symbol that depends on it, if it has at most `lengthMax`
+   * bytes.
+   */
   recalledTexts(stacks: Stacks, lengthMax: number): readonly Uint8Array[] {
     const { recalls } = this;
     const isShort = (top: GrammarSymbol) => recalls.has(top) && recalls.lengthOf(top) <= lengthMax;
@@ -116,7 +119,7 @@ export class Machine {
       .map((top) => recalls.textOf(top));
   }
 
-  /** Whether a lexeme that is remembered has begun and can only have one text. */
+  /** True if a recorded lexeme has begun and can only have one text. */
   isScarce(state: ParserState): boolean {
     const { recalls } = this;
     const { lexers, follows } = this.#states[state];
@@ -127,7 +130,7 @@ export class Machine {
     );
   }
 
-  /** The stacks behind one more byte of the lexeme. */
+  /** Returns the stacks after one more byte of the lexeme. */
   #recalled(stacks: Stacks, byte: number): Stacks {
     return this.#withTops(stacks, (top) => this.recalls.after(top, byte));
   }
@@ -169,7 +172,7 @@ export class Machine {
     threads.set(lexer, known === undefined ? follow : this.#stacks.union(known, follow));
   }
 
-  /** Adds what the stacks may begin with; whether the text may end instead. */
+  /** Adds the lexemes that the stacks may begin with; returns true if the text may end instead. */
   #openInto(threads: Map<LexerState, Stacks>, stacks: Stacks, seen: Set<Stacks>): boolean {
     if (seen.has(stacks)) return false;
     seen.add(stacks);

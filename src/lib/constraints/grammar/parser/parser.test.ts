@@ -14,20 +14,20 @@ import { searchCount, searching } from "../../../../base/domain/testing/search.t
 
 const read = (text: string): Language => readLanguage(grammar(text), defaultGrammarLimits);
 
-/** Every text of so many characters. */
+/** Returns all texts with this many characters. */
 const textsOf = (length: number): readonly string[] =>
   Array.from({ length: 2 ** length }, (_, number) =>
     number.toString(2).padStart(length, "0").replaceAll("0", "a").replaceAll("1", "b"),
   );
 
-/** At each place of a text: whether it may end there, and whether one may have come there at all. */
+/** Returns, for each position of a text, if it may end there and if the prefix is valid. */
 function placesOf({ machine, start }: Language, text: string): readonly (readonly [boolean, boolean])[] {
   const states = [start];
   for (const byte of new TextEncoder().encode(text)) states.push(machine.next(states.at(-1) ?? start, byte));
   return states.map((state) => [machine.threads(state).mayEnd, state !== deadParser]);
 }
 
-/** Null where it costs more than a constraint may. */
+/** Returns null if the computation exceeds a limit. */
 function withinLimits<T>(compute: () => T): T | null {
   try {
     return compute();
@@ -37,7 +37,7 @@ function withinLimits<T>(compute: () => T): T | null {
   }
 }
 
-test("random grammars take, and begin with, the texts that trying every rule everywhere finds", () => {
+test("random grammars accept, also as prefixes, the texts found by trying each rule at each position", () => {
   let [served, ended, costly] = [0, 0, 0];
   for (const random of fc.sample(plainGrammars, searching(100))) {
     const plain = matchable(random);
@@ -66,7 +66,7 @@ test("random grammars take, and begin with, the texts that trying every rule eve
     }
   }
   assert.ok(served > searchCount(45) && ended > searchCount(3_000), `${served} served, ${ended} texts ended`);
-  // Few are ambiguous in so many ways that they are refused for what they cost.
+  // Few are ambiguous enough to exceed a limit.
   assert.ok(costly <= searchCount(1), `${costly} too costly`);
 });
 
@@ -87,7 +87,7 @@ const endless = [
   ],
 ] as const;
 
-test("texts of any length under ambiguous grammars come to states that were there before", () => {
+test("texts of any length under ambiguous grammars return to known states", () => {
   for (const [rules, repeated, last] of endless) {
     const language = read(`root ::= e\n${rules}`);
     const compiled = new CompiledConstraint(language, vocabularyOf(["aa", "+b", "xx", ")+"]));
@@ -106,7 +106,7 @@ test("texts of any length under ambiguous grammars come to states that were ther
   }
 });
 
-test("what nests is remembered as deep as it nests, and no deeper", () => {
+test("tracks nesting to its exact depth", () => {
   const deep = 1_500;
   for (const [rules, text, isWhole] of [
     ['e ::= e "+" e | "(" e ")" | "a"', `${"(".repeat(deep)}a${"+a)".repeat(deep)}`, true],

@@ -1,4 +1,4 @@
-// Texts that must not come again, under tokens that say several of them at once.
+// Values that must not repeat, under tokens that contain several of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
@@ -60,7 +60,7 @@ const closed = (properties: Record<string, Json>): Json => ({
   additionalProperties: false,
 });
 
-/** Items that are compared as values. */
+/** Items compared as values. */
 const compound: readonly Json[] = [
   unique(closed({ a: letters, b: { type: "boolean" } })),
   unique(closed({ b: { type: "boolean" }, a: { enum: ["a", "b"] } }), { minItems: 2 }),
@@ -143,7 +143,7 @@ const pieces = [
 ];
 const vocabulary = vocabularyOf(pieces);
 
-test("tokens that say a text again are not allowed, and all others are", () => {
+test("refuses tokens that repeat a value, and allows all others", () => {
   const random = seededRandom(searchSeed, "recalls");
   let triedCount = 0;
   for (const schema of [...schemas, ...compound]) {
@@ -157,7 +157,7 @@ test("tokens that say a text again are not allowed, and all others are", () => {
   assert.ok(triedCount > searchCount(30_000), `${triedCount} tokens were tried`);
 });
 
-test("what comes of tokens that say several texts is valid, and no way ends nowhere", () => {
+test("texts from tokens with several values are valid and reach no dead end", () => {
   const random = seededRandom(searchSeed, "walks over recalls");
   for (const schema of [...schemas, ...compound]) {
     const { judged } = checkWalks(schema, vocabulary, { random, walkCount: searchCount(20) });

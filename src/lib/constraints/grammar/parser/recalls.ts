@@ -1,19 +1,19 @@
-// Symbols that remember: right behind a terminal, such a symbol stands for what may follow the very text that the terminal
-// had. The text is kept beside the lexeme, a symbol for each byte of it, so that the lexeme's own states stay few.
+// Recall symbols: right after a terminal, such a symbol stands for the productions that may follow the terminal's
+// actual text. The text is recorded next to the lexeme, one symbol per byte, so that the lexeme has few lexer states.
 import { present } from "../../../../base/domain/assert.ts";
 import type { GrammarSymbol, Productions, Rules } from "./rules.ts";
 
 export interface Recall {
-  /** What may follow the text. */
+  /** Productions after this text. */
   readonly behind: (text: string) => Productions;
   /**
-   * What may follow some text or other: as `behind` any text that came before, but that this one is not known. It then
-   * says too much only where the text comes again, whole or as the only one that is left.
+   * Productions after an unknown text: those of `behind` for the earlier texts, without excluding this one. They allow
+   * too much only if this text is repeated, in full or as the only possibility left.
    */
   readonly behindAny: () => Productions;
 }
 
-/** A text as far as it is known. */
+/** A partially read text. */
 interface Recalled {
   readonly recall: Recall;
   readonly length: number;
@@ -24,7 +24,7 @@ interface Recalled {
 export class Recalls {
   readonly #rules: Rules;
   readonly #recalled = new Map<GrammarSymbol, Recalled>();
-  /** The symbol behind one more byte, by symbol and byte. */
+  /** Symbol after one more byte, by symbol and byte. */
   readonly #after = new Map<number, GrammarSymbol>();
   readonly #behindAny = new Map<Recall, GrammarSymbol>();
 
@@ -32,7 +32,7 @@ export class Recalls {
     this.#rules = rules;
   }
 
-  /** A symbol that is to stand right behind a terminal. */
+  /** Adds a symbol, to be placed right after a terminal. */
   add(recall: Recall): GrammarSymbol {
     return this.#add({ recall, length: 0, before: null, lastByte: 0 });
   }
@@ -41,7 +41,7 @@ export class Recalls {
     return this.#recalled.has(symbol);
   }
 
-  /** The symbol behind one more byte of the terminal's text; one that remembers nothing stays as it is. */
+  /** Returns the symbol after one more byte of the terminal's text; returns other symbols unchanged. */
   after(symbol: GrammarSymbol, byte: number): GrammarSymbol {
     const recalled = this.#recalled.get(symbol);
     if (recalled === undefined) return symbol;
@@ -54,7 +54,7 @@ export class Recalls {
     return after;
   }
 
-  /** What stands for any text; a symbol that remembers nothing stays as it is. */
+  /** Returns the symbol for an unknown text; returns other symbols unchanged. */
   withoutText(symbol: GrammarSymbol): GrammarSymbol {
     const recall = this.#recalled.get(symbol)?.recall;
     if (recall === undefined) return symbol;
@@ -63,12 +63,12 @@ export class Recalls {
     return known;
   }
 
-  /** How many bytes of the text are known. */
+  /** Number of recorded bytes of the text. */
   lengthOf(symbol: GrammarSymbol): number {
     return this.#recalled.get(symbol)?.length ?? 0;
   }
 
-  /** The text so far. */
+  /** Returns the text so far. */
   textOf(symbol: GrammarSymbol): Uint8Array {
     const text = new Uint8Array(this.lengthOf(symbol));
     let at = symbol;

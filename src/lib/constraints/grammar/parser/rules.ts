@@ -1,19 +1,19 @@
-// A context-free grammar whose terminals are expressions, as rules made when they are first asked for: counters and sets
-// that a rule's name carries would otherwise be multiplied out beforehand.
+// A context-free grammar whose terminals are expressions. Rules are made on demand, since their names may contain
+// counters and sets that would otherwise multiply out in advance.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
 import type { Expression } from "../../regex/expressions.ts";
 
-/** A terminal (an expression, doubled) or a rule (its number, doubled, plus one). */
+/** A terminal (twice its expression) or a rule (twice its number, plus one). */
 export type GrammarSymbol = number;
-/** Symbols one after the other. */
+/** A sequence of symbols. */
 export type Production = readonly GrammarSymbol[];
-/** What a rule stands for: any of these. */
+/** The alternatives of a rule. */
 export type Productions = readonly Production[];
 
 export const terminal = (expression: Expression): GrammarSymbol => expression * 2;
 export const isTerminal = (symbol: GrammarSymbol): boolean => symbol % 2 === 0;
-/** The expression or the rule that the symbol stands for. */
+/** Returns the expression or the number of the rule. */
 export const symbolIndex = (symbol: GrammarSymbol): number => Math.floor(symbol / 2);
 
 export class Rules {
@@ -22,19 +22,19 @@ export class Rules {
   readonly #made: (Productions | undefined)[];
   readonly #named = new Map<string, GrammarSymbol>();
 
-  /** @param beside rules that a parser has together with these */
+  /** @param beside rules of the same parser */
   constructor(limits: GrammarLimits, beside?: Rules) {
     this.#limits = limits;
     this.#makers = beside === undefined ? [] : beside.#makers;
     this.#made = beside === undefined ? [] : beside.#made;
   }
 
-  /** Rules of the same parser whose names mean others than here: for a grammar within a grammar. */
+  /** Returns rules of the same parser with a separate namespace, for a grammar within a grammar. */
   apart(): Rules {
     return new Rules(this.#limits, this);
   }
 
-  /** The rule of the given name; `make` is called at most once, and may ask for this rule again. */
+  /** Returns the rule with this name. `make` is called at most once, and may request this rule again. */
   rule(name: string, make: () => Productions): GrammarSymbol {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
@@ -50,7 +50,7 @@ export class Rules {
     return made;
   }
 
-  /** A rule that nobody else asks for. */
+  /** Adds an anonymous rule. */
   add(make: () => Productions): GrammarSymbol {
     if (this.#makers.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
     this.#makers.push(make);

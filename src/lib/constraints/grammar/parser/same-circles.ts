@@ -1,15 +1,17 @@
-// When sets of stacks that lead to each other in a circle are the same as others: which of them are alike, and a name for
-// all that is seen of a circle from one of its members, which is the same wherever that circle is made.
+// Equality of sets of stacks in cycles: finds equal members, and a canonical name of a cycle as seen from one member.
 import type { StackTops } from "./stacks.ts";
 
-/** A member of a circle: what lies below is a known set, or a member, the first as -1, the second as -2 and so on. */
+/** A member of a cycle. Each entry below is a known set, or a member: the first as -1, the second as -2, and so on. */
 export type Member = StackTops;
 
 export const isMember = (below: number): boolean => below < 0;
 export const memberAt = (index: number): number => -index - 1;
 export const memberIndex = (below: number): number => -below - 1;
 
-/** Of each member the class of those with the same stacks; classes are numbered as they first appear. */
+/**
+ * Returns each member's class; members with the same stacks share a class. Classes are numbered in order of
+ * appearance.
+ */
 export function classesOf(members: readonly Member[], spend: (steps: number) => void): readonly number[] {
   let classes: readonly number[] = members.map(() => 0);
   for (let count = 1; ;) {
@@ -27,7 +29,7 @@ export function classesOf(members: readonly Member[], spend: (steps: number) => 
   }
 }
 
-/** The members in the order in which the first leads to them, and the name of all that is seen on the way. */
+/** Returns the members in the order in which the first reaches them, and the canonical name of the cycle from there. */
 export function seenFrom(
   members: readonly Member[],
   first: number,

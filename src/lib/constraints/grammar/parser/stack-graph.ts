@@ -1,12 +1,12 @@
-// A set of stacks before it is one: a graph of symbols, in which a symbol may lead several ways and nothing may lead on.
-// Each way through it to the end of a known set, and a stack of that set, is a stack of the whole.
+// A set of stacks under construction, as a nondeterministic graph whose edges are symbols or empty. Each path to a
+// known set, followed by a stack of that set, is a stack of the whole.
 import type { GrammarSymbol } from "./rules.ts";
 import type { Stacks } from "./stacks.ts";
 
-/** A set of stacks that is known already (its number), or a node of the graph (a negative number). */
+/** A known set of stacks (its number), or a node of the graph (a negative number). */
 export type GraphNode = number;
 
-/** A way from a node to another, by a symbol or by nothing. */
+/** An edge to another node, with a symbol or null for an empty one. */
 export interface Way {
   readonly symbol: GrammarSymbol | null;
   readonly to: GraphNode;
@@ -17,13 +17,13 @@ export const isKnown = (node: GraphNode): node is Stacks => node >= 0;
 export class StackGraph {
   readonly #ways: Way[][] = [];
 
-  /** A new node, from which nothing leads on yet. */
+  /** Adds a node without outgoing edges. */
   node(): GraphNode {
     this.#ways.push([]);
     return -this.#ways.length;
   }
 
-  /** A way by the symbols, the first topmost. */
+  /** Adds a path with these symbols, the first one topmost. */
   add(from: GraphNode, symbols: readonly GrammarSymbol[], to: GraphNode): void {
     let at = from;
     for (const [index, symbol] of symbols.entries()) {

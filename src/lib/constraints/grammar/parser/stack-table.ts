@@ -1,6 +1,6 @@
-// All sets of stacks that a parser came to. A set is a regular language, read from the top, and its number a state of the
-// one minimal automaton of all sets. So equal sets are the same number, sets that are alike below share it, and what rules
-// that begin with themselves leave is a circle, not a growing set.
+// All sets of stacks that a parser has reached. A set, read from the top, is a regular language, and its number a
+// state of one minimal automaton of all sets. Equal sets thus have the same number, common lower parts are shared, and
+// left recursion gives a cycle instead of growing sets.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { circlesFrom } from "./circles.ts";
@@ -20,10 +20,10 @@ interface Beginning {
   readonly united: KnownStacks["united"];
 }
 
-/** Measured: the tops of a set of stacks with their name, and a pair that was put together. */
+/** Measured: a set's tops with their key, and a cached pair. */
 const [bytesPerStacks, bytesPerPair] = [350, 60];
 
-/** More than the sets that any limit lets be: the numbers of two make one key. */
+/** Exceeds the number of sets under any limit, so that two of them combine into one key. */
 const pairFactor = 2 ** 26;
 
 export class StackTable {
@@ -31,11 +31,11 @@ export class StackTable {
   readonly #budget: StepBudget;
   readonly #tops: StackTops[] = [];
   readonly #known = new Map<string, Stacks>();
-  /** Whether a set leads to a circle: it has stacks of any height. */
+  /** True if a set leads to a cycle, and so contains stacks of unbounded height. */
   readonly #isEndless: boolean[] = [];
-  /** By set, the circle that it is in. */
+  /** The cycle that contains each set. */
   readonly #circles = new Map<Stacks, readonly Stacks[]>();
-  /** Circles by what is seen from a set in them, in the order in which it is seen. */
+  /** Cycles by their canonical name from each member, in the order seen from it. */
   readonly #seen = new Map<string, readonly Stacks[]>();
   readonly #unions = new Map<number, Stacks>();
   readonly #chains = new Map<number, Stacks>();
@@ -47,7 +47,7 @@ export class StackTable {
     this.#intern({ mayEnd: true, symbols: [], below: [] });
   }
 
-  /** About what all this takes. */
+  /** Approximate memory in bytes. */
   get byteLength(): number {
     const pairs = this.#unions.size + this.#chains.size;
     return this.#tops.length * bytesPerStacks + pairs * bytesPerPair;
@@ -57,7 +57,7 @@ export class StackTable {
     return this.#tops[stacks];
   }
 
-  /** The stacks with the symbols on top of each, the first topmost. */
+  /** Returns the stacks with the symbols pushed onto each, the first one topmost. */
   push(symbols: readonly GrammarSymbol[], stacks: Stacks): Stacks {
     if (stacks === noStacks) return noStacks;
     return symbols.reduceRight(
@@ -66,7 +66,7 @@ export class StackTable {
     );
   }
 
-  /** The stacks of both. */
+  /** Returns the union. */
   union(one: Stacks, other: Stacks): Stacks {
     if (one === other || other === noStacks) return one;
     if (one === noStacks) return other;
@@ -81,7 +81,7 @@ export class StackTable {
     return all;
   }
 
-  /** Each of the upper stacks on each of the lower. */
+  /** Returns each upper stack on top of each lower stack. */
   concat(upper: Stacks, lower: Stacks): Stacks {
     if (upper === endStack || lower === noStacks) return lower;
     if (lower === endStack || upper === noStacks) return upper;
@@ -96,7 +96,7 @@ export class StackTable {
     return all;
   }
 
-  /** The stacks of a graph that begin at any of the nodes. */
+  /** Returns the stacks of a graph that begin at any of the nodes. */
   ofGraph(graph: StackGraph, starts: readonly GraphNode[]): Stacks {
     const union = (all: readonly Stacks[]): Stacks =>
       all.reduce((one, other) => this.union(one, other), noStacks);
@@ -118,7 +118,7 @@ export class StackTable {
     return numbers.get(first) ?? noStacks;
   }
 
-  /** Two sets side by side, which come to pairs of sets that may have to be looked at for the same union. */
+  /** Unites two sets that both lead to cycles, by the product construction; a pair may recur within the same union. */
   #unionEndless(one: Stacks, other: Stacks): Stacks {
     const united = (pair: readonly Stacks[]): readonly Stacks[] => {
       if (pair.length < 2) return pair;
@@ -164,7 +164,7 @@ export class StackTable {
     return this.ofGraph(graph, [nodes.get(upper) ?? noStacks]);
   }
 
-  /** Gives the drafts of a circle their numbers; what they lead to outside of it has its own. */
+  /** Numbers the drafts of a component, whose outside successors are already numbered. */
   #number(circle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
     const places = new Map(circle.map((draft, index) => [draft, memberAt(index)]));
     const numberOf = (to: Draft | Stacks): number =>
@@ -175,9 +175,9 @@ export class StackTable {
     for (const [index, draft] of circle.entries()) numbers.set(draft, found[index]);
   }
 
-  /** The number of each member of a circle, of which some may be alike. */
+  /** Numbers the members of a cycle, some of which may be equal. */
   #numberCircle(members: readonly Member[]): readonly Stacks[] {
-    // A circle that leads to another may only be a longer way into it.
+    // A cycle that leads to another may be just a longer way into it.
     const led = new Set(members.flatMap(({ below }) => below));
     const beside = [...new Set([...led].flatMap((stacks) => this.#circles.get(stacks) ?? []))];
     const places = new Map(beside.map((stacks, index) => [stacks, memberAt(members.length + index)]));
@@ -203,7 +203,7 @@ export class StackTable {
     return members.map((_, index) => known.get(classes[index]) ?? noStacks);
   }
 
-  /** The number of each member of a circle, all of which differ. */
+  /** Numbers the members of a cycle, which all differ. */
   #internCircle(members: readonly Member[]): readonly Stacks[] {
     const { name, order } = seenFrom(members, 0);
     const known = this.#seen.get(name);
@@ -242,7 +242,7 @@ export class StackTable {
   }
 }
 
-/** A pair in either order. */
+/** Returns the same key for both orders. */
 const keyOf = (one: Stacks, other: Stacks): number =>
   Math.min(one, other) * pairFactor + Math.max(one, other);
 

@@ -1,18 +1,19 @@
-// What is still to come after a lexeme: sets of stacks of grammar symbols, as small integers that stack-table.ts gives.
+// Sets of stacks of grammar symbols, which represent the text still to come after a lexeme. They are small integers
+// from stack-table.ts.
 import type { GrammarSymbol } from "./rules.ts";
 
 export type Stacks = number;
 
-/** No stack at all. */
+/** The empty set. */
 export const noStacks: Stacks = 0;
-/** The one empty stack: nothing must follow. */
+/** Only the empty stack: nothing must follow. */
 export const endStack: Stacks = 1;
 
-/** The stacks by their top symbol. */
+/** The stacks grouped by their top symbol. */
 export interface StackTops {
   readonly mayEnd: boolean;
-  /** Sorted, each once. */
+  /** Sorted and unique. */
   readonly symbols: readonly GrammarSymbol[];
-  /** For each symbol what lies under it. */
+  /** For each symbol, the stacks below it. */
   readonly below: readonly Stacks[];
 }

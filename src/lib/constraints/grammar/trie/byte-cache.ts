@@ -1,4 +1,4 @@
-// A map that forgets its oldest entries beyond a limit of bytes.
+// A map that evicts its oldest entries beyond a size in bytes.
 
 export class ByteCache<Key, Value> {
   readonly #limit: number;

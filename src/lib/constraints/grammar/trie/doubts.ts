@@ -1,20 +1,20 @@
-// Tokens in doubt: those that end a lexeme whose text is remembered and go on behind it. A mask says of them what may
-// follow whatever the text was; only where a token says that very text again does it matter which one it was.
+// Doubtful tokens, which end a lexeme whose text is recorded and continue after it. Masks are computed for an unknown
+// text; only if a token repeats that very text does the actual one matter.
 
 export interface Doubt {
   readonly token: number;
-  /** The lexeme's place among those under way. */
+  /** Index of the lexeme among the active ones. */
   readonly thread: number;
-  /** How many of the token's bytes still belong to the lexeme. */
+  /** Number of the token's bytes that belong to the lexeme. */
   readonly leftAt: number;
-  /** Whether the token begins another lexeme that is remembered, of which but one text is left: it may be this one. */
+  /** True if the token begins another recorded lexeme with only one possible text, which may equal this one. */
   readonly isScarce: boolean;
 }
 
 /**
- * Whether the token must be tried.
+ * True if the token must be tried.
  *
- * @param texts of the lexeme before the token, for each that remembers one; longer ones than the token may be left out
+ * @param texts of the lexeme before the token, one per symbol that records it; may omit texts longer than the token
  */
 export function isInDoubt(
   { leftAt, isScarce }: Doubt,

@@ -1,4 +1,4 @@
-// The walks of the states that all constraints have in common, once for each vocabulary: no constraint pays for them.
+// Walks of the ground's lexer states, computed once per vocabulary at no constraint's cost.
 import { ground } from "../ground.ts";
 import { StepBudget, unlimitedGrammar } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";

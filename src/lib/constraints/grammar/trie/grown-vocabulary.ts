@@ -1,17 +1,19 @@
-// Vocabularies of any size with the mixture of today's models, grown from a small real one. Latin words go on from
-// shorter ones, as merging makes them, with and without a blank and a capital before; a quarter are words of other
-// scripts, some cut within a character; the rest are numbers of up to three digits, runs of blanks, line breaks with
-// indentation, signs, seams of JSON and pieces of code. The shares are an estimate of what vocabularies of 128,000 tokens
-// hold; there are more nodes to a token than in those, since no word means anything.
+// Synthetic vocabularies of any size, with the mixture of current models, grown from a small real one.
+// - Latin words extend shorter ones, as merges do, with and without a leading blank and a capital; a quarter are words
+//   of other scripts, some cut within a character.
+// - The rest are numbers of up to three digits, runs of blanks, indented line breaks, punctuation, JSON delimiters and
+//   pieces of code.
+// - The shares estimate vocabularies of 128,000 tokens. They have more trie nodes per token than those, since the
+//   words are random.
 import { seededRandom } from "../../../../base/domain/random.ts";
 
-/** The seed's tokens, every byte, and grown ones, each once: `tokenCount` in all, the same for the same seed. */
+/** Returns `tokenCount` unique tokens: the seed's, all single bytes, and grown ones; deterministic for a seed. */
 export function grownVocabulary(
   seed: readonly (Uint8Array | null)[],
   tokenCount: number,
 ): readonly (Uint8Array | null)[] {
   const grown = [...seed];
-  // Latin-1 keeps bytes that are no text apart.
+  // Latin-1 distinguishes bytes that are no valid text.
   const known = new Set(seed.map((token) => (token === null ? "" : latin(token))));
   const add = (token: Uint8Array): void => {
     const key = latin(token);
@@ -46,7 +48,7 @@ const moreJsonSeams = [
 ];
 const seams = [...jsonSeams, ...moreJsonSeams, "\\u00", "\\u", "null", "true", "false", '":null', '":true,"'];
 
-/** Ranges of characters, how often each is used, and whether its words are written with blanks between them. */
+/** Ranges of characters with their frequency, and true if words are separated by blanks. */
 const scripts = [
   { first: 0x430, last: 0x44f, weight: 8, hasBlanks: true },
   { first: 0x4e00, last: 0x9fff, weight: 8, hasBlanks: false },
@@ -86,7 +88,7 @@ class Growth {
     return this.#one([` ${word}`, ` ${word}`, ` ${capital}`, word, capital]);
   }
 
-  /** A known word or one that goes on from it, early ones rather. */
+  /** Returns a known word, preferably an early one, or an extension of it. */
   #word(): string {
     const known = this.#words[Math.floor(this.#words.length * this.#random.uniform() ** 2)];
     if (known.length > 9 || this.#random.index(4) === 0) return known;
@@ -98,11 +100,11 @@ class Growth {
   #foreignWord(): Uint8Array {
     const { first, last, hasBlanks } = this.#one(scripts);
     const letters = Array.from({ length: 1 + this.#random.index(hasBlanks ? 5 : 2) }, () =>
-      // The first letters of a script are the more common ones, as far as a made-up word goes.
+      // Treats the first letters of a script as more common, which suffices for random words.
       String.fromCodePoint(first + Math.floor((last - first + 1) * this.#random.uniform() ** 2)),
     );
     const word = encoder.encode((hasBlanks && this.#random.index(2) === 0 ? " " : "") + letters.join(""));
-    // Merging bytes leaves tokens that end within a character.
+    // Byte merges leave tokens that end within a character.
     return this.#random.index(12) === 0 ? word.subarray(0, word.length - 1) : word;
   }
 

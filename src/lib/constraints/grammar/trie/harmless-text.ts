@@ -1,22 +1,22 @@
-// Harmless text: whole characters that mean nothing special inside strings. Most tokens are such text, and most lexemes
-// that take one harmless character take any other and go on in the same state. Where they do is found out once for each
-// state and spares a walk through all those tokens.
+// Harmless text: whole characters without special meaning in strings. Most tokens are such text, and most lexemes that
+// accept one harmless character accept any other and stay in the same state. Checking this once per state avoids
+// walking all those tokens.
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
 
-/** Longer texts than this are not called harmless: few tokens are, and what they may do would have to be known. */
+/** Longer texts are not called harmless: few tokens are longer, and their transitions would have to be computed. */
 export const harmlessLengthMax = 20;
 
 type ByteRange = readonly [low: number, high: number];
 
-/** Printable ASCII but the quotation mark and the backslash. */
+/** Printable ASCII except the quotation mark and the backslash. */
 const oneByte: readonly ByteRange[] = [
   [0x20, 0x21],
   [0x23, 0x5b],
   [0x5d, 0x7e],
 ];
 const later: ByteRange = [0x80, 0xbf];
-/** Every other character: the well-formed sequences of RFC 3629, section 4. */
+/** All other characters: the well-formed sequences of RFC 3629, section 4. */
 const severalBytes: readonly (readonly ByteRange[])[] = [
   [[0xc2, 0xdf], later],
   [[0xe0, 0xe0], [0xa0, 0xbf], later],
@@ -28,14 +28,14 @@ const severalBytes: readonly (readonly ByteRange[])[] = [
   [[0xf4, 0xf4], [0x80, 0x8f], later, later],
 ];
 
-/** The first byte of a character of several bytes. */
+/** True for the first byte of a multi-byte character. */
 export const isLead = (byte: number): boolean => byte >= 0xc0;
-/** A byte within a character, behind its first. */
+/** True for the continuation bytes of a character. */
 export const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 const isIn = (byte: number, [low, high]: ByteRange): boolean => byte >= low && byte <= high;
 
-/** The harmless characters of one byte. */
+/** The harmless single-byte characters. */
 export const harmlessBytes: readonly number[] = Array.from({ length: 128 }, (_, byte) => byte).filter(
   (byte) => oneByte.some((range) => isIn(byte, range)),
 );
@@ -52,7 +52,7 @@ export function isHarmless(text: Uint8Array): boolean {
   return characterCount <= harmlessLengthMax;
 }
 
-/** Bytes of the harmless character at a place; 0 if there is none. */
+/** Returns the length of the harmless character at a position; 0 if there is none. */
 function harmlessAt(text: Uint8Array, at: number): number {
   if (text[at] < 0x80) return isHarmlessByte(text[at]) ? 1 : 0;
   return (
@@ -60,10 +60,10 @@ function harmlessAt(text: Uint8Array, at: number): number {
   );
 }
 
-/** What the states of an automaton do with harmless text. */
+/** Transitions of an automaton's states under harmless text. */
 export class HarmlessSteps {
   readonly #automaton: Automaton;
-  /** Of the states that the automaton goes on from. */
+  /** Steps of the states shared with the ground automaton. */
   readonly #ground: HarmlessSteps | null;
   readonly #afterSeveralBytes: LexerState[] = [];
   readonly #afterAny: LexerState[] = [];
@@ -75,19 +75,22 @@ export class HarmlessSteps {
     this.#ground = ground;
   }
 
-  /** Every harmless text of so many characters, at most `harmlessLengthMax`, leads on from the state; -1 for a dead one. */
+  /**
+   * Returns the number of harmless characters, at most `harmlessLengthMax`, that the state accepts in any combination;
+   * -1 for a dead state.
+   */
   reach(state: LexerState): number {
     return (this.#reach[state] ??= this.#groundOf(state)?.reach(state) ?? this.#countSteps(state));
   }
 
-  /** Whether the state takes all harmless text, stays what it is, and cannot end. */
+  /** True if the state accepts all harmless text, stays unchanged and cannot end. */
   isFree(state: LexerState): boolean {
     return (this.#isFree[state] ??=
       this.#groundOf(state)?.isFree(state) ??
       (!this.#automaton.isAccepting[state] && state !== deadState && this.after(state) === state));
   }
 
-  /** Where every harmless character of several bytes leads to; dead if they lead to different states. */
+  /** Returns the common successor under all multi-byte harmless characters; dead if they differ. */
   afterSeveralBytes(state: LexerState): LexerState {
     return (this.#afterSeveralBytes[state] ??=
       this.#groundOf(state)?.afterSeveralBytes(state) ??
@@ -103,14 +106,14 @@ export class HarmlessSteps {
   #countSteps(state: LexerState): number {
     let count = -1;
     for (let at = state; at !== deadState && count < harmlessLengthMax; at = this.after(at)) {
-      // A state that goes on to itself does so for ever.
+      // A self-loop continues forever.
       if (this.after(at) === at) return harmlessLengthMax;
       count += 1;
     }
     return count;
   }
 
-  /** Where every harmless character leads to; dead if they lead to different states. */
+  /** Returns the common successor under all harmless characters; dead if they differ. */
   after(state: LexerState): LexerState {
     return (this.#afterAny[state] ??= this.#groundOf(state)?.after(state) ?? this.#findAfter(state));
   }

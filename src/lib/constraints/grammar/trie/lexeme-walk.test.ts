@@ -7,9 +7,9 @@ import { grammar } from "../testing/make-constraints.ts";
 import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 
-test("what is borrowed of a lexeme's walk leaves no lexeme where it cannot end", () => {
+test("a borrowed walk allows no exit where the lexeme cannot end", () => {
   const trie = vocabularyOf(["bx", "bx!", "cx!", "bcx!", "x!"]);
-  // What follows is no regular expression, so that the lexeme ends before it.
+  // The tail is not regular, so the lexeme ends before it.
   const text = 'start: R tail\ntail: "x!" | "x(" tail ")"\nR: /a([^b!]|b[^!])[^!]*/';
   const read = () => readLanguage(grammar(text), defaultGrammarLimits);
   const constraint = new CompiledConstraint(read(), trie);
@@ -18,6 +18,6 @@ test("what is borrowed of a lexeme's walk leaves no lexeme where it cannot end",
   assert.ok(matcher.accept(a));
   const mask = new Uint32Array(constraint.maskWords);
   matcher.mask(mask);
-  // Behind "ab" one more character must come before the lexeme may end.
+  // After "ab" one more character is required before the lexeme may end.
   assert.deepEqual(idsOf(mask), allowedByTrying(read(), trie, new TextEncoder().encode("a")));
 });

@@ -1,6 +1,6 @@
-// Which tokens stay within a lexeme, and where in the trie the lexeme may end: what a mask needs of a lexer state,
-// whatever the grammar around it is. Most of a mask inside a string is this, so it is kept and only copied. What leads into
-// a state that most text leads to, as any name does that differs from some, is borrowed from that state's walk.
+// Walks the token trie from a lexer state: the tokens that stay within the lexeme, and the nodes at which it may end.
+// Independent of the grammar around it, and most of a mask inside a string, so it is cached. If most text leads to a
+// common state, as for names that differ from some list, the walk borrows from that state's walk.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
@@ -12,21 +12,21 @@ import { TokenRuns } from "./token-runs.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
 export interface LexemeWalk {
-  /** The tokens that the lexeme may go on with, or end with: a bit each, or their ids where they are few. */
+  /** The tokens that the lexeme may continue or end with: a bit mask, or ids if they are few. */
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
   readonly exits: readonly Exits[];
-  /** What further exits lead to, as one tree. */
+  /** Continuations after further exits, as one tree. */
   readonly tails: BorrowedTails | null;
   readonly byteLength: number;
 }
 
 export interface BorrowedTails {
   readonly tails: Tails;
-  /** Tokens of theirs that do not count. */
+  /** Tokens of the borrowed tails that are not valid here. */
   readonly strangers: ReadonlySet<number>;
 }
 
-/** The walk of a state in which most harmless text goes on, and stays. */
+/** The walk of a state that most harmless text leads to and stays in. */
 interface Loan {
   readonly state: LexerState;
   readonly bits: Uint32Array;
@@ -36,7 +36,7 @@ interface Loan {
 interface PartWalk {
   readonly allowed: TokenRuns;
   readonly tops: Int32Array;
-  /** Where what is borrowed leaves off and begins again, in the list of tokens. */
+  /** Ranges of the token list that are not borrowed, as start and end. */
   readonly gaps: readonly number[];
 }
 
@@ -45,9 +45,9 @@ export class LexemeWalker {
   readonly #steps: HarmlessSteps;
   readonly #trie: TokenTrie;
   readonly #budget: StepBudget;
-  /** The lexer state at each depth of the way to the present node. */
+  /** Lexer state at each depth of the current path. */
   readonly #path: Int32Array;
-  /** The state there on the way from the one whose walk is borrowed. */
+  /** Lexer state there, starting from the borrowed state. */
   readonly #loanPath: Int32Array;
 
   constructor(
@@ -63,7 +63,7 @@ export class LexemeWalker {
     this.#loanPath = new Int32Array(trie.depthMax + 1);
   }
 
-  /** @param walkOf what finds the walk of another state */
+  /** @param walkOf returns the walk of another state */
   walk(state: LexerState, walkOf: (state: LexerState) => LexemeWalk): LexemeWalk {
     const { harmless, others } = this.#trie;
     const usual = this.#usual(state);
@@ -88,7 +88,10 @@ export class LexemeWalker {
     };
   }
 
-  /** The walk of a state that most text leads to; null where it does not stay there, or lists no tails. */
+  /**
+   * Returns the walk of a state that most text leads to; null if text does not stay there, or its tails are not
+   * listed.
+   */
   #loanFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): Loan | null {
     if (lender === deadState || this.#usual(lender) !== lender) return null;
     const { tokens, tails } = walkOf(lender);
@@ -97,7 +100,7 @@ export class LexemeWalker {
       : null;
   }
 
-  /** Where most of the harmless bytes lead to; dead where they lead to many states. */
+  /** Returns the state that most harmless bytes lead to; dead if there is none. */
   #usual(state: LexerState): LexerState {
     const counts = new Map<LexerState, number>();
     for (const byte of harmlessBytes) {
@@ -109,7 +112,7 @@ export class LexemeWalker {
     return deadState;
   }
 
-  /** Finds the tokens that the lexeme takes from the state, and the nodes at which it may end. */
+  /** Finds the tokens that the lexeme accepts from the state, and the nodes at which it may end. */
   #walkNodes(nodes: TrieNodes, state: LexerState, loan: Loan | null): PartWalk {
     const { byteOf, depthOf, endOf, tokens, tokensBefore, oddFrom, nodeCount } = nodes;
     const automaton = this.#automaton;
@@ -129,12 +132,12 @@ export class LexemeWalker {
       const depth = depthOf[node];
       const before = path[depth - 1];
       if (oddFrom[node] > node && this.#steps.isFree(before)) {
-        // All harmless text leads back to where it began: to the next byte that is none.
+        // All harmless text leads back to this state, so skips to the next byte that is not harmless.
         const next = Math.min(oddFrom[node], end);
         allowed.add(tokensBefore[node], tokensBefore[next]);
         if (next < end) {
           path.fill(before, depth, depthOf[next]);
-          // Nothing more is borrowed below.
+          // Nothing below is borrowed.
           loanPath.fill(deadState, depth, depthOf[next]);
         }
         node = next;
@@ -147,7 +150,8 @@ export class LexemeWalker {
       }
       path[depth] = after;
       loanPath[depth] = loan === null ? deadState : automaton.next(loanPath[depth - 1], byte);
-      // What both do alike from here on is as the other's walk has it; this state is not dead, as that of no other is.
+      // Where both states agree from here on, the borrowed walk applies. This state is not dead, so the other is not
+      // either.
       const isSame = after === loanPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
       if (isSame || (isAll && loan !== null && this.#takesAllBelow(nodes, node, loanPath))) {
@@ -161,7 +165,7 @@ export class LexemeWalker {
         node = end;
         continue;
       }
-      // Where the other alone may end, its tails would be taken for this one's below.
+      // If only the other state may end here, its tails below would be taken for this state's.
       if (automaton.isAccepting[loanPath[depth]] && !automaton.isAccepting[after])
         loanPath[depth] = deadState;
       allowed.add(tokensBefore[node], tokensBefore[node + 1]);
@@ -173,14 +177,14 @@ export class LexemeWalker {
     return { allowed, tops: Int32Array.from(exits), gaps };
   }
 
-  /** Whether the lexeme surely goes on with every token below a node, all of harmless text. */
+  /** True if the lexeme surely accepts all tokens below a node, which are harmless text. */
   #takesAllBelow({ byteOf, depthOf, heightOf }: TrieNodes, node: number, path: Int32Array): boolean {
     const height = heightOf[node];
     if (height > harmlessLengthMax) return false;
     const steps = this.#steps;
     const depth = depthOf[node];
     if (isLead(byteOf[node])) return steps.reach(steps.afterSeveralBytes(path[depth - 1])) >= height;
-    // A node within a character has children within it, and nothing else.
+    // A node within a character has only children within it.
     return !isWithinCharacter(byteOf[node + 1]) && steps.reach(path[depth]) >= height;
   }
 
@@ -217,7 +221,7 @@ export class LexemeWalker {
       others.copyTo(ids, harmless.count);
       return { ids };
     }
-    // What is fewer is touched: the tokens allowed, or those that are not.
+    // Sets or clears bits, whichever are fewer.
     const startsFull = harmless.count * 2 > this.#trie.harmless.tokens.length;
     const bits = startsFull ? harmlessBits.slice() : new Uint32Array(harmlessBits.length);
     if (startsFull) harmless.clearOthers(bits);
@@ -229,7 +233,7 @@ export class LexemeWalker {
 
 const noStrangers: ReadonlySet<number> = new Set();
 
-/** Measured: a number in a set. */
+/** Measured: an entry of a set. */
 const bytesPerStranger = 40;
 
 const bytesOf = (tokens: LexemeWalk["tokens"]): number =>

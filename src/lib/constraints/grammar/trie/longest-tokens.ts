@@ -1,8 +1,8 @@
-// A text in tokens: the longest that fits, again and again. No tokenizer writes just that, but one like it, and every
-// token is one that a model may draw.
+// Splits a text into tokens by repeatedly taking the longest match. No tokenizer produces exactly this, but all of the
+// tokens can be sampled.
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** The tokens of a text; null where a byte of it begins none. */
+/** Returns the tokens of a text; null if no token begins with one of its bytes. */
 export function longestTokens(trie: TokenTrie, text: Uint8Array): readonly number[] | null {
   const tokens: number[] = [];
   for (let at = 0; at < text.length;) {

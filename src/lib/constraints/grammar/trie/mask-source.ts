@@ -1,5 +1,5 @@
-// The mask of a parser state: the tokens that stay within a lexeme under way, and those that leave it and go on in what
-// the grammar lets follow. Masks of states seen before are copied, within a limit of bytes.
+// Computes the mask of a parser state: the tokens that stay within an active lexeme, and those that leave it and
+// continue as the grammar allows. Caches masks within a limit of bytes.
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";
 import { deadParser } from "../parser/machine.ts";
@@ -17,13 +17,13 @@ import type { LexemeWalk } from "./lexeme-walk.ts";
 import { Saturation } from "./saturation.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** A mask, and what of it depends on the texts of lexemes that are remembered. */
+/** A mask, and the tokens that also depend on recorded texts. */
 interface KnownMask {
   readonly bits: Uint32Array;
   readonly doubts: readonly Doubt[];
 }
 
-/** Measured: a token that is in doubt. */
+/** Measured: a doubtful token. */
 const bytesPerDoubt = 80;
 
 export class MaskSource {
@@ -34,7 +34,7 @@ export class MaskSource {
   readonly #saturation: Saturation;
   readonly #groundWalks: GroundWalks;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
-  /** By what the masks depend on: the lexemes, as far as tokens can tell them apart, and what follows each. */
+  /** By the inputs of a mask: the lexemes, as far as tokens can distinguish them, and their continuations. */
   readonly #masks: ByteCache<string, KnownMask>;
   readonly #path: Int32Array;
 
@@ -56,12 +56,12 @@ export class MaskSource {
     this.#path = new Int32Array(trie.depthMax + 1);
   }
 
-  /** What the masks take that are kept. */
+  /** Memory of the cached masks in bytes. */
   get byteLength(): number {
     return this.#walks.byteLength + this.#masks.byteLength;
   }
 
-  /** Writes the mask of the state: a bit for each token, the lowest of the first word for token 0. */
+  /** Writes the mask of the state: one bit per token, with token 0 in the lowest bit of the first word. */
   write(state: ParserState, into: Uint32Array): void {
     const machine = this.#machine;
     const { lexers, follows } = machine.threads(state);
@@ -113,7 +113,7 @@ export class MaskSource {
     return mask;
   }
 
-  /** Whether a text may go on with the bytes. */
+  /** True if the bytes may come next. */
   #goesOn(state: ParserState, bytes: Uint8Array): boolean {
     const after = bytes.reduce((before, byte) => this.#machine.next(before, byte), state);
     return after !== deadParser;
@@ -129,11 +129,11 @@ export class MaskSource {
   };
 
   /**
-   * Adds the tokens below a node that go on from a parser state there.
+   * Adds the tokens below a node that can follow a parser state.
    *
-   * @param below.strangers tokens that do not count
-   * @param from.recalling the lexeme that ends at the node, if its text is remembered
-   * @param from.doubts gets the tokens that may not be allowed behind every text of that lexeme
+   * @param below.strangers tokens to leave out
+   * @param from.recalling index of the lexeme that ends at the node, if its text is recorded
+   * @param from.doubts receives the tokens that may be invalid after some texts of that lexeme
    */
   #walkBelow(
     { nodes, top, strangers }: Below,
@@ -160,7 +160,7 @@ export class MaskSource {
         const token = tokens[at];
         if (strangers?.has(token) === true) continue;
         setBit(into, token, true);
-        // One byte only parts the lexeme from the next.
+        // A single byte after the lexeme only separates it from the next one.
         if (from.recalling !== null && length > 1)
           from.doubts.push({
             token,

@@ -19,7 +19,7 @@ function compilation() {
   return { expressions, automaton: new Automaton(expressions, defaultGrammarLimits, budget) };
 }
 
-/** A random expression over few letters, of which some texts are long and some ends far. */
+/** A random expression over few letters, with some long texts and some distant ends. */
 function randomPart(expressions: Expressions, random: Random, depth = 3): Expression {
   const inner = () => randomPart(expressions, random, depth - 1);
   const letter = () => expressions.bytes(bytesOf([letters.charCodeAt(random.index(letters.length))]));
@@ -40,14 +40,14 @@ function randomPart(expressions: Expressions, random: Random, depth = 3): Expres
   }
 }
 
-/** All texts over the letters up to a length. */
+/** Yields all texts over the letters up to a length. */
 function* texts(length: number): Generator<readonly number[]> {
   yield [];
   if (length === 0) return;
   for (const text of texts(length - 1)) for (const letter of letters) yield [...text, letter.charCodeAt(0)];
 }
 
-/** Whether both states are live behind the same texts up to a length. */
+/** Asserts that both states are live after the same texts up to a length. */
 function checkAlike(automaton: Automaton, one: number, other: number, length: number): void {
   for (const text of texts(length)) {
     const [first, second] = [one, other].map((state) =>
@@ -57,7 +57,7 @@ function checkAlike(automaton: Automaton, one: number, other: number, length: nu
   }
 }
 
-test("a length beside a pattern is left out only where no token comes near it", () => {
+test("drops a length limit on a pattern only if no token comes near it", () => {
   const random = seededRandom(searchSeed, "bounded");
   let changedCount = 0;
   for (let turn = 0; turn < searchCount(200); turn++) {
@@ -81,7 +81,7 @@ test("a length beside a pattern is left out only where no token comes near it", 
   assert.ok(changedCount > searchCount(80), `${changedCount} states were saturated`);
 });
 
-test("a length beside what is ruled out is left out where every end is near", () => {
+test("drops a length limit combined with a complement if an end is always near", () => {
   const random = seededRandom(searchSeed, "unbounded");
   let [changedCount, refusedCount] = [0, 0];
   for (let turn = 0; turn < searchCount(200); turn++) {
@@ -97,7 +97,7 @@ test("a length beside what is ruled out is left out where every end is near", ()
   assert.ok(refusedCount < searchCount(10), `${refusedCount} were refused`);
 });
 
-/** Whether the length of a random part beside what is ruled out goes; what is left is live as before. */
+/** True if the length limit on a random part with a complement is dropped; asserts that the result is live as before. */
 function isLeftOut(random: Random): boolean {
   const { expressions, automaton } = compilation();
   const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));

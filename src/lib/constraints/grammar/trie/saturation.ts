@@ -1,18 +1,18 @@
-// Counts that a token cannot reach, taken out of a lexer's states: of a long bounded text most states allow the same tokens,
-// and are one state to whoever asks for those. Says nothing of longer texts.
+// Removes from lexer states the counts that a single token cannot reach. Most states of a long bounded text then allow
+// the same tokens, and share a mask. Valid only for texts up to a token's length.
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
 import { deadState } from "../../regex/automaton.ts";
 
-/** An end that is at most so many bytes away is near. */
+/** Distance in bytes up to which an end counts as near. */
 const nearBytes = 64;
-/** Beside intersections and complements it is looked at so many states at most. */
+/** Limit on the states examined for expressions with intersections and complements. */
 const statesMax = 100;
 
 export class Saturation {
   readonly #automaton: Automaton;
   readonly #length: number;
   readonly #saturated: (LexerState | undefined)[] = [];
-  /** By state, whether from it and from all that it leads to an end is near; where they are many it counts as far. */
+  /** By state, true if an end is near from it and from all its successors; false if these are too many. */
   readonly #isNear: (boolean | undefined)[] = [];
 
   /** @param length of the longest token, in bytes */
@@ -21,7 +21,10 @@ export class Saturation {
     this.#length = length;
   }
 
-  /** A state from which the same texts of at most the length lead to a live state, or to none, as from this one. */
+  /**
+   * Returns a state that is equivalent for texts of at most this length: each leads from both to a live state or from
+   * neither.
+   */
   of(state: LexerState): LexerState {
     return (this.#saturated[state] ??= this.#find(state));
   }
@@ -31,8 +34,8 @@ export class Saturation {
     const expression = this.#automaton.expressionOf(state);
     const saturated = expressions.saturated(expression, this.#length);
     if (saturated !== expression || expressions.isPlain(expression)) return this.#automaton.start(saturated);
-    // The two agree on all texts up to that length. So what a token leaves of the one can end where the other's can: behind
-    // the token its end is near.
+    // Both agree on all texts up to that length. After a token, an end of the unbounded state is near, so the original
+    // can end there too.
     const unbounded = expressions.unbounded(expression, this.#length + nearBytes);
     if (unbounded === expression) return state;
     const start = this.#automaton.start(unbounded);
@@ -40,13 +43,13 @@ export class Saturation {
     return this.#isNear[start] ? start : state;
   }
 
-  /** Looks at all states that this one leads to, for the way from each to its nearest end. */
+  /** Checks all reachable states for their distance to the nearest end. */
   #isEndNear(start: LexerState): boolean {
     const before = this.#statesFrom(start);
     const { isAccepting } = this.#automaton;
     const waiting = [...before.keys()].filter((state) => isAccepting[state]);
     const distances = new Map(waiting.map((state) => [state, 0]));
-    // Breadth first: whatever is added lies no nearer than all before.
+    // Breadth first, so distances never decrease.
     for (const state of waiting)
       for (const other of before.get(state) ?? []) {
         if (distances.has(other)) continue;
@@ -59,7 +62,7 @@ export class Saturation {
     return isNear;
   }
 
-  /** The states that one leads to, with it, or more than are looked at: for each those that lead to it. */
+  /** Returns the predecessors of each reachable state, stopping above the limit. */
   #statesFrom(start: LexerState): ReadonlyMap<LexerState, readonly LexerState[]> {
     const { expressions } = this.#automaton;
     const before = new Map<LexerState, LexerState[]>([[start, []]]);

@@ -1,26 +1,26 @@
-// What tokens have behind the end of a lexeme, as one tree: some thousand tokens leave a string behind its quotation mark, and
-// go on in a few hundred ways. A parser follows each way once, whatever text of the string stands before it.
+// The parts of tokens after the end of a lexeme, as one tree. Some thousand tokens leave a string behind its quotation
+// mark, with only a few hundred different tails. A parser follows each tail once, whichever text precedes it.
 import { trieNodesOf } from "./token-trie.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** Nodes at which the lexeme may end and below which there are tokens that it may not go on with. */
+/** Nodes at which the lexeme may end, with tokens below that leave it. */
 export interface Exits {
   readonly nodes: TrieNodes;
   readonly tops: Int32Array;
 }
 
 export interface Tails {
-  /** What is behind the lexeme, and for each the tokens that end with it. */
+  /** Tails after the lexeme, each with the tokens that end with it. */
   readonly nodes: TrieNodes;
-  /** Whether a token is one of them. */
+  /** True if the token has a tail here. */
   has(token: number): boolean;
   readonly byteLength: number;
 }
 
-/** Exits lie below one another where a lexeme may end at many places of a token; more tails than so many are not listed. */
+/** A lexeme that may end at many positions of a token has nested exits; more tails than this are not listed. */
 const tailsMax = 32_768;
 
-/** Null where there are too many. */
+/** Returns null if there are too many. */
 export function tailsBelow(exits: readonly Exits[], { bytesOf, tokenCount }: TokenTrie): Tails | null {
   const tails: { readonly token: Uint8Array; readonly id: number }[] = [];
   const isMember = new Uint8Array(tokenCount);
@@ -46,5 +46,5 @@ export function tailsBelow(exits: readonly Exits[], { bytesOf, tokenCount }: Tok
 
 const noBytes = new Uint8Array();
 
-/** The arrays of the nodes of a tree. */
+/** Size of the arrays per node. */
 const bytesPerNode = 16;

@@ -1,9 +1,9 @@
-// Tokens as runs of positions in the list in which they lie side by side with those that begin alike: the whole of a
-// subtree is one run, and what is not chosen is the gaps between runs.
+// A selection of tokens as runs of positions in the sorted token list. A subtree is one run, and gaps between runs are
+// unselected.
 
 export class TokenRuns {
   readonly #tokens: Int32Array;
-  /** Where each run begins, and where it ends; ascending. */
+  /** Start and end of each run, ascending. */
   readonly #bounds: number[] = [];
   #count = 0;
 
@@ -11,12 +11,12 @@ export class TokenRuns {
     this.#tokens = tokens;
   }
 
-  /** How many tokens are chosen. */
+  /** Number of selected tokens. */
   get count(): number {
     return this.#count;
   }
 
-  /** Adds the tokens from one position to before another, none of which comes before one added so far. */
+  /** Adds a range of positions (end exclusive), not before any range added earlier. */
   add(from: number, to: number): void {
     if (from === to) return;
     this.#count += to - from;
@@ -25,7 +25,7 @@ export class TokenRuns {
     else bounds.push(from, to);
   }
 
-  /** Writes the chosen tokens from an index on. */
+  /** Writes the selected tokens from an index on. */
   copyTo(into: Int32Array, index: number): void {
     let next = index;
     for (let run = 0; run < this.#bounds.length; run += 2) {
@@ -35,7 +35,7 @@ export class TokenRuns {
     }
   }
 
-  /** Sets the bits of the chosen tokens. */
+  /** Sets the bits of the selected tokens. */
   setIn(bits: Uint32Array): void {
     const tokens = this.#tokens;
     for (let run = 0; run < this.#bounds.length; run += 2)
@@ -43,7 +43,7 @@ export class TokenRuns {
         bits[tokens[at] >>> 5] |= 1 << (tokens[at] & 31);
   }
 
-  /** Clears the bits of all other tokens of the list. */
+  /** Clears the bits of all other tokens in the list. */
   clearOthers(bits: Uint32Array): void {
     const tokens = this.#tokens;
     let at = 0;

@@ -1,41 +1,44 @@
-// The tokens of a vocabulary by their bytes, laid flat: the nodes of the tree in depth-first order, each with the place
-// behind its subtree, so that a walk is one pass over arrays that skips what cannot match. Built once for a tokenizer.
+// A trie of the vocabulary's tokens in flat arrays: nodes in depth-first order, each with the end of its subtree. A
+// walk is one pass over the arrays that skips mismatching subtrees. Built once per tokenizer.
 import { isHarmless, isHarmlessByte, isWithinCharacter } from "./harmless-text.ts";
 
-/** The tokens that a mask may allow; control tokens (an end, a role) have no bytes here and are never allowed by a mask. */
+/** Tokens that a mask may allow. Control tokens (an end, a role) have no bytes here and are never in a mask. */
 export interface TokenBytes {
-  /** By token id; null for a control token and for an id without a token. */
+  /** By token id; null for control tokens and unused ids. */
   readonly bytes: readonly (Uint8Array | null)[];
 }
 
-/** The nodes of a tree of tokens. Node 0 is the root, which stands for no byte. */
+/** The nodes of a trie. Node 0 is the root. */
 export interface TrieNodes {
   readonly nodeCount: number;
-  /** The byte that leads to each node. */
+  /** Byte on the edge to each node. */
   readonly byteOf: Uint8Array;
-  /** How many bytes lead to each node. */
+  /** Depth of each node, in bytes. */
   readonly depthOf: Uint16Array;
-  /** The first node behind each node's subtree. */
+  /** First node after each node's subtree. */
   readonly endOf: Int32Array;
-  /** The tokens in the order of the nodes at which they end; those of the same bytes end at the same. */
+  /** Tokens in the order of their end nodes; tokens with equal bytes share a node. */
   readonly tokens: Int32Array;
-  /** For each node, and for the end, how many tokens end before it: with `tokens`, those of a node and of a subtree. */
+  /**
+   * For each node and the end of the list, the number of tokens that end before it. Delimits the tokens of a node and
+   * of a subtree.
+   */
   readonly tokensBefore: Int32Array;
-  /** How many characters begin below each node, on the longest way down; `noHeight` where the tokens are not harmless. */
+  /** Maximum number of characters that begin below each node; `noHeight` if the tokens are not harmless. */
   readonly heightOf: Uint8Array;
-  /** For each node, and for the end, the first from there on that is no harmless byte. */
+  /** For each node and the end of the list, the first node from there on whose byte is not harmless. */
   readonly oddFrom: Int32Array;
 }
 
 export interface TokenTrie {
   readonly tokenCount: number;
-  /** By token id; null where the token is none that a mask may allow. */
+  /** By token id; null for tokens that no mask allows. */
   readonly bytesOf: readonly (Uint8Array | null)[];
-  /** Bytes of the longest token. */
+  /** Length of the longest token in bytes. */
   readonly depthMax: number;
-  /** The tokens of harmless text alone. */
+  /** Tokens of only harmless text. */
   readonly harmless: TrieNodes;
-  /** A bit for each of them. */
+  /** Bit mask of these. */
   readonly harmlessBits: Uint32Array;
   /** All other tokens. */
   readonly others: TrieNodes;
@@ -43,7 +46,7 @@ export interface TokenTrie {
 
 const noHeight = 255;
 
-/** Tokens longer than this are left out of every mask. */
+/** Longer tokens are in no mask. */
 const tokenBytesMax = 1_024;
 
 export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
@@ -65,7 +68,7 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
 
 type Sorted = { readonly token: Uint8Array; readonly id: number }[];
 
-/** The tree of any texts, each with a number in the place of a token. */
+/** Builds a trie of any texts, with numbers in place of token ids. */
 export function trieNodesOf(entries: Readonly<Sorted>): TrieNodes {
   return laidFlat(sortedBytes(entries));
 }

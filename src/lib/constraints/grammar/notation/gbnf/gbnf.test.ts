@@ -31,7 +31,7 @@ number ::= ("-"? ([0-9] | [1-9] [0-9]{0,15})) ("." [0-9]+)? ([eE] [-+]? [0-9] [1
 ws     ::= | " " | "\\n" [ \\t]{0,20}
 `;
 
-/** Grammars with texts that they hold and texts that they do not. */
+/** Grammars with texts that they accept and texts that they reject. */
 const cases: readonly (readonly [text: string, accepted: readonly string[], others: readonly string[]])[] = [
   [arithmetic, ["a+b=c\n", "(1 -x_1)*2= 3\ny=y\n"], ["a+=b\n", "(a=b\n", "a=b"]],
   [json, ['{"a": [1, -2.5e+1, {"b": "\\u00e9\\n"}]}', "{}"], ["[]", '{"a":}', '{"a":1,}', '{"a":01}']],
@@ -74,7 +74,7 @@ const levels = (count: number, rule: (index: number) => string) =>
     "\n",
   );
 
-test("left recursion at twenty levels is followed", () => {
+test("follows left recursion through twenty levels", () => {
   const language = read(
     `${levels(20, (index) => `r${index} ::= r${index} "${String.fromCharCode(97 + index)}" r${index + 1} | r${index + 1}`)} | "(" root ")"`,
   );
@@ -82,7 +82,7 @@ test("left recursion at twenty levels is followed", () => {
   assert.ok(!accepts(language, "1a(1t1b1c1"));
 });
 
-test("rules that lead to each other in great number are followed, or end at a limit", () => {
+test("follows large numbers of mutually recursive rules, or hits a limit", () => {
   for (const [text, whole] of [
     [levels(100, (index) => `r${index} ::= "b" r${index} | r${index + 1}`), "bbb1"],
     [levels(100, (index) => `r${index} ::= r${index + 1}`), "1"],
@@ -100,7 +100,7 @@ test("rules that lead to each other in great number are followed, or end at a li
     assert.throws(() => read(text), /limit (compileSteps|nesting) of/);
 });
 
-test("masks are those of trying every token, and no way ends nowhere", () => {
+test("masks equal those from trying each token, without dead ends", () => {
   const vocabulary = vocabularyOf([
     "aa",
     "ab",
@@ -124,7 +124,7 @@ test("masks are those of trying every token, and no way ends nowhere", () => {
   }
 });
 
-test("refuses what is no grammar, with its position", () => {
+test("refuses invalid grammars, with the position", () => {
   for (const [text, kind, subject, place] of [
     ["", "malformed", "no rule root", "position 0"],
     ['root ::= "a', "malformed", "an unclosed text", "position 9"],

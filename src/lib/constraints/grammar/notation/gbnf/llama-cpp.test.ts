@@ -16,7 +16,7 @@ interface Examples {
   readonly others: readonly string[];
 }
 
-/** For each grammar that comes with llama.cpp, texts of its language, and texts that miss it by little. */
+/** For each of llama.cpp's grammars, texts of its language and near misses. */
 const examples: Readonly<Record<string, Examples>> = {
   arithmetic: {
     accepted: ["a=1\n", "x_1 +(2*y)\t/3= z\n12=34 \n", "a\n-b=c\n"],
@@ -88,7 +88,7 @@ const examples: Readonly<Record<string, Examples>> = {
 const language = (name: string) =>
   readLanguage(grammar(readFileSync(`${folder}/${name}.gbnf`, "utf8")), defaultGrammarLimits);
 
-test("every grammar that comes with llama.cpp has examples", () => {
+test("each grammar of llama.cpp has examples", () => {
   const names = readdirSync(folder).flatMap((file) => (file.endsWith(".gbnf") ? [file.slice(0, -5)] : []));
   assert.deepEqual(names.sort(), Object.keys(examples).sort());
 });
@@ -101,7 +101,7 @@ for (const [name, { accepted, others }] of Object.entries(examples)) {
   });
 }
 
-test("what their masks let through, they hold", () => {
+test("texts generated under their masks are in the language", () => {
   const vocabulary = vocabularyOf(["int", "main(", "){", ";}", "1.", "e4", '{"', '":', "[\n", " - ", "日本"]);
   let state = 11;
   const draw = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;

@@ -1,6 +1,5 @@
-// The attributes of a rule, as guidance's grammars have them: `name[lazy]: ...`. Those that name what was read say nothing
-// of a text; those of where a terminal ends are expressed by the texts that it then matches; those of how tokens are drawn
-// are refused.
+// A rule's attributes in guidance's grammars: `name[lazy]: ...`. Attributes that name captures are ignored, and those
+// of token sampling are refused. Attributes about the end of a terminal become a restriction on its texts.
 import { allCharacters } from "../../../regex/characters/code-points.ts";
 import { literalNode, literalText } from "../grammar-text.ts";
 import type { GrammarNode } from "../grammar-text.ts";
@@ -9,17 +8,17 @@ import { readTerminal } from "./read-expression.ts";
 import type { Source } from "./read-expression.ts";
 
 export interface Attributes {
-  /** Matches as little as possible. */
+  /** True to match as little as possible. */
   readonly isLazy: boolean;
-  /** Stands behind the rule's text, the first time that it can. */
+  /** Text after the rule's text, at the first possible position. */
   readonly suffix: GrammarNode | null;
-  /** Would end the rule's text, and does not belong to it. */
+  /** Text that ends the rule's text without belonging to it. */
   readonly stop: string | null;
 }
 
 const none: Attributes = { isLazy: false, suffix: null, stop: null };
 
-/** Reads `[name, name=value, ...]`; null where none stands, or nothing that changes which texts a rule has. */
+/** Reads `[name, name=value, ...]`; null if there are none, or none that affects the texts of a rule. */
 export function readAttributes(source: Source): Attributes | null {
   const { reader } = source;
   if (!reader.skip("[")) return null;
@@ -50,7 +49,7 @@ function readAttribute(source: Source): Partial<Attributes> {
       return { suffix: readValue(source, position) };
     case "stop": {
       const stop = readText(source, position);
-      // Then only the end of the answer stops it.
+      // An empty stop means that only the end of the answer stops it.
       return stop === "" ? {} : { stop };
     }
     default:
@@ -72,7 +71,7 @@ function readValue(source: Source, position: number): GrammarNode {
   return readTerminal(source);
 }
 
-/** A value that is one text; behind its `=` where that was read. */
+/** Reads a value that is one text, after its `=` if that is still unread. */
 function readText(source: Source, position: number): string {
   source.reader.match(equals);
   const text = literalText(readTerminal(source));
@@ -81,7 +80,7 @@ function readText(source: Source, position: number): string {
   return text;
 }
 
-/** The texts that a terminal matches where it ends as its attributes say. */
+/** Restricts a terminal to the texts that end as its attributes say. */
 export function ended(terminal: GrammarNode, { isLazy, suffix, stop }: Attributes): GrammarNode {
   if (stop !== null) return beforeStop(terminal, stop);
   if (suffix !== null) return shortest({ kind: "sequence", parts: [terminal, suffix] });
@@ -95,15 +94,15 @@ const anyText = (min: number): GrammarNode => ({
   max: Number.POSITIVE_INFINITY,
 });
 
-/** The texts that do not begin with a shorter one. */
+/** Returns the texts of which no proper prefix matches. */
 function shortest(node: GrammarNode): GrammarNode {
   return without(node, { kind: "sequence", parts: [node, anyText(1)] });
 }
 
-/** The texts that, with the stop behind them, hold it at their end alone. */
+/** Returns the texts that, followed by the stop, contain it only at the end. */
 function beforeStop(node: GrammarNode, stop: string): GrammarNode {
   const characters = Array.from(stop);
-  // Behind these, the beginning of the stop would complete one: "a" before "ab" of the stop "aab".
+  // After these texts, a beginning of the stop would complete an earlier one: "a" before "ab" of the stop "aab".
   const halves = characters.slice(1).flatMap((_, index) => {
     const half = characters.slice(0, index + 1).join("");
     return (half + stop).startsWith(stop) ? [literalNode(half)] : [];

@@ -65,7 +65,7 @@ foo: HEAD "=foo>" %json { "type": "object", "properties": {"a{\\"": {"minimum": 
 bar: HEAD "=bar>" %json {"type": "array", "items": {"const": 7}} "</function>"
 `;
 
-/** Grammars with texts that they hold and texts that they do not. */
+/** Grammars with texts that they accept and texts that they reject. */
 const cases: readonly (readonly [text: string, accepted: readonly string[], others: readonly string[]])[] = [
   [calculator, ["1+2", "x = -1.5e3 * (y - 2) ", "a*b-c"], ["1+", "", " 1", "x=y=1", "(1"]],
   [json, ['{"a": [1, -2.5e+1, {"b": "\\u00e9\\n"}], "c": null}', "[]", "true\n"], ['{"a":}', "[1,]", "01a"]],
@@ -89,7 +89,7 @@ const cases: readonly (readonly [text: string, accepted: readonly string[], othe
   ['start: mul\n!mul.2: (mul "*")? number\nnumber: INT\n%import common.INT', ["1", "1*23*4"], ["*1", "1**2"]],
   ['start: expr\nexpr: expr OP expr | "(" expr ")" | "1"\nOP: "+"|"-"', ["1", "(1+1)-1"], ["1+", "(1"]],
   ["start: C D\nC: /a|ab/\nD: /b?c/", ["abc", "ac", "abbc"], ["ab", "abbbc"]],
-  // The examples of llguidance's own documentation.
+  // The examples of llguidance's documentation.
   [
     'start: with_stop "<end>"\nwith_stop[capture, stop="<end>"]: /.*/',
     ["foo<end>", "<end>", "<en<end>"],
@@ -155,7 +155,7 @@ test("accepts exactly the texts of a grammar", () => {
   }
 });
 
-test("masks are those of trying every token, and no way ends nowhere", () => {
+test("masks equal those from trying each token, without dead ends", () => {
   const vocabulary = vocabularyOf([
     "aa",
     "ab",
@@ -178,7 +178,7 @@ test("masks are those of trying every token, and no way ends nowhere", () => {
   }
 });
 
-test("refuses what is not served, with its position", () => {
+test("refuses unsupported syntax, with the position", () => {
   for (const [text, kind, subject, place] of [
     ["start: a", "malformed", "a", "position 7"],
     ['start: "a', "malformed", "an unclosed text", "position 7"],

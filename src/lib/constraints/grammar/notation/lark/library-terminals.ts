@@ -1,5 +1,5 @@
-// The terminals of Lark's library `common`, which grammars import, as regular expressions of their own. Letters are those of
-// ASCII, as in its newer versions.
+// The terminals of Lark's library `common`, for imports, as regular expressions. Letters are ASCII, as in its newer
+// versions.
 import { parsePattern, type PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 
@@ -36,7 +36,7 @@ const patterns: Readonly<Record<string, string>> = {
   SQL_COMMENT: "--[^\\n]*",
 };
 
-/** Null for a name that the library does not have. */
+/** Returns null for a name that the library lacks. */
 export function libraryTerminal(name: string, effort: PatternEffort): GrammarNode | null {
   if (!Object.hasOwn(patterns, name)) return null;
   return { kind: "pattern", pattern: parsePattern(patterns[name], effort) };

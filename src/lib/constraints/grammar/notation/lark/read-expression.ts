@@ -1,5 +1,5 @@
-// Reads what a rule or a terminal of Lark's notation stands for. In a rule every terminal is followed by what is ignored;
-// within a terminal nothing is.
+// Reads the bodies of Lark's rules and terminals. In a rule, ignored text may follow each terminal; within a terminal
+// it may not.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
@@ -11,16 +11,16 @@ import { type ExactJson, isExactObject } from "../../../../../base/domain/text/e
 
 export interface Source extends PatternEffort {
   readonly reader: Reader;
-  /** The rule of what may stand behind a terminal. */
+  /** Rule of the text that may follow a terminal. */
   readonly ignoredRule: string;
-  /** Whether the body of a terminal is read, rather than that of a rule. */
+  /** True within a terminal's body, false within a rule's. */
   readonly isTerminal: boolean;
 }
 
 /** Reads the body of a terminal. */
 export const readTerminal = (source: Source): GrammarNode => readChoice({ ...source, isTerminal: true });
 
-/** Reads alternatives, up to whatever does not belong to them. */
+/** Reads alternatives as far as they go. */
 export function readChoice(source: Source, depth = 0): GrammarNode {
   const { reader, limits } = source;
   if (depth > limits.nesting) throw limitExceeded("nesting", limits.nesting);
@@ -29,13 +29,13 @@ export function readChoice(source: Source, depth = 0): GrammarNode {
   return options.length === 1 ? options[0] : { kind: "choice", parts: options };
 }
 
-/** A terminal, or a part of a text that is one, with what is ignored behind it. */
+/** Returns a terminal, or a part of one, with the ignored text after it. */
 export function lexeme({ ignoredRule, isTerminal }: Source, node: GrammarNode): GrammarNode {
   if (isTerminal) return node;
   return { kind: "sequence", parts: [node, { kind: "rule", name: ignoredRule, position: 0 }] };
 }
 
-/** Sequences between `&`, all of which must match, and an alias, which only names a tree. */
+/** Reads sequences between `&`, all of which must match, and an alias, which only names a tree. */
 function readAlternative(source: Source, depth: number): GrammarNode {
   const { reader } = source;
   const parts = [readSequence(source, depth)];
@@ -135,13 +135,13 @@ function readTimes(reader: Reader): Bounds | null {
   return [Number(least), Number(most)];
 }
 
-/** Letters and digits, blanks, and everything else, each as long as it goes on. */
+/** Maximal runs of letters and digits, of blanks, and of all other characters. */
 const words = /[\p{Alphabetic}\p{N}_]+|\p{White_Space}+|[^\p{Alphabetic}\p{N}_\p{White_Space}]+/gu;
 
 /**
- * Reads `%regex {"substring_words": "a text"}`: any run of the words of a text, of its characters, or of given chunks.
+ * Reads `%regex {"substring_words": "a text"}`: any run of a text's words, of its characters, or of given chunks.
  *
- * @param position where `%regex` stands, which was read
+ * @param position of `%regex`, which was read
  */
 function readSubstring(reader: Reader, position: number): GrammarNode {
   const value = readJson(reader, position);

@@ -1,7 +1,6 @@
-// Reads Lark's notation, with what engines that constrain models add to it. A text is in the language if it can be split
-// into terminals in any way, as with Lark's own lexer "dynamic_complete": a lexer that always takes the longest match
-// knows fewer texts. What builds trees (aliases, `?rule`, `!rule`) and what chooses one of several (priorities) has no
-// effect.
+// Reads Lark's notation with the extensions of constraint engines. A text belongs to the language if any split into
+// terminals matches, as with Lark's lexer "dynamic_complete"; a longest-match lexer would accept fewer texts. Syntax
+// that builds trees (aliases, `?rule`, `!rule`) or selects a parse (priorities) has no effect.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import { Reader } from "../../../regex/reader.ts";
@@ -14,11 +13,11 @@ import { libraryTerminal } from "./library-terminals.ts";
 import { isTerminalName, readName, skipBlanks, skipBlanksOfLine } from "./names.ts";
 import { readJson } from "./read-literal.ts";
 
-/** The rule of what is ignored behind a terminal; no name that a grammar can define. */
+/** Rule of ignored text after a terminal; no grammar can define this name. */
 const ignoredRule = "%ignore";
 const wholeText = "the whole text";
 
-/** @throws ConstraintRefusal for what is no Lark, or not served, with its position */
+/** @throws ConstraintRefusal for malformed or unsupported Lark, with its position */
 export function readLark(text: string, effort: PatternEffort): GrammarText {
   return new LarkReader(text, effort).read();
 }
@@ -73,7 +72,7 @@ class LarkReader {
     ]);
   }
 
-  /** Terminals are regular: none leads to itself. */
+  /** Terminals are regular: none is recursive. */
   #checkTerminal(name: string): void {
     const node = this.#rules.get(name);
     const { limits } = this.#source;
@@ -112,7 +111,7 @@ class LarkReader {
     if (reader.sees("{")) throw reader.notExact("a template", reader.position, "Write a rule for each use");
     if (reader.sees("[") && isTerminalName(name)) throw reader.notExact("a terminal with attributes");
     const attributes = readAttributes(this.#source);
-    // It chooses among the ways to read a text, all of which count here.
+    // A priority selects a parse, but here all parses count.
     reader.match(/\.-?\d+/y);
     skipBlanksOfLine(reader);
     if (reader.sees("::")) throw reader.notExact("a parameter");
@@ -122,7 +121,7 @@ class LarkReader {
     return { name, body: isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source) };
   }
 
-  /** `%override` and `%extend`, of what was defined or imported before. */
+  /** Reads `%override` and `%extend` of an earlier definition or import. */
   #readChange(how: "override" | "extend"): void {
     const reader = this.#reader;
     const { position } = reader;
@@ -188,7 +187,7 @@ class LarkReader {
     for (const [name, value] of Object.entries(
       typeof options === "object" && options !== null ? options : {},
     )) {
-      // It says how llguidance works, not what it allows.
+      // It affects llguidance's operation, not the language.
       if (name === "no_forcing") continue;
       if (name !== "allow_initial_skip" || typeof value !== "boolean")
         throw this.#reader.notExact(`the option ${name}`, position);

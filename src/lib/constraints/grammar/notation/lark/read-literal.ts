@@ -8,7 +8,7 @@ import { hasAssertion } from "../../../regex/pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 
-/** Reads `"text"`, `"text"i` or `"a".."z"`; null where no string stands. */
+/** Reads `"text"`, `"text"i` or `"a".."z"`; null if there is no string. */
 export function readStringOrRange(reader: Reader, { budget }: PatternEffort): GrammarNode | null {
   const { position } = reader;
   const text = readString(reader);
@@ -67,7 +67,7 @@ function characterOf(reader: Reader, point: number, position: number): string {
   return String.fromCodePoint(point);
 }
 
-/** Reads `/pattern/flags`; null where none stands. */
+/** Reads `/pattern/flags`; null if there is none. */
 export function readRegularExpression(reader: Reader, effort: PatternEffort): GrammarNode | null {
   const { position } = reader;
   const match = reader.match(/\/((?:[^/\\\n]|\\[^\n])+)\/([a-z]*)/y);
@@ -83,7 +83,7 @@ export function readRegularExpression(reader: Reader, effort: PatternEffort): Gr
     isDotAll: flags.includes("s"),
     ignoresCase: flags.includes("i"),
     isMultiline: false,
-    // Where the shortest match ends depends on nothing that follows, which no set of texts says.
+    // A lazy terminal's end does not depend on what follows, which no set of texts can express.
     mayBeLazy: false,
   });
   // It would look beyond the terminal.
@@ -94,7 +94,7 @@ export function readRegularExpression(reader: Reader, effort: PatternEffort): Gr
 /**
  * Reads a JSON object.
  *
- * @param start what the refusal names as its place
+ * @param start place named in refusals
  */
 export function readJson(reader: Reader, start: number): ExactJson {
   let text = "";
