@@ -1,4 +1,5 @@
-// Against Node's own server on loopback: pooling, deadlines, limits, aborts, checked addresses and what errors say.
+// The client against Node's own server on loopback: pooling, timeouts, limits, aborts, checked addresses and error
+// messages.
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
@@ -10,7 +11,7 @@ import { readText } from "./read-answer.ts";
 const longMs = 60_000;
 const waits = { connectMs: longMs, answerMs: longMs, nextMs: longMs };
 
-/** A server that counts its connections, and a client that asks it. */
+/** A server that counts its connections, and a client for it. */
 async function served(t: TestContext, listener: RequestListener) {
   const server = createServer({ keepAliveTimeout: longMs }, listener);
   let connectionCount = 0;
@@ -34,7 +35,7 @@ async function served(t: TestContext, listener: RequestListener) {
   return { send, port, server, connections: () => connectionCount };
 }
 
-test("a connection serves one request after another, and a redirect is an answer", async (t) => {
+test("reuses a connection for the next request, and returns a redirect as an answer", async (t) => {
   const { send, connections } = await served(t, (request, response) => {
     response.writeHead(307, { location: "/elsewhere" }).end(request.url);
   });
@@ -46,7 +47,7 @@ test("a connection serves one request after another, and a redirect is an answer
   assert.ok(connections() <= 2, `${connections()} connections`);
 });
 
-test("a request on a connection that the server has just closed is sent once more", async (t) => {
+test("resends a request on a connection that the server has just closed", async (t) => {
   const used = new Set<object>();
   let brokenCount = 0;
   const { send } = await served(t, (request, response) => {
@@ -61,7 +62,7 @@ test("a request on a connection that the server has just closed is sent once mor
   assert.ok(brokenCount > 0);
 });
 
-test("a request on a new connection that breaks is not sent again", async (t) => {
+test("does not resend a request on a new connection that breaks", async (t) => {
   let requestCount = 0;
   const { send } = await served(t, (request) => {
     requestCount += 1;
@@ -74,7 +75,7 @@ test("a request on a new connection that breaks is not sent again", async (t) =>
   assert.equal(requestCount, 1);
 });
 
-test("nothing was sent to a server that cannot be reached, and the error does not name its address", async (t) => {
+test("reports an unreachable server as not sent, without its address", async (t) => {
   const { send, server, port } = await served(t, () => undefined);
   await new Promise((resolve) => server.close(resolve));
   await assert.rejects(send(), (error) => {
@@ -84,7 +85,7 @@ test("nothing was sent to a server that cannot be reached, and the error does no
   });
 });
 
-test("each phase of a request has its deadline", async (t) => {
+test("limits the time of each phase of a request", async (t) => {
   const { send } = await served(t, (request, response) => {
     if (request.headers["x-phase"] === "head") return;
     response.writeHead(200).flushHeaders();
@@ -102,7 +103,7 @@ test("each phase of a request has its deadline", async (t) => {
   assert.equal(await late("next-part", { nextMs: 20 }), "next-part");
 });
 
-test("a connection that is never ready is given up after its deadline", async (t) => {
+test("gives up a connection that is never ready after its deadline", async (t) => {
   // The server does not speak TLS, and waits for a request.
   const mute = createTcpServer((socket) => t.after(() => socket.destroy()));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
@@ -115,7 +116,7 @@ test("a connection that is never ready is given up after its deadline", async (t
   });
 });
 
-test("the rest of an answer that is released is taken in full", async (t) => {
+test("reads the rest of a released answer completely", async (t) => {
   let [resolve, isWhole]: [() => void, boolean] = [() => undefined, false];
   const { send } = await served(t, (_, response) => {
     response.once("close", () => {
@@ -137,7 +138,7 @@ test("the rest of an answer that is released is taken in full", async (t) => {
   }
 });
 
-test("an answer is read up to its limit, and its connection is closed then", async (t) => {
+test("reads an answer up to its limit, and then closes its connection", async (t) => {
   let resolve: () => void = () => undefined;
   const closed = new Promise<void>((done) => (resolve = done));
   const { send } = await served(t, (_, response) => {
@@ -149,7 +150,7 @@ test("an answer is read up to its limit, and its connection is closed then", asy
   await closed;
 });
 
-test("an abort ends a request with its reason, before and within its answer", async (t) => {
+test("ends a request on an abort with its reason, before and within its answer", async (t) => {
   const { send } = await served(t, (request, response) => {
     if (request.headers["x-answer"] !== undefined) response.writeHead(200).write("begun");
   });
@@ -166,7 +167,7 @@ test("an abort ends a request with its reason, before and within its answer", as
   await assert.rejects(next, reason);
 });
 
-test("a request goes to the addresses that were checked, whatever its name leads to", async (t) => {
+test("connects only to the checked addresses, regardless of the host's name", async (t) => {
   const { send, port, connections } = await served(t, (request, response) => {
     response.end(request.headers.host);
   });

@@ -1,12 +1,12 @@
-// Outgoing HTTP requests of the server: pooled connections, a deadline for each phase, no redirects, no decompression. Loads
-// undici, which keeps the connections, at the first request.
+// Outgoing HTTP requests of the server: pooled connections, a timeout for each phase, no redirects, no decompression.
+// Loads undici, which manages the connections, at the first request.
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { unlessAborted } from "../domain/waiting/unless-aborted.ts";
 import { failureOf, HttpFailure, HttpTimeout, type Wait } from "./http-failure.ts";
 
-/** How long a request may take, in milliseconds. A wait that is left out is bounded by the request's signal only. */
+/** Timeouts of a request's phases, in milliseconds. An omitted phase is bounded only by the request's signal. */
 export interface Waits {
   /** Until there is a connection. */
   readonly connectMs?: number;
@@ -14,7 +14,7 @@ export interface Waits {
   readonly answerMs?: number;
   /** Until the first bytes of its body arrive; `answerMs` by default. */
   readonly firstMs?: number;
-  /** Between bytes of its body, while somebody reads it. */
+  /** Between bytes of its body, while it is being read. */
   readonly nextMs?: number;
 }
 
@@ -33,7 +33,7 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
   /** Makes a redirect a failure; without it a redirect is an answer. */
   readonly refusesRedirects?: boolean;
-  /** Addresses that the caller has checked: the request goes to one of them, on a connection of its own. */
+  /** Addresses that the caller has checked: the request uses one of them, on a separate connection. */
   readonly addresses?: readonly FoundAddress[];
 }
 
@@ -42,17 +42,20 @@ export interface HttpAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Returns a header by its name in lowercase. */
   readonly header: (name: string) => string | null;
-  /** To be read once. A reader that stops early closes the connection. @throws HttpFailure; the signal's reason */
+  /** Read it once only. A reader that stops early closes the connection. @throws HttpFailure; the signal's reason */
   readonly body: AsyncGenerator<Uint8Array, void>;
   /** Skips the rest of the body, and keeps the connection if the rest arrives soon. */
   readonly release: () => void;
 }
 
-/** Servers close idle connections, vLLM after 5 s: one that the server is about to close is not used. */
+/**
+ * Maximum idle time of a pooled connection. Servers close idle connections, vLLM after 5 s; one about to be closed
+ * must not be used.
+ */
 const idleMs = 3000;
-/** The longest that the system may try to connect; requests have deadlines of their own. */
+/** Upper bound for the system's connection attempts; requests have shorter timeouts. */
 const connectMsMax = 120_000;
-/** How long the skipped rest of an answer may take. */
+/** Timeout for the skipped rest of an answer. */
 const restMs = 1000;
 /** Codes of a connection that the other side closed. */
 const closed: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
@@ -63,7 +66,7 @@ interface Pool {
   isFresh: boolean;
 }
 
-/** The server closed a kept connection just as it was taken, so it saw nothing of the request. */
+/** The server closed a pooled connection just as it was taken, so it saw nothing of the request. */
 class StaleConnection extends Error {}
 
 export class HttpClient {
@@ -117,7 +120,7 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
     connect: { timeout: connectMsMax, ...(addresses && { lookup: lookupOf(addresses) }) },
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
-    // Each request has its own.
+    // Disabled: each request has its own timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -125,7 +128,7 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
     const started: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
     const start = started.onRequestStart?.bind(started);
     started.onRequestStart = (...all) => {
-      // As `exchange` sends it, to be told when a request starts on a connection.
+      // Safe cast: `exchange` passes this callback to learn when a request starts on a connection.
       (options as { readonly opaque?: () => void }).opaque?.();
       start?.(...all);
     };
@@ -148,7 +151,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   const onAbort = (): void => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   let timer: NodeJS.Timeout | undefined;
-  /** Starts a wait in place of the one before; without a duration it has no end. */
+  /** Starts the timeout of a phase, replacing the one before; without a duration it never expires. */
   const wait = (waitedFor: Wait, durationMs: number | undefined): void => {
     clearTimeout(timer);
     if (durationMs === undefined || ending.signal.aborted) return;
@@ -195,7 +198,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       const limits = { limit: Number.MAX_SAFE_INTEGER, signal: AbortSignal.timeout(restMs) };
       void answer.dump(limits).catch(() => undefined);
     };
-    // An error that comes while nobody reads is thrown to the next reader.
+    // An error while no one reads is thrown to the next reader.
     answer.on("error", () => undefined);
     return {
       body: read(),
@@ -208,7 +211,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
     async function* read(): AsyncGenerator<Uint8Array, void> {
       isReading = true;
       try {
-        // The types are those of streams of any values.
+        // Safe casts: the types are those of streams of any values.
         const pieces = (answer as Readable).iterator({ destroyOnReturn: false });
         for await (const piece of pieces as AsyncIterable<Uint8Array>) {
           // A slow reader is not a slow server.
@@ -227,7 +230,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   }
 }
 
-/** Makes connections to one of these addresses, whatever the name. */
+/** Returns a lookup that always resolves to these addresses, for any name. */
 function lookupOf(addresses: readonly FoundAddress[]): LookupFunction {
   return (_host, { all }, done) => {
     if (all === true) done(null, [...addresses]);

@@ -1,4 +1,5 @@
-// Errors of outgoing HTTP requests. Their messages hold no addresses, since some readers may not know them; the cause has them.
+// Errors of outgoing HTTP requests. Their messages hold no addresses, since some readers may not know them; the cause
+// has them.
 
 /** The phases of a request, in order. */
 export type Wait = "connection" | "head" | "first-part" | "next-part";
@@ -17,7 +18,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** A wait whose deadline passed. */
+/** A phase that timed out. */
 export class HttpTimeout extends HttpFailure {
   readonly waitedFor: Wait;
   readonly durationMs: number;
@@ -37,7 +38,7 @@ export function failureOf(cause: unknown, wasSent: boolean): HttpFailure {
   return new HttpFailure(messageOf(cause), { wasSent, cause });
 }
 
-/** The code of an error if it has one, else its message. */
+/** Returns the code of an error if it has one, else its message. */
 export function reasonOf(error: unknown): string {
   return codeOf(error) || (error instanceof Error ? error.message : String(error));
 }
@@ -45,9 +46,9 @@ export function reasonOf(error: unknown): string {
 function messageOf(cause: unknown): string {
   const code = codeOf(cause);
   if (!(cause instanceof Error)) return String(cause);
-  // The message of a system error has the address.
+  // The message of a system error contains the address.
   if ("syscall" in cause && typeof cause.syscall === "string") return `${cause.syscall} ${code}`;
-  // The words of Node's own client, which receivers' owners and operators know.
+  // Texts of Node's own client, which operators know.
   if (code === "UND_ERR_SOCKET") return "socket hang up";
   return cause.message.replace(/^Response does not match .* \((.*)\)$/, "Parse Error: $1") || code;
 }

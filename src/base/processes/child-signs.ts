@@ -1,18 +1,18 @@
-// What a child process shows of itself: whether it is silent while it owes work, and whether it died for lack of memory.
+// Diagnosis of a child process: silence while it has work, and death for lack of memory.
 import type { Clock } from "../domain/clock.ts";
 
-/** What is looked at of a process's standard error: V8 says much more behind what it died of. */
+/** Length of the tail of standard error that is searched: V8 writes much after the cause of death. */
 export const lastWordsLength = 16_384;
 
 /**
- * How a process ended that lacked memory, in words that follow its name; null where nothing speaks for that.
+ * Describes the end of a process that lacked memory, to follow its name; null without evidence for that.
  *
  * @param how it ended: `was ended by SIGABRT`
- * @param lastWords the end of what it wrote to standard error
+ * @param lastWords the end of its standard error
  */
 export function memoryLack(how: string, lastWords: string): string | null {
   if (lastWords.includes("JavaScript heap out of memory")) {
-    // Of the last collection: what was alive then is what filled the heap.
+    // From the last garbage collection: the live objects that filled the heap.
     const size = [...lastWords.matchAll(/-> ([\d.]+) \([\d.]+\) MB/g)].at(-1)?.[1];
     const full = size === undefined ? "" : `, full at ${Math.round(Number(size))} MB`;
     return `ran out of memory (its JavaScript heap${full}) and ${how}`;
@@ -23,7 +23,7 @@ export function memoryLack(how: string, lastWords: string): string | null {
 interface SilenceOptions {
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** Called once for each time of work in which the deadline passed. */
+  /** Called at most once per period of work, when the deadline passes in silence. */
   readonly onSilence: () => void;
 }
 
@@ -36,12 +36,12 @@ export class SilenceWatch {
     this.#options = options;
   }
 
-  /** A sign of life: the deadline begins again. */
+  /** A sign of life, which restarts the deadline. */
   hear(): void {
     this.#heardAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** Whether work is owed. The deadline begins with the work, and silence without work means nothing. */
+  /** Starts or ends a period of work. The deadline starts with the work; silence without work means nothing. */
   setWorking(isWorking: boolean): void {
     if (isWorking === (this.#working !== null)) return;
     this.#working?.abort();
@@ -50,7 +50,7 @@ export class SilenceWatch {
     this.hear();
     this.#watch(this.#working.signal).then(
       () => this.#options.onSilence(),
-      // The work was done: the sleep has no other reason to reject.
+      // The work has ended: the sleep rejects for no other reason.
       () => undefined,
     );
   }
@@ -63,7 +63,7 @@ export class SilenceWatch {
       if (remainingMs <= 0) return;
       const wakeAtMs = clock.monotonicMs() + remainingMs;
       await clock.sleep(remainingMs, { signal });
-      // This process was held up itself (stopped by a terminal, say): what was said meanwhile has not been read yet.
+      // This process was suspended itself (stopped by a terminal, for example), so messages may be unread.
       if (clock.monotonicMs() - wakeAtMs > deadlineMs / 2) this.hear();
     }
   }

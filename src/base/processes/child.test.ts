@@ -1,4 +1,4 @@
-// Real processes that do very little: how they start, answer, fall silent, and end.
+// Real processes that do very little: start, answers, silence, and end.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ async function start(given: Given = {}): Promise<Child<SmallProtocol>> {
   return child;
 }
 
-/** Runs until the clock has this many sleepers: until then nothing waits for the deadline. */
+/** Waits until the clock has this many sleepers; without a sleeper, no deadline is armed. */
 async function sleepers(clock: FakeClock, count: number): Promise<void> {
   while (clock.sleepingCount !== count) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -54,7 +54,7 @@ test("is ready with an answer, takes requests and emits events", async () => {
   assert.deepEqual(await echoed, { echo: Uint8Array.of(1, 2) });
 });
 
-test("a process that was started ahead is taken by the next start of its module, and by that alone", async () => {
+test("reuses a process started ahead only for the next start of its module", async () => {
   const module = new URL("./testing/small-child.js?ahead", import.meta.url);
   const started = startAhead(module);
   const [first, second] = [await start({ module }), await start({ module })];
@@ -63,7 +63,7 @@ test("a process that was started ahead is taken by the next start of its module,
   assert.equal(first.ready.greeting, "hello");
 });
 
-test("of those that were started ahead, the one with the hint of the load is taken", async () => {
+test("prefers the process started ahead whose hint matches the load", async () => {
   const module = new URL("./testing/small-child.js?hints", import.meta.url);
   const [one, other] = [startAhead(module, { model: "one" }), startAhead(module, { model: "other" })];
   const taken = await start({ module, hint: { model: "other" } });
@@ -72,14 +72,14 @@ test("of those that were started ahead, the one with the hint of the load is tak
   assert.deepEqual([left.id, left.ready.hint], [one.pid, { model: "one" }], "else any");
 });
 
-test("a process begins without what is sent last, and is ready with it; where that fails, the start does", async () => {
+test("starts without the supplement and waits for it to be ready; a failed supplement fails the start", async () => {
   const child = await start({ start: "supplemented", supplement: Promise.resolve("late") });
   assert.equal(child.ready.greeting, "late");
   const supplement = Promise.reject(new ServiceError({ code: "unsupported", message: "No such thing." }));
   await assert.rejects(start({ start: "supplemented", supplement }), { code: "unsupported" });
 });
 
-test("one that was started ahead and has ended is replaced", async () => {
+test("replaces a process started ahead that has ended", async () => {
   const module = new URL("./testing/small-child.js?ended", import.meta.url);
   const started = startAhead(module);
   const ended = once(started, "close");
@@ -90,7 +90,7 @@ test("one that was started ahead and has ended is replaced", async () => {
   assert.equal((await start({ module })).ready.greeting, "hello");
 });
 
-test("a start that fails says how, and leaves no process", async () => {
+test("explains a failed start and leaves no process", async () => {
   const check = async (how: SmallProtocol["load"]["start"], code: string, message: RegExp): Promise<void> => {
     await assert.rejects(start({ start: how }), (error) => {
       assert.ok(error instanceof ServiceError);
@@ -109,7 +109,7 @@ test("a start that fails says how, and leaves no process", async () => {
   });
 });
 
-test("a start is given up after its deadline, or when its signal aborts", async () => {
+test("gives up a start after its deadline, or when its signal aborts", async () => {
   const clock = new FakeClock();
   const late = assert.rejects(start({ start: "hang", clock, startDeadlineMs: 1000 }), {
     code: "timeout",
@@ -128,7 +128,7 @@ test("a start is given up after its deadline, or when its signal aborts", async 
   assert.equal(clock.sleepingCount, 0);
 });
 
-test("a process that runs out of memory says so, with the size", async (t) => {
+test("reports with the heap's size that a process ran out of memory", async (t) => {
   const before = process.env["NODE_OPTIONS"];
   process.env["NODE_OPTIONS"] = "--max-old-space-size=30";
   t.after(() => {
@@ -146,7 +146,7 @@ test("a process that runs out of memory says so, with the size", async (t) => {
   assert.equal(child.lackedMemory, true);
 });
 
-test("a death is reported in words, once", async () => {
+test("describes a death once", async () => {
   const one = await start();
   one.setWorking(true);
   one.send({ kind: "die" });
@@ -156,13 +156,13 @@ test("a death is reported in words, once", async () => {
   process.kill(other.id ?? 0, "SIGKILL");
   assert.equal(await other.exited, "was ended by SIGKILL");
   assert.equal(other.id, null);
-  // A dead process takes everything without complaint.
+  // A dead process accepts all calls without an error.
   other.send({ kind: "die" });
   other.setWorking(true);
   await Promise.all([other.kill(), other.stop(1000)]);
 });
 
-test("a process with work that is silent beyond the deadline is killed; one without work is not", async () => {
+test("kills a process with work that is silent beyond the deadline, but none without work", async () => {
   const clock = new FakeClock();
   let onEvent: () => void = () => undefined;
   const child = await start({ clock, silenceDeadlineMs: 1000, onEvent: () => onEvent() });
@@ -186,7 +186,7 @@ test("a process with work that is silent beyond the deadline is killed; one with
   assert.equal(await child.exited, "was silent for 1000 ms while it had work, and was ended");
 });
 
-test("ends when it is asked to, after its last event; every stop waits for the same end", async () => {
+test("ends on request after its last event, and all stops wait for the same end", async () => {
   const events: Event[] = [];
   const child = await start({ onEvent: (event) => events.push(event) });
   await Promise.all([child.stop(60_000), child.stop(60_000)]);
@@ -195,7 +195,7 @@ test("ends when it is asked to, after its last event; every stop waits for the s
   await child.stop(60_000);
 });
 
-test("one that does not end in time is killed", async () => {
+test("kills a process that does not end in time", async () => {
   const clock = new FakeClock();
   const child = await start({ clock, stop: "never" });
   const stopped = child.stop(1000);
@@ -216,7 +216,7 @@ for (const [title, mode] of [
     const closed = once(parent, "close");
     await once(parent.stdout, "data");
     if (mode === "stay") parent.kill("SIGKILL");
-    // The child holds the same standard error, so it closes only when both are gone.
+    // The grandchild inherits standard error, so it closes only when both processes are gone.
     await closed;
   });
 }

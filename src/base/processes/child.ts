@@ -1,5 +1,6 @@
-// A child process as its parent sees it: started with a deadline, sent requests, watched, ended. It does not outlive its
-// parent, and keeps it alive only while it loads, works or ends. What follows from its death is decided elsewhere.
+// A child process from the parent's side: start with a deadline, requests, supervision and end. The child does not
+// outlive its parent, and keeps it alive only while it loads, works or ends. Callers decide the consequences of its
+// death.
 import { fork, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -14,40 +15,40 @@ import { lastWordsLength, memoryLack, SilenceWatch } from "./child-signs.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 
 export interface ChildOptions<P extends Protocol> {
-  /** The module that the process runs, as it is built; it calls `serveParent`. */
+  /** The built module that the process runs; it calls `serveParent`. */
   readonly module: URL;
   /** For messages to people, such as `training process`. */
   readonly name: string;
   readonly load: P["load"];
-  /** That of the process which was started ahead for this load. */
+  /** Selects a process that was started ahead with this hint. */
   readonly hint?: unknown;
-  /** What it needs last before it can work, sent when it is there. */
+  /** The last input that it needs before it can work, sent as soon as it is available. */
   readonly supplement?: Promise<unknown>;
   readonly clock: Clock;
-  /** How long it may take to get ready. */
+  /** Deadline for becoming ready. */
   readonly startDeadlineMs: number;
-  /** How long it may emit nothing while it has work; then it is killed. */
+  /** Maximum silence while it has work, after which it is killed. */
   readonly silenceDeadlineMs: number;
   readonly onEvent: (event: P["event"]) => void;
 }
 
 /** A process that is, or was, ready to work. */
 export interface Child<P extends Protocol> {
-  /** What it answered when it was ready. */
+  /** Its answer on becoming ready. */
   readonly ready: P["ready"];
-  /** Of the operating system; null when it is gone. */
+  /** Process id; null when it is gone. */
   readonly id: number | null;
-  /** Resolves when it is gone, with how that came, for people: `was ended by SIGKILL`. Never rejects. */
+  /** Resolves when it is gone to how it ended, for people: `was ended by SIGKILL`. Never rejects. */
   readonly exited: Promise<string>;
-  /** Whether it is gone for want of memory, as far as that is known. */
+  /** True if it is known to have died for lack of memory. */
   readonly lackedMemory: boolean;
   /** Does nothing when the process is gone. */
   send(request: P["request"]): void;
-  /** Whether it has work: while it has, its silence is watched and it keeps this process alive. */
+  /** Starts or ends a period of work: meanwhile its silence is supervised and it keeps this process alive. */
   setWorking(isWorking: boolean): void;
   /** Asks it to end, and kills it after the deadline; resolves when it is gone. Idempotent. */
   stop(deadlineMs: number): Promise<void>;
-  /** Ends it at once; resolves when it is gone. Idempotent. */
+  /** Kills it immediately; resolves when it is gone. Idempotent. */
   kill(): Promise<void>;
 }
 
@@ -60,28 +61,28 @@ interface AheadProcess {
 const ahead = new Map<string, AheadProcess[]>();
 
 /**
- * Starts a process ahead of {@link startChild}, which will take it: until then it loads its module, and does what the hint
- * lets it do, while this process has other things to do. It keeps nobody alive, and ends with this process at the latest.
+ * Starts a process ahead of {@link startChild}, which will adopt it. Meanwhile it loads its module and prepares for
+ * the hint, in parallel to this process. It keeps no process alive, and ends with this one at the latest.
  *
- * @returns the process, which is to be left alone
+ * @returns the process, which the caller must not touch
  */
 export function startAhead(module: URL, hint?: unknown): ChildProcess {
   const child = forked(module);
   if (hint !== undefined) child.send({ kind: "hint", hint }, () => undefined);
-  // Says nothing yet: whoever takes it sees that it is gone.
+  // Ignored for now: the adopter notices that it is gone.
   child.on("error", () => undefined);
   keepParentAlive(child, false);
   ahead.set(module.href, [...(ahead.get(module.href) ?? []), { process: child, hint }]);
   return child;
 }
 
-/** Ends the processes of a module that were started ahead and not taken. */
+/** Ends a module's processes that were started ahead and not adopted. */
 export function endAhead(module: URL): void {
   for (const { process } of ahead.get(module.href) ?? []) process.kill("SIGKILL");
   ahead.delete(module.href);
 }
 
-/** One that was started ahead and is there, with this hint if there is such a one, or else a new one. */
+/** Adopts a live process that was started ahead, preferably with this hint, or forks a new one. */
 function takenOrForked(module: URL, hint: unknown): ChildProcess {
   const waiting = ahead.get(module.href) ?? [];
   const own = waiting.findIndex((one) => isDeepStrictEqual(one.hint, hint));
@@ -94,14 +95,15 @@ function takenOrForked(module: URL, hint: unknown): ChildProcess {
 function forked(module: URL): ChildProcess {
   return fork(fileURLToPath(module), [], {
     serialization: "advanced",
-    // Flags of this process, such as a test runner's, are not the child's.
+    // The child must not inherit flags of this process, such as a test runner's.
     execArgv: [],
-    // Both outputs are read here and go to standard error: a child that wrote there itself would wait for its reader.
+    // Both outputs are read here and forwarded to standard error: if the child wrote there itself, it would block on
+    // its reader.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }
 
-/** Whether this process goes on for as long as the child is there. */
+/** Sets whether the child keeps this process alive. */
 function keepParentAlive(child: ChildProcess, isKept: boolean): void {
   // Safe casts: a pipe of a child is a socket, which the type does not say.
   const outputs = [child.stdout, child.stderr] as (Socket | null)[];
@@ -112,10 +114,10 @@ function keepParentAlive(child: ChildProcess, isKept: boolean): void {
 }
 
 /**
- * Starts a process; resolves when it is ready.
+ * Starts a process; resolves when it is ready. If it throws, the process is gone.
  *
- * @throws ServiceError the child's own when it refuses what it was given, the supplement's, `unavailable` when it dies,
- *   `timeout` when the deadline passes; the signal's reason when that aborts. The process is gone then
+ * @throws ServiceError the child's own if it refuses its load, the supplement's, `unavailable` if it dies, `timeout`
+ * at the deadline; the signal's reason if that aborts
  */
 export async function startChild<P extends Protocol>(
   options: ChildOptions<P>,
@@ -150,10 +152,10 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   readonly #silence: SilenceWatch;
   #ready: { readonly answer: P["ready"] } | null = null;
   #isAlive = true;
-  /** Why it was killed, where that was decided here. */
+  /** Reason for killing it, if this process decided to. */
   #killedFor: string | null = null;
   #stopped: Promise<void> | null = null;
-  /** The end of what it wrote to standard error: what ends a process by itself says there why. */
+  /** The end of its standard error, where a process that fails writes the reason. */
   #lastWords = "";
   #lackedMemory = false;
 
@@ -209,12 +211,12 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 
   async #exit(): Promise<string> {
     const how = await new Promise<string>((resolve) => {
-      // Comes after the last message, which `exit` does not.
+      // Comes after the last message, unlike `exit`.
       this.#process.once("close", (code, signal) =>
         resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
       );
       this.#process.on("error", (error) => {
-        // Otherwise a message could not be sent to a process that has just died, and its end says the rest.
+        // Other errors are messages that a dead process did not receive; its end is reported separately.
         if (this.#process.pid === undefined) resolve(`could not be started: ${error.message}`);
       });
     });
@@ -254,7 +256,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     const gone = new AbortController();
     const late = this.#options.clock.sleep(deadlineMs, { signal: gone.signal }).then(
       () => this.#kill(`did not end within ${deadlineMs} ms, and was ended`),
-      // It is gone: the sleep has no other reason to reject.
+      // It is gone: the sleep rejects for no other reason.
       () => undefined,
     );
     await this.exited;
@@ -270,15 +272,15 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   }
 
   #post(message: MessageToChild<P>): void {
-    // A failure means that the process has just died; its end says the rest.
+    // A failure means that the process has just died; its end is reported separately.
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
 }
 
-/** Most characters of an unfinished line that wait for its end. */
+/** Maximum characters of an unfinished line that are held back. */
 const lineLengthMax = 64 * 1024;
 
-/** Writes the lines of a child's output to the log of this process, which never blocks. */
+/** Writes the lines of a child's output to this process's log, which never blocks. */
 function forwardLines(from: Readable | null, onText: (text: string) => void = () => undefined): void {
   const decoder = new StringDecoder("utf8");
   let begun = "";

@@ -1,4 +1,4 @@
-// What children take is told while they are there.
+// Resource usage of running children.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { childrenUsage } from "./family-usage.ts";
 const skip = existsSync(`/proc/self/task/${process.pid}/children`) ? false : "the system does not tell";
 
 test(
-  "a child is told by its module, with the memory and the time that it took, until it is gone",
+  "reports a child by its module, with memory and processor time, until it is gone",
   { skip },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "hone-family-"));

@@ -1,23 +1,22 @@
-// What the processes that this one started take of the machine: memory and processor time. As Linux tells it; elsewhere nothing
-// is known.
+// Memory and processor time of the processes that this one started, from Linux; unknown on other systems.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { privateBytesOf } from "./private-memory.ts";
 
 export interface ProcessUsage {
   readonly id: number;
-  /** The module that it runs, without its ending, such as `embedded-main`. */
+  /** The module that it runs, without its extension, such as `embedded-main`. */
   readonly module: string;
-  /** Resident, without files that are mapped: see `private-memory.ts`. */
+  /** Resident, without mapped files: see `private-memory.ts`. */
   readonly memoryBytes: number;
-  /** Of all its threads, since it started. */
+  /** Sum over all its threads, since it started. */
   readonly cpuSeconds: number;
 }
 
-/** What the kernel counts processor time in, on every architecture that Node runs on. */
+/** The kernel's unit of processor time on every architecture that Node supports. */
 const ticksPerSecond = 100;
 
-/** The children that are there now; empty where the system does not tell. */
+/** Returns the current children; empty if the system does not list them. */
 export function childrenUsage(): readonly ProcessUsage[] {
   return childIds().flatMap((id) => usageOf(id) ?? []);
 }
@@ -32,13 +31,13 @@ function childIds(): readonly number[] {
   }
 }
 
-/** Null where it has just gone. */
+/** Null if it has just gone. */
 function usageOf(id: number): ProcessUsage | null {
   try {
     const words = readFileSync(`/proc/${id}/cmdline`, "utf8").split("\0");
     const script = words.find((word) => /\.[cm]?js$/.test(word));
     const memoryBytes = privateBytesOf(id);
-    // What comes before may hold anything: it is the program's name in brackets.
+    // The program's name, in parentheses before the fields, may contain anything.
     const [, fields = ""] = /\) (.*)$/s.exec(readFileSync(`/proc/${id}/stat`, "utf8")) ?? [];
     const [user, system] = fields.split(" ").slice(11, 13).map(Number);
     if (script === undefined || memoryBytes === null) return null;

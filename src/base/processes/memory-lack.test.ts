@@ -1,11 +1,11 @@
-// What V8 and the C++ library write where memory runs out, as they wrote it.
+// Recorded messages of V8 and the C++ library when memory runs out.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryLack } from "./child-signs.ts";
 
 const how = "was ended by SIGABRT";
 
-test("a full heap is told with its size", () => {
+test("reports a full heap with its size", () => {
   const words = [
     "<--- Last few GCs --->",
     "[20:0x5e]  3801 ms: Mark-Compact 380.1 (413.9) -> 379.0 (414.2) MB, 1.7 / 0.0 ms  (average mu = 0.9) allocation failure",
@@ -20,7 +20,7 @@ test("a full heap is told with its size", () => {
   assert.equal(memoryLack(how, short), "ran out of memory (its JavaScript heap) and was ended by SIGABRT");
 });
 
-test("so is memory that the system does not give, and nothing else", () => {
+test("reports memory that the system refuses, and nothing else", () => {
   const words =
     "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n";
   assert.equal(memoryLack(how, words), "ran out of memory and was ended by SIGABRT");

@@ -1,9 +1,9 @@
-// What a process takes is in what it has for itself.
+// Private memory includes what a process allocates.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { privateBytes } from "./private-memory.ts";
 
-test("memory that a process fills is its own, and no more than is resident", () => {
+test("counts memory that a process fills as private, and no more than is resident", () => {
   const before = privateBytes();
   const filled = Buffer.alloc(64 << 20, 1);
   const grown = privateBytes() - before;

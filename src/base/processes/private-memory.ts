@@ -1,13 +1,13 @@
-// How much memory this process has for itself. Files that it has mapped are no part of it: the system takes their pages back
-// when it wants them, and tools that add up mappings count a file as often as it is mapped.
+// Private memory of a process, excluding mapped files. The system reclaims their pages when needed, and tools that add
+// up mappings count a file once per mapping.
 import { readFileSync } from "node:fs";
 
-/** In bytes, resident; where the system does not say, all that is resident. */
+/** Resident bytes; includes mapped files if the system does not distinguish them. */
 export function privateBytes(): number {
   return privateBytesOf("self") ?? process.memoryUsage.rss();
 }
 
-/** The same of another process of this machine; null where it is gone, or the system does not say. */
+/** The same for another process of this machine; null if it is gone, or unknown. */
 export function privateBytesOf(id: number | "self"): number | null {
   try {
     const kibibytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1];

@@ -1,10 +1,10 @@
-// What a parent and its child process say to each other: a frame that is the same for every kind of child, around
-// messages that the folder which uses it defines. Everything must survive structured cloning.
+// Messages between a parent and its child process: a common frame around messages that the using folder defines.
+// Everything must survive structured cloning.
 import type { Failure } from "./carried-error.ts";
 
 /** The messages of one kind of child. */
 export interface Protocol {
-  /** Sent once, first: what the child needs before it can work. */
+  /** Sent once, first: the child's input before it can work. */
   readonly load: unknown;
   /** The child's answer when it can work. */
   readonly ready: unknown;
@@ -15,17 +15,17 @@ export interface Protocol {
 }
 
 export type MessageToChild<P extends Protocol> =
-  /** Before the load, to a process that is started ahead: what it will probably be. */
+  /** Before the load, to a process started ahead: its probable load. */
   | { readonly kind: "hint"; readonly hint: unknown }
   | { readonly kind: "load"; readonly load: P["load"] }
-  /** Sent once at most, when it is there: what the child needs last before it can work. */
+  /** Sent at most once, when available: the last input that the child needs before it can work. */
   | { readonly kind: "supplement"; readonly supplement: unknown }
   | { readonly kind: "request"; readonly request: P["request"] }
-  /** Finish what must be finished, and end. */
+  /** Complete essential work, and end. */
   | { readonly kind: "stop" };
 
 export type MessageToParent<P extends Protocol> =
   | { readonly kind: "ready"; readonly ready: P["ready"] }
-  /** It cannot work with what it was given; it ends. */
+  /** The child cannot work with its load, and ends. */
   | { readonly kind: "refused"; readonly failure: Failure }
   | { readonly kind: "event"; readonly event: P["event"] };

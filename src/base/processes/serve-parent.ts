@@ -1,5 +1,5 @@
-// A child process from inside: it loads what its parent sends first, then serves the parent's requests until that stops
-// it or goes away. What the requests mean is the using folder's.
+// A child process from the child's side: loads the parent's first message, then serves its requests until the parent
+// stops it or is gone. The using folder defines the requests.
 import { present } from "../domain/assert.ts";
 import { failureOf } from "./carried-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
@@ -9,17 +9,18 @@ import { ServiceError } from "../domain/service-error.ts";
 export interface Loaded<P extends Protocol> {
   readonly ready: P["ready"];
   receive(request: P["request"]): void;
-  /** Finishes what must be finished; the process ends when it resolves. */
+  /** Completes essential work; the process ends when it resolves. */
   stop(): Promise<void>;
 }
 
 /**
- * Serves the parent of this process. To be called once, when the module is loaded.
+ * Serves the parent of this process. Call once, when the module is loaded.
  *
- * @param load makes the process able to work; what it throws refuses the start. `emit` sends an event; it resolves when
- *   the event is on its way, and never rejects: without a parent this process ends. `supplement` resolves to what the parent
- *   sends after the load, where it does so
- * @param prepare takes the hint of a parent that starts this process ahead of what it will load
+ * @param load makes the process able to work; an error that it throws refuses the start
+ * - `emit` sends an event; it resolves when the event is on its way and never rejects: without a parent this process
+ *   ends
+ * - `supplement` resolves to the supplement, if the parent sends one
+ * @param prepare receives the hint of a parent that starts this process ahead of its load
  */
 export function serveParent<P extends Protocol>(
   load: (
@@ -62,7 +63,8 @@ export function serveParent<P extends Protocol>(
         void stop(loaded);
     }
   });
-  // Without a parent nobody takes the results. At once: an exit would wait for threads that compute, and end in an abort.
+  // Without a parent, results have no receiver. Kills itself: an exit would wait for computing threads, and end in an
+  // abort.
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
   // A terminal sends its signals to the whole group; the parent decides when this process ends.
   process.on("SIGINT", () => undefined);
@@ -88,9 +90,9 @@ function post<P extends Protocol>(message: MessageToParent<P>): Promise<void> {
 }
 
 /**
- * A process whose parent died has a successor by now, or soon: what it would still publish is in that one's way.
+ * A process whose parent died has a successor now or soon, with which its publications would conflict.
  *
- * @throws ServiceError `cancelled` where the parent of this process is gone; one that never had any may go on
+ * @throws ServiceError `cancelled` if the parent of this process is gone; a process that never had one may continue
  */
 export function refuseOrphan(): void {
   if (process.send === undefined || process.connected) return;

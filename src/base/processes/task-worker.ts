@@ -1,5 +1,5 @@
-// A worker that serves tasks: a thread of this process, or a process of its own for tasks whose memory, or end, a thread
-// could not be held to. What its tasks are, and when it is ended, is decided elsewhere.
+// A worker that serves tasks: a thread, or a separate process for tasks whose memory or end cannot be enforced in a
+// thread. Callers decide its tasks and its end.
 import { fork, type ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -7,17 +7,17 @@ import { Worker, type Transferable } from "node:worker_threads";
 import type { TaskMessage, WorkerMessage, WorkerStart } from "./tasks.ts";
 
 export interface WorkerOptions {
-  /** A module that exports `openTasks`, as it is built. */
+  /** The built module that exports `openTasks`. */
   readonly module: URL;
-  /** What `openTasks` is given; for processes, as JSON. */
+  /** Argument of `openTasks`; JSON for processes. */
   readonly data?: unknown;
-  /** Whether workers are processes, which cost more to start than threads, and share no memory with this one. */
+  /** True for processes, which start more slowly than threads and share no memory with this one. */
   readonly isProcess?: boolean;
-  /** How long each stage of a task may take, in order, from when a worker takes it. */
+  /** Time limit of each stage of a task, in order, from when a worker takes it. */
   readonly stageMs: readonly number[];
-  /** Of a worker's objects; buffers are not counted. */
+  /** Limit of a worker's objects; buffers are not counted. */
   readonly memoryMebibytes: number;
-  /** Whether a worker ends when no task waits for it, so that the memory of its last one is free again. */
+  /** True if a worker ends when no task waits for it, to free its memory. */
   readonly endsWhenIdle?: boolean;
 }
 
@@ -41,7 +41,7 @@ export function startWorker(options: WorkerOptions): TaskWorker {
 
 function startThread({ module, data, memoryMebibytes }: WorkerOptions): Worker {
   return new Worker(program, {
-    // What this process was started with, such as a program on its command line, is not for its workers.
+    // Workers must not inherit flags of this process, such as a program on its command line.
     execArgv: [],
     workerData: { module: module.href, data } satisfies WorkerStart,
     resourceLimits: { maxOldGenerationSizeMb: memoryMebibytes },
@@ -58,19 +58,19 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
     this.#process = fork(fileURLToPath(program), [JSON.stringify(start)], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${memoryMebibytes}`],
-      // What it writes as it dies of its memory is said in the task's refusal.
+      // The task's refusal already says that it ran out of memory.
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     this.#process.on("message", (message) => this.emit("message", message));
     this.#gone = new Promise((resolve) => {
       this.#process.on("error", (error) => {
-        // One that could not be started does not end.
+        // A process that could not be started does not emit an end.
         if (this.#process.pid === undefined) resolve();
         this.emit("error", error);
       });
       this.#process.once("close", (code, signal) => {
         resolve();
-        // V8 aborts a process that has no memory left, and the system kills one where there is none.
+        // V8 aborts a process that runs out of memory, and the system may kill one.
         if (signal === "SIGABRT" || signal === "SIGKILL") this.emit("error", outOfMemory());
         else this.emit("exit", code ?? signal);
       });
@@ -78,7 +78,7 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
   }
 
   postMessage(task: TaskMessage): void {
-    // A failure means that the process has just died; its end says the rest.
+    // A failure means that the process has just died; its end is reported separately.
     if (this.#process.connected) this.#process.send(task, () => undefined);
   }
 

@@ -1,26 +1,26 @@
-// What a pool and its workers say to each other. What the tasks are, and what each takes and gives, is the using folder's.
+// Messages between a pool and its workers. The using folder defines the tasks, with their inputs and results.
 import type { CarriedError } from "./carried-error.ts";
 
-/** The tasks of one kind of worker, by name. All that they take and give must survive structured cloning. */
+/** The tasks of one kind of worker, by name. Inputs and results must survive structured cloning. */
 export type TaskTypes<Tasks> = {
   readonly [Kind in keyof Tasks]: { readonly task: unknown; readonly result: unknown };
 };
 
 /**
- * What does the tasks: a module exports `openTasks`, which makes it in each worker, of the pool's data. Buffers in what it
- * gives are handed over.
+ * Implementation of the tasks. A module exports `openTasks`, which creates it in each worker from the pool's data.
+ * Buffers in results are transferred.
  */
 export type TaskHandlers<Tasks extends TaskTypes<Tasks>> = {
-  /** @param beginNextStage the task goes on with its next stage, which has a time of its own */
+  /** @param beginNextStage begins the task's next stage, which has a separate time limit */
   readonly [Kind in keyof Tasks]: (
     task: Tasks[Kind]["task"],
     beginNextStage: () => void,
   ) => Tasks[Kind]["result"] | Promise<Tasks[Kind]["result"]>;
 };
 
-/** What a worker is started with. */
+/** Start data of a worker. */
 export interface WorkerStart {
-  /** Where `openTasks` is. */
+  /** URL of the module with `openTasks`. */
   readonly module: string;
   readonly data: unknown;
 }
@@ -30,7 +30,7 @@ export interface TaskMessage {
   readonly task: unknown;
 }
 
-/** What a worker posts. */
+/** Messages from a worker. */
 export type WorkerMessage =
   /** First of all. */
   { readonly kind: "ready" } | { readonly kind: "stage" } | TaskOutcome;
@@ -39,7 +39,7 @@ export type TaskOutcome =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "failed"; readonly error: CarriedError };
 
-/** The buffers of all bytes in a value, each once, whatever lies in them. */
+/** Returns the buffers of all bytes in a value, each once, at any depth. */
 export function buffersOf(value: unknown): readonly ArrayBuffer[] {
   const found = new Set<ArrayBuffer>();
   collect(value, found);
@@ -50,7 +50,7 @@ function collect(value: unknown, found: Set<ArrayBuffer>): void {
   if (typeof value !== "object" || value === null) return;
   if (ArrayBuffer.isView(value)) {
     if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-    // A list of numbers or texts, of which there may be many, holds none.
+    // A list of numbers or texts, which may be long, contains none.
   } else if (!Array.isArray(value) || typeof value[0] === "object")
     for (const member of Object.values(value)) collect(member, found);
 }

@@ -22,7 +22,7 @@ function pool(context: TestContext, changes: Partial<WorkerPoolOptions> = {}): P
   return workers;
 }
 
-/** A line of that length, in which nobody waits too long. */
+/** A line of that length, by default without an effective timeout. */
 const line = (lengthMax: number, waitMs = 60_000): WorkerPoolOptions["line"] => ({
   lengthMax,
   waitMs,
@@ -34,11 +34,11 @@ const run = (workers: Pool, task: SmallTask, options?: TaskOptions): Promise<unk
 interface Gate {
   readonly task: SmallTask;
   readonly open: () => void;
-  /** Holds up this thread until the task is all but answered. */
+  /** Blocks this thread until the task is about to answer. */
   readonly waitUntilPassed: () => void;
 }
 
-/** A task that holds its worker until it is opened. */
+/** A task that blocks its worker until the gate is opened. */
 function gate(): Gate {
   const numbers = new Int32Array(new SharedArrayBuffer(8));
   return {
@@ -69,7 +69,7 @@ test("answers tasks in order, with results and refusals", async (context) => {
   assert.equal(await run(workers, { kind: "own" }), 0, "handed over");
 });
 
-test("what a task threw keeps what it says, its codes and its causes, out of threads and processes", async (context) => {
+test("keeps the message, codes and causes of an error from threads and processes", async (context) => {
   for (const isProcess of [false, true]) {
     const workers = pool(context, { isProcess });
     await assert.rejects(run(workers, { kind: "full-disk" }), (error: Error) => {
@@ -88,13 +88,13 @@ test("what a task threw keeps what it says, its codes and its causes, out of thr
   }
 });
 
-test("a worker has the pool's data, also one that was started before its first task", async (context) => {
+test("gives a worker the pool's data, also if it was started before its first task", async (context) => {
   const workers = pool(context, { data: { some: "data" } });
   workers.prepare();
   assert.deepEqual(await run(workers, { kind: "data" }), { some: "data" });
 });
 
-test("a worker ends when no task waits for it, in pools that say so", async (context) => {
+test("ends idle workers in pools that say so", async (context) => {
   const thread = { kind: "thread" } as const;
   for (const endsWhenIdle of [false, true]) {
     const workers = pool(context, { endsWhenIdle });
@@ -104,7 +104,7 @@ test("a worker ends when no task waits for it, in pools that say so", async (con
   }
 });
 
-test("a worker that takes too much memory or time, or ends, is replaced, and its task refused", async (context) => {
+test("replaces a worker that exceeds its memory or time, or ends, and refuses its task", async (context) => {
   const small = pool(context, { stageMs: [60_000], memoryMebibytes: 16 });
   await assert.rejects(run(small, { kind: "fill" }), { code: "too_large" });
   assert.equal(await run(small, { kind: "double", value: 1 }), 2);
@@ -117,7 +117,7 @@ test("a worker that takes too much memory or time, or ends, is replaced, and its
   assert.equal(await run(workers, { kind: "double", value: 3 }), 6);
 });
 
-test("each stage of a task has its own time, and what took too long is said", async (context) => {
+test("limits the time of each stage of a task, and names the stage that exceeded it", async (context) => {
   const workers = pool(context, { stageMs: [60_000, 100, 60_000] });
   await assert.rejects(
     run(workers, { kind: "hang", stage: 1 }),
@@ -125,19 +125,19 @@ test("each stage of a task has its own time, and what took too long is said", as
   );
 });
 
-test("an answer that is there when its time is up counts", async (context) => {
+test("accepts an answer that arrived by the deadline", async (context) => {
   const workers = pool(context, { stageMs: [200] });
   await run(workers, { kind: "double", value: 1 });
   const { task, open, waitUntilPassed } = gate();
   const held = run(workers, task);
   open();
   waitUntilPassed();
-  // This thread does nothing else until the task's time is up.
+  // This thread is blocked until the task's time is up.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   assert.equal(await held, "opened");
 });
 
-test("clients take turns at a worker", async (context) => {
+test("takes clients in turns at a worker", async (context) => {
   const workers = pool(context);
   const { task, open } = gate();
   const held = run(workers, task);
@@ -151,7 +151,7 @@ test("clients take turns at a worker", async (context) => {
   assert.deepEqual(order, ["a0", "b3", "a1", "a2"]);
 });
 
-test("so many may wait, and no more", async (context) => {
+test("limits the number of waiting tasks", async (context) => {
   const workers = pool(context, { line: line(1) });
   const { task, open } = gate();
   const held = run(workers, task);
@@ -166,7 +166,7 @@ test("so many may wait, and no more", async (context) => {
   await held;
 });
 
-test("a client has half of the places that others leave", async (context) => {
+test("gives a client half of the places that others leave", async (context) => {
   const workers = pool(context, { line: line(4) });
   const { task, open } = gate();
   const held = run(workers, task);
@@ -180,7 +180,7 @@ test("a client has half of the places that others leave", async (context) => {
   assert.equal(await double("a"), 2);
 });
 
-test("what waits too long gives up its place, and what runs does not", async (context) => {
+test("times out waiting tasks, but not running ones", async (context) => {
   const workers = pool(context, { line: line(1, 20) });
   const { task, open } = gate();
   const held = run(workers, task);
@@ -193,7 +193,7 @@ test("what waits too long gives up its place, and what runs does not", async (co
   await held;
 });
 
-test("a task whose signal aborts frees its place in the line, and is no longer waited for", async (context) => {
+test("frees the place of a task whose signal aborts, and stops waiting for it", async (context) => {
   const workers = pool(context, { line: line(1) });
   const { task, open } = gate();
   const aborter = new AbortController();
@@ -210,7 +210,7 @@ test("a task whose signal aborts frees its place in the line, and is no longer w
   await assert.rejects(run(workers, { kind: "double", value: 1 }, { signal }), { code: "cancelled" });
 });
 
-test("processes do as threads: results, refusals, stages, and an end where they take too much", async (context) => {
+test("treats processes like threads: results, refusals, stages, and limits", async (context) => {
   const workers = pool(context, {
     isProcess: true,
     data: "a folder",
@@ -235,7 +235,7 @@ test("processes do as threads: results, refusals, stages, and an end where they 
   await assert.rejects(hung, { code: "unavailable" });
 });
 
-test("closing fails what runs and what waits", async (context) => {
+test("fails running and waiting tasks when it closes", async (context) => {
   const workers = pool(context);
   const tasks = [run(workers, { kind: "hang", stage: 0 }), run(workers, { kind: "double", value: 1 })];
   const outcomes = Promise.allSettled(tasks);

@@ -1,6 +1,6 @@
-// Workers, in threads or processes of their own, that take tasks one at a time: for work that would hold up the event
-// loop, or may never end. Started when they are needed, and no reason for the process to go on. Tasks are calls of the
-// functions of a module (tasks.ts), and typed as those are; what they mean is said there.
+// A pool of workers, in threads or separate processes, that run one task at a time: for work that would block the
+// event loop, or may never end. Workers start on demand, and do not keep the process alive. Tasks are typed calls of a
+// module's functions (tasks.ts).
 import { ServiceError } from "../domain/service-error.ts";
 import { TenantShares } from "../domain/sharing/tenant-shares.ts";
 import { WaitingLine } from "../domain/sharing/loop-turns.ts";
@@ -11,15 +11,15 @@ import { WorkerThread, type Job } from "./worker-thread.ts";
 export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
-  /** How many tasks may wait, of which each client has its share, and how long; without it any number may, for ever. */
+  /** Maximum number of waiting tasks, shared among clients, and their maximum wait; unlimited if absent. */
   readonly line?: { readonly lengthMax: number; readonly waitMs: number };
 }
 
 export interface TaskOptions {
-  /** Clients whose tasks wait take turns. */
+  /** Waiting clients take turns. */
   readonly client?: string;
   readonly signal?: AbortSignal;
-  /** What of the task is the worker's afterwards, rather than copied. */
+  /** Buffers to transfer to the worker instead of copying. */
   readonly transfer?: readonly ArrayBuffer[];
 }
 
@@ -30,7 +30,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   readonly #waiting = new WaitingLine<Job & { readonly onBegin: () => void }>();
   #isClosed = false;
 
-  /** A pool that has started nothing yet. */
+  /** Starts no worker yet. */
   constructor(options: WorkerPoolOptions<Data>) {
     this.#line = options.line;
     this.#places = options.line && new TenantShares(options.line.lengthMax);
@@ -48,12 +48,13 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   }
 
   /**
-   * Runs one task. One whose signal aborts gives up its place in the line; one that has begun goes on, and nobody waits
-   * for it.
+   * Runs one task. If its signal aborts, a waiting task gives up its place; a running one continues, but its result is
+   * discarded.
    *
-   * @throws ServiceError what the task threw; `too_large` when it took more memory than the worker has, `timeout`
-   *   (`TaskTimeout`) when it took too long, `overloaded` when too many wait or it has waited too long, `cancelled` when
-   *   its signal aborts, `unavailable` once the pool is closed
+   * @throws ServiceError the task's own error, or one of these:
+   * - `too_large` when it took more memory than the worker has, `timeout` (`TaskTimeout`) when it took too long
+   * - `overloaded` when too many wait or it has waited too long
+   * - `cancelled` when its signal aborts, `unavailable` once the pool is closed
    */
   run<Kind extends keyof Tasks & string>(
     kind: Kind,
@@ -87,7 +88,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
         message: { kind, task },
         transfer,
         onBegin,
-        // The module answers with what a task of the kind gives.
+        // Safe cast: the module answers with a result of this kind.
         resolve: (result: Tasks[Kind]["result"]) => (onEnd(), resolve(result)),
         reject: (error: Error) => (onEnd(), reject(error)),
       };
@@ -97,7 +98,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
     });
   }
 
-  /** Ends the workers; what they still do fails as `unavailable`. */
+  /** Ends the workers; their running tasks fail as `unavailable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let job = this.#waiting.takeNext(); job !== undefined; job = this.#waiting.takeNext())

@@ -1,5 +1,5 @@
-// One place of a pool: a worker that does one task at a time, is ended when a stage of it takes too long, and is started
-// anew for the next. Knows nothing of who waits.
+// One slot of a pool: a worker that runs one task at a time, is ended when a stage takes too long, and is started anew
+// for the next task. Knows nothing of the queue.
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
 import { revived } from "./carried-error.ts";
@@ -25,7 +25,7 @@ export class TaskTimeout extends ServiceError {
   }
 }
 
-/** How long a worker may take from its start to its first task. */
+/** Time limit of a worker's start. */
 const startMs = 60_000;
 
 export class WorkerThread {
@@ -37,7 +37,7 @@ export class WorkerThread {
   #stage = 0;
   #deadline: NodeJS.Timeout | undefined;
 
-  /** @param onIdle called, later, whenever it can take a task again */
+  /** @param onIdle called asynchronously each time it can take a task again */
   constructor(options: WorkerOptions, onIdle: () => void) {
     this.#options = options;
     this.#onIdle = onIdle;
@@ -53,7 +53,7 @@ export class WorkerThread {
     if (this.isIdle) this.#worker.unref();
   }
 
-  /** Does the task; only when idle. */
+  /** Runs the task; call only when idle. */
   begin(job: Job): void {
     this.#job = job;
     this.#worker ??= this.#start();
@@ -66,7 +66,7 @@ export class WorkerThread {
     }
   }
 
-  /** There is nothing to do for now. */
+  /** Call when no task is waiting: ends the worker if it should not idle. */
   rest(): void {
     const worker = this.#worker;
     if (this.#options.endsWhenIdle !== true || worker === null || !this.isIdle) return;
@@ -74,7 +74,7 @@ export class WorkerThread {
     void worker.terminate();
   }
 
-  /** Gives the worker up, which may be in any state, and fails its task. Resolves when it is gone. */
+  /** Ends the worker, in any state, and fails its task. Resolves when it is gone. */
   async end(error: Error): Promise<void> {
     const worker = this.#worker;
     this.#forget();
@@ -118,11 +118,11 @@ export class WorkerThread {
     const endIfNotDone = (): void => {
       if (this.#job === job && this.#stage === stage) void this.end(new TaskTimeout(stage, timeoutMs));
     };
-    // Where this thread was held up, the worker's answer may be there, unread: it is read first.
+    // If this thread was blocked, the worker's answer may be unread: setImmediate reads it first.
     this.#deadline = setTimeout(() => setImmediate(endIfNotDone), timeoutMs);
   }
 
-  /** Takes the job off. */
+  /** Removes and returns the job. */
   #settle(): Job | null {
     const job = this.#job;
     clearTimeout(this.#deadline);

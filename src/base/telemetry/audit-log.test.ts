@@ -1,4 +1,4 @@
-// The audit log on a real folder: what a line says, when a file is full, and what happens when none can be written.
+// The audit log in a real folder: content of a line, rotation, and write failures.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
@@ -63,7 +63,7 @@ test("writes a line for each entry, in order, for its owner only", async (t) => 
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test("begins another file when one is full, and keeps as many as it should", async (t) => {
+test("rotates a full file and keeps the configured number", async (t) => {
   const path = newFile(t);
   for (const outcome of ["1", "2", "3", "4"]) {
     const audit = createAuditLog({ path, bytesMax: 200, keptCount: 2 }, silentLogger);
@@ -75,10 +75,10 @@ test("begins another file when one is full, and keeps as many as it should", asy
   assert.ok(!existsSync(`${path}.3`));
 });
 
-test("what finds no room in the queue is counted in the next lines", async (t) => {
+test("counts lines that exceed the queue in the next lines", async (t) => {
   const path = newFile(t);
   const audit = createAuditLog({ path, bytesMax: 100_000_000, keptCount: 2 }, silentLogger);
-  // The first is being written at once; the queue holds 10,000 behind it.
+  // The first is being written; the queue holds 10,000 behind it.
   for (let count = 0; count < 10_006; count++) audit.record(entry);
   await audit.stop();
   const lines = linesOf(path);
@@ -89,7 +89,7 @@ test("what finds no room in the queue is counted in the next lines", async (t) =
   assert.equal(lines.length, 10_002);
 });
 
-test("a failed write whose lines find no room in the queue again is counted, too", async (t) => {
+test("counts lines of a failed write that exceed the queue too", async (t) => {
   const folder = join(newFile(t), "..", "later");
   const path = join(folder, "audit.jsonl");
   const clock = new FakeClock();
@@ -102,7 +102,7 @@ test("a failed write whose lines find no room in the queue again is counted, too
   assert.deepEqual([lines.length, lines[0]], [10_001, { action: "entries-lost", count: 1 }]);
 });
 
-test("lines go by their age: with a full file, and at the latest when they are twice as old", async (t) => {
+test("removes lines by age: with a full file, at the latest at twice the age", async (t) => {
   const path = newFile(t);
   const file = { path, bytesMax: 200, keptCount: 3 };
   const day = (count: number): Date => new Date(Date.UTC(2026, 0, 1) + count * 86_400_000);
@@ -126,7 +126,7 @@ test("lines go by their age: with a full file, and at the latest when they are t
   await trimAudit({ ...file, path: `${path}-none` }, day(9), day(9));
 });
 
-test("a file that cannot be written is an error in the log, once, and refuses durable lines until it can be written", async (t) => {
+test("logs one error for an unwritable file and refuses durable lines until it is writable", async (t) => {
   const said: string[] = [];
   const note = (_: object, message: string): void => void said.push(message);
   const logger = { ...silentLogger, error: note, warn: note };
@@ -148,7 +148,7 @@ test("a file that cannot be written is an error in the log, once, and refuses du
   assert.deepEqual(said, ["the audit log cannot be written", "the audit log can be written again"]);
 });
 
-test("stop gives up if the last lines cannot be written, and says so", async (t) => {
+test("stops with an error if the last lines cannot be written", async (t) => {
   const errors: string[] = [];
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
   const path = join(newFile(t), "no-folder", "audit.jsonl");
@@ -161,7 +161,7 @@ test("stop gives up if the last lines cannot be written, and says so", async (t)
   ]);
 });
 
-test("a full disk is named as such", async (t) => {
+test("names a full disk", async (t) => {
   if (!existsSync("/dev/full")) return t.skip("no device that is always full here");
   const path = newFile(t);
   symlinkSync("/dev/full", path);
@@ -174,7 +174,7 @@ test("a full disk is named as such", async (t) => {
   await audit.stop();
 });
 
-test("a durable line is in the file when it resolves, and starts a line of its own after a partial one", async (t) => {
+test("resolves a durable line once it is in the file, on a new line after a partial one", async (t) => {
   const path = newFile(t);
   writeFileSync(path, '{"time":"1970');
   const audit = createAuditLog({ path, bytesMax: 10_000, keptCount: 2 }, silentLogger);
@@ -188,7 +188,7 @@ test("a durable line is in the file when it resolves, and starts a line of its o
   await audit.stop();
 });
 
-test("durable lines share an fsync and do not wait for the pause; lines that nobody waits for are not synced", async (t) => {
+test("shares an fsync among durable lines without waiting for the pause, and does not sync others", async (t) => {
   const path = newFile(t);
   const handle = await open(path, "a");
   const datasync = t.mock.method(Object.getPrototypeOf(handle) as FileHandle, "datasync");
@@ -196,7 +196,7 @@ test("durable lines share an fsync and do not wait for the pause; lines that nob
   const clock = new FakeClock();
   const audit = createAuditLog({ path, bytesMax: 1_000_000, keptCount: 2 }, silentLogger, clock);
   audit.record(entry);
-  // The one sleep that is left is the pause between two writes.
+  // The one remaining sleep is the pause between two writes.
   while (!readFileSync(path, "utf8").endsWith("\n") || clock.sleepingCount !== 1) await turn();
   assert.equal(datasync.mock.callCount(), 0);
   await Promise.all(Array.from({ length: 100 }, () => audit.recordDurably(entry)));
@@ -205,10 +205,10 @@ test("durable lines share an fsync and do not wait for the pause; lines that nob
   await audit.stop();
 });
 
-test("a disk that does not answer holds up a durable line for five seconds, later ones not at all, and the end for five", async (t) => {
+test("delays a durable line and the stop by five seconds on a hanging disk, and later lines not at all", async (t) => {
   if (process.platform === "win32") return t.skip("no named pipes in folders here");
   const path = newFile(t);
-  // A write into a pipe that nobody reads does not return.
+  // A write into a pipe without a reader does not return.
   execFileSync("mkfifo", [path]);
   const errors: string[] = [];
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };

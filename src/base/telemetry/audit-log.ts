@@ -1,6 +1,6 @@
-// The audit log: one JSON object a line saying who changed what, in a file that is rotated by size. Node's thread pool writes
-// and syncs, so the main thread never waits for the disk. Lines that arrive during a write share the next write and its one
-// fsync. While the disk takes nothing, lines wait in a bounded queue; those beyond it are counted in the log.
+// The audit log: one JSON object a line saying who changed what, in a file that is rotated by size. Node's thread pool
+// writes and syncs, so that the main thread never waits for the disk; lines that arrive during a write share the next
+// write and its fsync. If the disk stalls, lines wait in a bounded queue, and the log counts those beyond it.
 import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { systemClock, type Clock } from "../domain/clock.ts";
@@ -11,17 +11,17 @@ import type { Logger } from "./logger.ts";
 
 export interface AuditEntry {
   readonly time: Date;
-  /** Null where no key was presented, or none that is known. */
+  /** Null if no key was presented, or an unknown one. */
   readonly keyId: string | null;
   readonly entity: string | null;
-  /** Of the client; null for what happened on this machine. */
+  /** Address of the client; null for an event on this machine. */
   readonly address: string | null;
-  /** What was asked for: `DELETE /v1/preview/models/7`, `key-revoked`. */
+  /** Requested action: `DELETE /v1/preview/models/7`, `key-revoked`. */
   readonly action: string;
   /** `done`, or the status of the answer. */
   readonly outcome: string;
   readonly requestId: string | null;
-  /** How many requests like this one the line stands for; absent for one. */
+  /** Number of identical requests that the line stands for; absent for one. */
   readonly count?: number;
 }
 
@@ -31,45 +31,47 @@ export interface AuditLog {
   /**
    * Adds a line and resolves once it is on the disk.
    *
-   * @throws ServiceError `unavailable` if the disk fails, or does not answer a write for five seconds, and at once while
-   *   {@link fault} is not null; the line stays in the queue and is written when the disk takes it
+   * @throws ServiceError `unavailable` if the disk fails, or does not complete a write within five seconds, and
+   * immediately while {@link fault} is not null; the line stays in the queue and is written when possible
    */
   recordDurably(entry: AuditEntry): Promise<void>;
-  /** The error for requests that need a durable line while the log cannot be written; null if it can. */
+  /** Returns the error for requests that need a durable line while the log cannot be written; null if it can. */
   fault(): ServiceError | null;
 }
 
 export interface AuditFile {
   readonly path: string;
-  /** Beyond it another file is begun. */
+  /** Size at which the file is rotated. */
   readonly bytesMax: number;
-  /** Full files that are kept, as `<path>.1` (the newest) and so on. */
+  /** Number of full files kept, as `<path>.1` (the newest) and so on. */
   readonly keptCount: number;
 }
 
-/** Lines that may wait for the disk. */
+/** Maximum lines that wait for the disk. */
 const queueLengthMax = 10_000;
-/** Of a file, what has the time of its first line. */
+/** Length of a file's beginning that contains its first line's time. */
 const beginningBytes = 64;
 
-/** Pause between two writes if no answer waits: lines that come close together go together. */
+/** Pause between two writes if no answer waits, to write lines in groups. */
 const gatherMs = 20;
 /** Pause after a failed write. */
 const retryMs = 1000;
-/** Longest that one write may take before those who wait for it are refused; and that a stop waits. */
+/** Maximum time of a write before the waiting requests are refused, and of a stop. */
 const deadlineMs = 5000;
 
 interface QueuedLine {
   readonly entry: AuditEntry;
-  /** Called with null when the line is on the disk; absent if nobody waits for it. Calls after the first do nothing. */
+  /**
+   * Called with null when the line is on the disk; absent if no caller waits for it. Calls after the first do nothing.
+   */
   readonly settle?: (failure: unknown) => void;
 }
 
 /**
- * Writes until it is stopped. `stop` resolves when every line is written, or after one last attempt that fails or takes too
- * long. Other processes may append to the same file.
+ * Creates the log, which writes until it is stopped. `stop` resolves when every line is written, or after one last
+ * attempt that fails or takes too long. Other processes may append to the same file.
  *
- * After a failed write its lines are written again, so that after a disk fault a line can be in the file twice.
+ * A failed write is repeated, so after a disk fault a line can be in the file twice.
  */
 export function createAuditLog(
   file: AuditFile,
@@ -82,7 +84,7 @@ export function createAuditLog(
   let writing: Promise<void> | null = null;
   /** Ends the pause between two writes. */
   let pause = new AbortController();
-  /** Why the last write failed, or that the present one is late; null if the log can be written. */
+  /** Reason why the last write failed, or the current one is late; null if the log can be written. */
   let failure: Error | null = null;
 
   const fail = (error: unknown, lines: readonly QueuedLine[]): void => {
@@ -174,7 +176,7 @@ function unwritable(cause: unknown): ServiceError {
 interface AppendOptions {
   /** Number of entries before these that were lost. */
   readonly lostCount?: number;
-  /** False to leave the lines to the operating system, which a crash of the process does not lose. */
+  /** False leaves the lines to the operating system, which keeps them through a crash of the process. */
   readonly isSynced?: boolean;
 }
 
@@ -200,14 +202,14 @@ export async function appendEntries(
   }
 }
 
-/** True if the file ends in a partial line, as a full disk or a killed process leaves it. */
+/** True if the file ends in a partial line, left by a full disk or a killed process. */
 async function endsMidLine(handle: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
   return bytesRead === 1 && buffer.toString("latin1") !== "\n";
 }
 
-/** Makes the name of a new file survive a loss of power. Windows has no such call, and journals names. */
+/** Makes the name of a new file survive a power loss. Windows has no such call, and journals names. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
@@ -241,8 +243,8 @@ async function rotate({ path, keptCount }: AuditFile): Promise<void> {
 }
 
 /**
- * Removes full files whose last line is from before a time, and begins another file where the first line of the present one is:
- * so a line goes once it is as old, and at the latest once it is twice as old.
+ * Removes full files whose last line is older than a time, and rotates the current file if its first line is. So a
+ * line is removed at that age at the earliest, and at twice that age at the latest.
  */
 export async function trimAudit(file: AuditFile, before: Date, now: Date): Promise<void> {
   const { path, keptCount } = file;
@@ -255,7 +257,7 @@ export async function trimAudit(file: AuditFile, before: Date, now: Date): Promi
   if (first !== null && first < before) await rotate(file);
 }
 
-/** Of the first line; null where there is none, or it has no time. */
+/** Returns the time of the first line; null if there is none. */
 async function firstTime(path: string): Promise<Date | null> {
   const handle = await open(path).catch(() => null);
   if (handle === null) return null;

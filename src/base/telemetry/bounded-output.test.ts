@@ -1,9 +1,9 @@
-// Lines to a reader that keeps up, pauses, comes back or goes away.
+// Lines to a reader that keeps up, pauses, returns or goes away.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BoundedOutput, type OutputChannel } from "./bounded-output.ts";
 
-/** A reader that takes a write when it is told to. */
+/** A reader that takes a write only on demand. */
 class PausedReader implements OutputChannel {
   readonly #writes: { readonly text: string; readonly done: (error: Error | null) => void }[] = [];
   text = "";
@@ -12,7 +12,7 @@ class PausedReader implements OutputChannel {
     this.#writes.push({ text, done });
   }
 
-  /** Takes the write that waits; false if none does. */
+  /** Takes the pending write; false if there is none. */
   take(error: Error | null = null): boolean {
     const next = this.#writes.shift();
     if (next === undefined) return false;
@@ -31,7 +31,7 @@ const line = (number: number): string => `line ${String(number).padStart(4, "0")
 const lineBytes = line(0).length;
 const numbersIn = (text: string): readonly string[] => text.trimEnd().split("\n");
 
-test("a reader that keeps up gets every line at once and in order", () => {
+test("passes every line immediately and in order to a reader that keeps up", () => {
   let text = "";
   const channel: OutputChannel = {
     write: (given, done) => {
@@ -49,7 +49,7 @@ test("a reader that keeps up gets every line at once and in order", () => {
   assert.equal(output.droppedCount, 0);
 });
 
-test("a reader that pauses gets what was kept, then how many lines are missing, then what comes after", () => {
+test("gives a pausing reader the kept lines, the number of missing lines, and then later lines", () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 10 * lineBytes, noticeOf });
   for (let number = 0; number < 25; number++) output.write(line(number));
@@ -62,7 +62,7 @@ test("a reader that pauses gets what was kept, then how many lines are missing, 
   assert.deepEqual(numbersIn(reader.text), [...kept, "missing 15", "line 0025"]);
 });
 
-test("no line is kept behind a gap before the gap is announced", () => {
+test("keeps no line behind a gap before the gap is announced", () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 10 * lineBytes, noticeOf });
   // The first is being written; room for one more comes before half of the buffer is free.
@@ -75,7 +75,7 @@ test("no line is kept behind a gap before the gap is announced", () => {
   assert.equal(found[10], "missing 3");
 });
 
-test("whole lines of several are counted, and one that never fits is announced at once", () => {
+test("counts the lines of a longer text, and announces one that never fits immediately", () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 10 * lineBytes, noticeOf });
   output.write(line(1).repeat(11));
@@ -84,7 +84,7 @@ test("whole lines of several are counted, and one that never fits is announced a
   assert.equal(output.droppedCount, 11);
 });
 
-test("what a write loses is announced with the next line, and a reader that is gone is not asked again and again", () => {
+test("announces lines lost in a write with the next line, without repeated attempts on a gone reader", () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 10 * lineBytes, noticeOf });
   output.write(line(1));
@@ -100,7 +100,7 @@ test("what a write loses is announced with the next line, and a reader that is g
   assert.deepEqual(numbersIn(reader.text), ["missing 3", "line 0004"]);
 });
 
-test("a flush ends with the last write, or with its deadline", async () => {
+test("ends a flush with the last write, or at its deadline", async () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 1000, noticeOf });
   await output.flush(1_000_000);

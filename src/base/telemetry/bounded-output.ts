@@ -1,5 +1,5 @@
-// Lines on their way to a reader that may stop reading. They wait in a buffer of bounded size; lines beyond it are dropped,
-// and a notice in their place says how many are missing. Never blocks, never throws. Does not know descriptors.
+// Bounded buffer of lines for a reader that may stop reading. Lines beyond its size are dropped and replaced by a
+// notice with their number. Never blocks, never throws, and knows no descriptors.
 
 /** Destination of lines. */
 export interface OutputChannel {
@@ -8,9 +8,9 @@ export interface OutputChannel {
 }
 
 export interface BoundedOutputOptions {
-  /** Bytes that may wait. */
+  /** Maximum waiting bytes. */
   readonly bytesMax: number;
-  /** The line that stands in place of dropped lines, with its line break. */
+  /** Returns the line that replaces dropped lines, with its line break. */
   readonly noticeOf: (missingCount: number) => string;
 }
 
@@ -19,7 +19,7 @@ interface Piece {
   readonly bytes: number;
   /** Lines that are missing if it is lost: its own, or those that it announces. */
   readonly lineCount: number;
-  /** Those of them that are not counted as dropped yet. */
+  /** Lines among them that are not counted as dropped yet. */
   readonly uncountedCount: number;
 }
 
@@ -30,7 +30,7 @@ export class BoundedOutput {
   readonly #channel: OutputChannel;
   readonly #options: BoundedOutputOptions;
   #waiting: Piece[] = [];
-  /** Bytes that wait, and those being written. */
+  /** Bytes that wait or are being written. */
   #bytes = 0;
   #missingCount = 0;
   #droppedCount = 0;
@@ -44,7 +44,7 @@ export class BoundedOutput {
     this.#options = options;
   }
 
-  /** How many lines were dropped. */
+  /** Number of dropped lines. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
@@ -64,7 +64,7 @@ export class BoundedOutput {
     this.#writeNext();
   }
 
-  /** Resolves once nothing waits, or after the deadline. */
+  /** Resolves once nothing waits, or at the deadline. */
   async flush(deadlineMs: number): Promise<void> {
     if (this.#bytes === 0) return;
     await new Promise<void>((resolve) => {
@@ -76,7 +76,7 @@ export class BoundedOutput {
     });
   }
 
-  /** Removes and returns the text that waits, for a last attempt of a process that ends. */
+  /** Removes and returns the waiting text, for a last attempt of a process that ends. */
   takeWaiting(): string {
     const text = this.#waiting.map((piece) => piece.text).join("");
     this.#waiting = [];
@@ -101,7 +101,7 @@ export class BoundedOutput {
     this.#missingCount = 0;
   }
 
-  /** Ends the dropping once half of the buffer is free. */
+  /** Stops dropping once half of the buffer is free. */
   #makeRoom(): void {
     if (!this.#isFull || this.#bytes > this.#options.bytesMax / 2) return;
     this.#isFull = false;
@@ -109,7 +109,7 @@ export class BoundedOutput {
     this.#writeNext();
   }
 
-  /** Writes what waits, one chunk at a time; a loop, since a channel may be done at once. */
+  /** Writes waiting text, one chunk at a time; a loop, since a channel may complete synchronously. */
   #writeNext(): void {
     while (!this.#isWriting && this.#waiting.length > 0) {
       const chunk = this.#takeChunk();
@@ -144,7 +144,7 @@ export class BoundedOutput {
     this.#bytes -= chunk.bytes;
     if (error === null) this.#makeRoom();
     else {
-      // Announced with the next line: a notice of its own would fail like this chunk, again and again.
+      // Announced with the next line: a separate notice would fail like this chunk, again and again.
       this.#isFull = false;
       this.#drop(chunk);
     }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-/** A process whose child wrote these texts: what stands on its standard error, and the messages that it keeps. */
+/** A process whose child wrote these texts: its standard error, and the messages that it keeps. */
 function forwarded(texts: readonly string[]): { readonly errors: string; readonly kept: readonly string[] } {
   const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `
@@ -19,7 +19,7 @@ function forwarded(texts: readonly string[]): { readonly errors: string; readonl
   return { errors: stderr, kept: JSON.parse(stdout) as readonly string[] };
 }
 
-test("log lines of a child process become lines of this one's log, and other output stays as it is", () => {
+test("forwards log lines of a child process as lines of this log, and other output unchanged", () => {
   const line = '{"level":40,"time":"2026-11-28T22:40:50.123Z","component":"engine","msg":"of a child"}\n';
   const { errors, kept } = forwarded([
     `native warning\n${line}`,

@@ -7,23 +7,23 @@ import { announceMissingLines, standardStream } from "./standard-streams.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-/** How much is logged, and for whom. */
+/** Level and format of the log. */
 export interface LogStyle {
   readonly level: LogLevel;
   readonly format: "people" | "json";
 }
 
-/** What the rest of the server knows of logging. */
+/** The logging interface for the rest of the server. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-  /** A logger whose every line carries these fields too. */
+  /** Returns a logger that adds these fields to every line. */
   child(fields: object): Logger;
 }
 
-/** What is asked for, or lines for people where somebody looks. */
+/** Returns the requested format; for `auto`, lines for people on a terminal. */
 export function logFormat(asked: "auto" | LogStyle["format"]): LogStyle["format"] {
   if (asked !== "auto") return asked;
   return process.stderr.isTTY ? "people" : "json";
@@ -33,10 +33,10 @@ export function logFormat(asked: "auto" | LogStyle["format"]): LogStyle["format"
 let writeLine: ((json: string) => void) | null = null;
 
 /**
- * Writes to standard error, so that standard output stays for what a command answers. A reader that stops reading holds
- * nothing up: lines are dropped then, and a line in their place says how many.
+ * Creates a logger on standard error, which leaves standard output to commands' results. A reader that stops reading
+ * blocks nothing: lines are then dropped, and a line in their place gives the number.
  *
- * @param recent keeps the lines too, whether or not standard error is read
+ * @param recent also keeps the lines, even if standard error is not read
  */
 export function createLogger({ level, format }: LogStyle, recent: RecentLog | null = null): Logger {
   const standardError = standardStream(2);
@@ -52,8 +52,8 @@ export function createLogger({ level, format }: LogStyle, recent: RecentLog | nu
 }
 
 /**
- * Writes what a child process wrote to its outputs, in whole lines: log lines, which a child writes as JSON, become lines of
- * this process's log; everything else goes to standard error as it is.
+ * Writes a child process's output, in whole lines. Log lines, which a child writes as JSON, become lines of this
+ * process's log; everything else goes to standard error unchanged.
  */
 export function forwardOutput(text: string): void {
   if (writeLine === null || !text.includes(lineStart)) {
@@ -76,7 +76,7 @@ function isLogLine(line: string): boolean {
     const { level, time, msg } = JSON.parse(line) as Readonly<Record<string, unknown>>;
     return typeof level === "number" && typeof time === "string" && typeof msg === "string";
   } catch {
-    // A line that was cut for its length.
+    // A line that was truncated for its length.
     return false;
   }
 }

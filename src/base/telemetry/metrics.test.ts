@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "./metrics.ts";
 
-/** The samples that a scrape shows, as `name{labels} value`. */
+/** The samples in a scrape, as `name{labels} value`. */
 const samplesOf = (text: string): readonly string[] =>
   text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
-test("a scrape shows counters, histograms, and gauges as they are at that moment", async () => {
+test("exposes counters, histograms, and gauges with their current values", async () => {
   const metrics = createMetrics({ processMetrics: false });
   const requests = metrics.counter({ name: "hone_requests_total", help: "Requests.", labels: ["status"] });
   metrics.counter({ name: "hone_lost_total", help: "Lost.", labels: ["why"], known: [{ why: "full" }] });
@@ -41,7 +41,7 @@ test("a scrape shows counters, histograms, and gauges as they are at that moment
   assert.deepEqual(later, ['hone_running{base="b"} 0'], "what is gone is not shown any more");
 });
 
-test("a server's metrics are its own, with those of its process where they are wanted", async () => {
+test("keeps a server's metrics separate, and adds the process's on request", async () => {
   const [own, whole] = [false, true].map((processMetrics) => createMetrics({ processMetrics }));
   own.counter({ name: "hone_x_total", help: "X." }).increase();
   assert.deepEqual(samplesOf((await own.expose()).text), ["hone_x_total 1"]);
@@ -50,7 +50,7 @@ test("a server's metrics are its own, with those of its process where they are w
   assert.doesNotMatch(text, /hone_x_total/);
 });
 
-test("what is counted elsewhere is a counter, which shows what it is at each scrape", async () => {
+test("exposes external counters as counters, read at each scrape", async () => {
   const metrics = createMetrics({ processMetrics: false });
   let value = 5;
   const options = { name: "hone_hits_total", help: "Hits.", labels: ["base"] };
@@ -63,7 +63,7 @@ test("what is counted elsewhere is a counter, which shows what it is at each scr
   }
 });
 
-test("a gauge that reads nothing shows nothing, with labels or without", async () => {
+test("exposes nothing for a gauge that reads nothing, with labels or without", async () => {
   const metrics = createMetrics({ processMetrics: false });
   let values: readonly { readonly value: number }[] = [];
   metrics.gauge({ name: "hone_limit", help: "A limit." }, () => values);

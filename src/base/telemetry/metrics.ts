@@ -1,36 +1,36 @@
-// Counters, gauges and histograms in Prometheus' text form. One registry per server, so that tests do not meet.
+// Counters, gauges and histograms in Prometheus' text form. One registry per server, so that tests do not interfere.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricOptions {
-  /** With the prefix `hone_`, and a unit last; what vLLM has too has its name there as well, with `vllm:`. */
+  /** With the prefix `hone_`, and a unit last; metrics that vLLM has too also have its name, with `vllm:`. */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
-/** What a scrape asks for. */
+/** Called at each scrape. */
 type ReadSamples = () => readonly { readonly labels?: Labels; readonly value: number }[];
 
-/** A metric at one moment. A histogram's samples are those of its `_bucket`, `_sum` and `_count`. */
+/** A metric at one moment. A histogram's samples are its `_bucket`, `_sum` and `_count`. */
 export interface MetricReading {
   readonly name: string;
   readonly help: string;
   readonly kind: "counter" | "gauge" | "histogram";
   readonly samples: readonly {
-    /** Of the sample, such as `hone_wait_seconds_bucket`. */
+    /** Name of the sample, such as `hone_wait_seconds_bucket`. */
     readonly name: string;
     readonly labels: Readonly<Record<string, string | number>>;
     readonly value: number;
   }[];
 }
 
-/** Everything a process measures of itself. */
+/** Registry of a process's metrics. */
 export interface Metrics {
   counter(
     options: MetricOptions & {
-      /** Shown as 0 from the start: what is counted there for the first time is then an increase. */
+      /** Label sets that start at 0, so that a first event counts as an increase. */
       readonly known?: readonly Labels[];
     },
   ): { increase(labels?: Labels, by?: number): void };
@@ -39,15 +39,15 @@ export interface Metrics {
   };
   /** `read` is called at each scrape. */
   gauge(options: MetricOptions, read: ReadSamples): void;
-  /** As `gauge`, of what only grows, until what counts it begins anew. */
+  /** Like `gauge`, for a value that only grows until its source restarts. */
   countedElsewhere(options: MetricOptions, read: ReadSamples): void;
-  /** What the exposition has, as data. */
+  /** The exposed metrics as data. */
   read(): Promise<readonly MetricReading[]>;
   /** The exposition text and its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
 
-/** @param processMetrics whether to add those of the Node process (memory, event loop) */
+/** @param processMetrics true adds metrics of the Node process (memory, event loop) */
 export function createMetrics(options: { readonly processMetrics: boolean }): Metrics {
   const registry = new Registry();
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
@@ -76,7 +76,7 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
         registers: [registry],
         collect: () => {
           gauge.reset();
-          // A gauge without labels has a zero after that, which nobody measured.
+          // Resetting a gauge without labels leaves a zero, which no one measured.
           if (labels.length === 0) gauge.remove();
           for (const { labels: values = {}, value } of read()) gauge.set(values, value);
         },
@@ -97,10 +97,10 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
     read: async () => {
       const all = await registry.getMetricsAsJSON();
       return all.flatMap(({ name, help, type, values }) => {
-        // The library numbers kinds in its types, and has them in words.
+        // The library's types number the kinds, but its values are names.
         const kind = String(type);
         if (kind !== "counter" && kind !== "gauge" && kind !== "histogram") return [];
-        // Those of a histogram have names of their own, which the library's types leave out.
+        // A histogram's samples have separate names, which the library's types omit.
         const named = values as readonly (Omit<MetricReading["samples"][number], "name"> & {
           readonly metricName?: string;
         })[];

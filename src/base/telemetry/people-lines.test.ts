@@ -1,4 +1,4 @@
-// Lines of the log as a terminal shows them, from the JSON that the log's library makes.
+// Log lines for a terminal, from the JSON of the log's library.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { peopleLine } from "./people-lines.ts";
@@ -24,14 +24,14 @@ const answered: RequestLine = {
 const lineOf = (fields: object, isColoured = false): string =>
   peopleLine(JSON.stringify({ level: 30, time, msg: "something", ...fields }), { isColoured });
 
-test("a request reads as route, model, tokens in and out, their rate, status and time", () => {
+test("formats a request as route, model, tokens in and out, their rate, status and time", () => {
   assert.equal(
     lineOf({ msg: requestMessage, ...answered }),
     `${clockTime}  POST /v1/chat/completions  hone-tiny  1,234 → 150 tokens  100 tok/s  200  1.5 s\n`,
   );
 });
 
-test("a request that no model answers has no tokens, and a client that left is named", () => {
+test("omits tokens from a request without a model, and names a client that left", () => {
   const { model: _model, promptTokens: _in, completionTokens: _out, ...plain } = answered;
   assert.equal(
     requestText({ ...plain, method: "GET", route: "/health", durationMs: 0.42 }),
@@ -43,12 +43,12 @@ test("a request that no model answers has no tokens, and a client that left is n
   );
 });
 
-test("an answer without tokens has no rate", () => {
+test("omits the rate from an answer without tokens", () => {
   const text = requestText({ ...answered, completionTokens: 0, status: 503, durationMs: 12.3 });
   assert.equal(text, "POST /v1/chat/completions  hone-tiny  1,234 → 0 tokens  503  12 ms");
 });
 
-test("other lines are their message, with what is not ordinary before it and their fields behind it", () => {
+test("formats other lines as a level unless information, the message, and the fields", () => {
   assert.equal(
     lineOf({ model: "a", state: "ready", reason: "", key: null, calls: { format: "off" } }),
     `${clockTime}  something  model=a state=ready\n`,
@@ -56,7 +56,7 @@ test("other lines are their message, with what is not ordinary before it and the
   assert.equal(lineOf({ level: 40, folder: "a b" }), `${clockTime}  warning  something  folder="a b"\n`);
 });
 
-test("an error stands below its line with its stack", () => {
+test("puts an error with its stack below its line", () => {
   const err = { type: "Error", message: "it broke", stack: "Error: it broke\n    at here" };
   assert.equal(
     lineOf({ level: 50, err }),
@@ -64,15 +64,15 @@ test("an error stands below its line with its stack", () => {
   );
 });
 
-test("what a client sent moves no cursor and paints nothing", () => {
+test("removes terminal control characters sent by a client", () => {
   const line = lineOf({ msg: requestMessage, ...answered, model: "a\u001b[31m\nb\uE000[31m" }, true);
   assert.match(line, /a�\[31m�b�\[31m /);
   assert.equal(line.indexOf("\n"), line.length - 1);
-  // The time is dim; nothing else was painted.
+  // Only the time is coloured (dim).
   assert.equal(line.split("\u001b").length, 3);
 });
 
-test("in colour, faults of the server are red", () => {
+test("shows faults of the server in red", () => {
   const line = lineOf({ msg: requestMessage, ...answered, status: 500 }, true);
   assert.ok(line.includes("\u001b[31mPOST ") && line.endsWith("\u001b[0m\n"), line);
 });

@@ -1,4 +1,4 @@
-// The log as people read it on a terminal: one line each, the time of day first, what is not ordinary in colour.
+// Formats the log for people on a terminal: one line each, the time of day first, unusual parts in colour.
 import { requestMessage, requestText, type RequestLine } from "./request-line.ts";
 
 interface LogEntry {
@@ -9,12 +9,12 @@ interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** As the log's library spells errors; what was thrown that is no error stands as it is. */
+/** As the log's library spells errors; a thrown value that is no error stays unchanged. */
 interface LoggedError {
   readonly stack?: string;
 }
 
-/** Spells a line of the log, which is a JSON object, with a line break at its end. */
+/** Formats a line of the log, which is a JSON object, with a trailing line break. */
 export function peopleLine(json: string, { isColoured }: { readonly isColoured: boolean }): string {
   const entry = JSON.parse(json) as LogEntry;
   const { level, time, msg, err, ...fields } = entry;
@@ -28,7 +28,7 @@ export function peopleLine(json: string, { isColoured }: { readonly isColoured: 
     const [word, colour] = levelOf(level);
     if (word !== "") parts.push(paint(word, colour));
     parts.push(plain(msg));
-    // What is an object is for programs; the message says it.
+    // Objects are for programs; the message contains their meaning.
     const shown = Object.entries(fields).filter(
       ([, value]) => value !== "" && (typeof value !== "object" || Array.isArray(value)),
     );
@@ -45,7 +45,7 @@ function painted(text: string, colour: Colour): string {
   return colour === "plain" ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`;
 }
 
-/** Without characters that move a terminal's cursor or that it does not show, so that nothing sent can paint. */
+/** Removes control and invisible characters, so that no client's text can manipulate the terminal. */
 function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Co}]/gu, "�");
 }
@@ -71,7 +71,7 @@ function spelled([name, value]: readonly [string, unknown]): string {
   return `${name}=${typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value)}`;
 }
 
-/** The stack, below the line: a message alone seldom says where it was thrown. */
+/** The stack, below the line: a message without it seldom shows where the error was thrown. */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";
   return (error.stack ?? JSON.stringify(error))

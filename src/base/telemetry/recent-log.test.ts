@@ -18,7 +18,7 @@ function messagesOf(log: RecentLog, page: Partial<PageRequest> = {}): readonly s
   return log.list({ ...all, ...page }, "debug").items.map(({ message }) => message);
 }
 
-test("lines are read as they were written, with their level, time and fields", () => {
+test("reads lines as they were written, with their level, time and fields", () => {
   const log = new RecentLog();
   filled(log).warn({ jobId: "j", err: new Error("broken") }, "it failed");
   const [line] = log.list(all, "debug").items;
@@ -28,14 +28,14 @@ test("lines are read as they were written, with their level, time and fields", (
   assert.equal((line.fields["err"] as { readonly message: string }).message, "broken");
 });
 
-test("beyond the limit of lines the oldest go", () => {
+test("removes the oldest lines beyond the limit of lines", () => {
   const log = new RecentLog({ linesMax: 3, bytesMax: 1e6 });
   const logger = filled(log);
   for (let number = 0; number < 10; number++) logger.info(String(number));
   assert.deepEqual(messagesOf(log), ["7", "8", "9"]);
 });
 
-test("beyond the limit of bytes the oldest go, and a line that is longer alone is not kept", () => {
+test("removes the oldest lines beyond the limit of bytes, and keeps no line that exceeds it", () => {
   const log = new RecentLog({ linesMax: 1000, bytesMax: 1000 });
   const logger = filled(log);
   for (let number = 0; number < 10; number++) logger.info(`${number}${"é".repeat(100)}`);
@@ -48,7 +48,7 @@ test("beyond the limit of bytes the oldest go, and a line that is longer alone i
   assert.deepEqual(messagesOf(log), kept);
 });
 
-test("pages go from the newest or the oldest line on, and a level leaves out what is below it", () => {
+test("pages from the newest or the oldest line, without lines below the level", () => {
   const log = new RecentLog();
   const logger = filled(log);
   for (const level of ["debug", "info", "warn", "error"] as const) logger[level](level);
@@ -64,7 +64,7 @@ test("pages go from the newest or the oldest line on, and a level leaves out wha
   assert.deepEqual([warnings.items.map(({ message }) => message), warnings.hasMore], [["warn"], true]);
 });
 
-test("a cursor whose line is gone, or of another start, stands before the oldest line", () => {
+test("treats a cursor of a removed line, or of another start, as before the oldest line", () => {
   const log = new RecentLog({ linesMax: 2, bytesMax: 1e6 });
   const logger = filled(log);
   logger.info("0");
@@ -82,7 +82,7 @@ test("a cursor whose line is gone, or of another start, stands before the oldest
   });
 });
 
-test("a reader that follows gets kept lines, then each further one of its level, until it leaves", async () => {
+test("gives a follower the kept lines, then each further one of its level, until it leaves", async () => {
   const log = new RecentLog();
   const logger = filled(log);
   logger.error("before");
@@ -98,7 +98,7 @@ test("a reader that follows gets kept lines, then each further one of its level,
   assert.equal((await last).done, true);
 });
 
-test("a reader that is slower than the log goes on at the oldest line that is kept", async () => {
+test("continues for a slow follower at the oldest kept line", async () => {
   const log = new RecentLog({ linesMax: 2, bytesMax: 1e6 });
   const logger = filled(log);
   logger.info("0");

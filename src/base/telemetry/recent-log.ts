@@ -1,5 +1,5 @@
-// The newest lines of the log, kept in memory for people who cannot reach standard error. Bounded in lines and bytes: the
-// oldest lines go first. Adding a line keeps its text; lines are parsed only when somebody reads them.
+// The newest lines of the log, kept in memory for people without access to standard error. Bounded in lines and bytes:
+// the oldest lines are removed first. Stores the text of lines, and parses them only for readers.
 import { newUuid } from "../domain/random.ts";
 import { lineLevels, type LineLevel, type LogLine } from "../domain/logs/log-line.ts";
 import { fittingCount, pageBytesMax, type Page, type PageRequest } from "../domain/page.ts";
@@ -7,7 +7,7 @@ import { invalid, quoted } from "../domain/service-error.ts";
 
 export interface RecentLogLimits {
   readonly linesMax: number;
-  /** UTF-8 bytes of all lines together. A line beyond it is not kept. */
+  /** Maximum UTF-8 bytes of all lines together. A longer line is not kept. */
   readonly bytesMax: number;
 }
 
@@ -20,7 +20,7 @@ const defaultLimits: RecentLogLimits = { linesMax: 1000, bytesMax: 1024 * 1024 }
 
 export class RecentLog {
   readonly #limits: RecentLogLimits;
-  /** Tells the ids of this start from those of others. */
+  /** Distinguishes the ids of this start from others. */
   readonly #start = newUuid().slice(0, 8);
   /** The line with number `n` is at `n % linesMax`. */
   readonly #lines: (KeptLine | undefined)[] = [];
@@ -47,7 +47,7 @@ export class RecentLog {
   }
 
   /**
-   * Returns a page of the lines of this level and above. A cursor whose line is gone, or which is from another start, stands
+   * Returns a page of the lines of this level and above. A cursor of a removed line, or from another start, counts as
    * before the oldest line.
    *
    * @throws ServiceError `invalid` for a cursor that is no id of a line
@@ -63,8 +63,8 @@ export class RecentLog {
   }
 
   /**
-   * Yields the lines of this level and above that follow the cursor, as they come, until the signal aborts. Lines that go
-   * before a slow reader has read them are skipped; the numbers in the ids show it.
+   * Yields the lines of this level and above that follow the cursor, as they arrive, until the signal aborts. Lines
+   * removed before a slow reader has read them are skipped; the numbers in the ids show the gap.
    *
    * @throws ServiceError as `list`
    */

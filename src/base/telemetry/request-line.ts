@@ -1,21 +1,21 @@
-// What the log says of each request, and how that reads on a terminal.
+// The log line of each request, and its format on a terminal.
 
-/** Of a request that is over. */
+/** Fields of a finished request. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
   /** The route's pattern, or `none`. */
   readonly route: string;
-  /** 499 where the client went away first. */
+  /** 499 if the client left first. */
   readonly status: number;
   readonly durationMs: number;
   readonly keyId: string | null;
   readonly entity: string | null;
-  /** Null where the connection was closed before anybody asked. */
+  /** Null if the connection was closed before the address was read. */
   readonly address: string | null;
-  /** Where traces are sent. */
+  /** Present if traces are sent. */
   readonly traceId?: string | undefined;
-  /** With what a model answered, as far as it came; left out where none did. */
+  /** Model and tokens of the answer so far; absent if no model answered. */
   readonly model?: string;
   readonly promptTokens?: number;
   readonly completionTokens?: number;
@@ -24,7 +24,7 @@ export interface RequestLine {
 /** The message of such lines. */
 export const requestMessage = "request answered";
 
-/** Method, route, model, tokens in and out, tokens a second of the whole request, status and time. */
+/** Formats method, route, model, tokens in and out, tokens per second of the whole request, status and time. */
 export function requestText(line: RequestLine): string {
   const { method, route, model, promptTokens = 0, completionTokens = 0, status, durationMs } = line;
   const parts = [`${method.padEnd(4)} ${route}`];

@@ -1,4 +1,4 @@
-// Standard error as programs get it: a pipe, a socket, a terminal, a file, with a reader or without one that reads.
+// Standard error as programs get it: a pipe, a socket, a terminal, a file, with and without an active reader.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-/** The program's report: that it reached its end, and how many lines it dropped. */
+/** The number of dropped lines that the program reports when it reaches its end. */
 const droppedCountIn = (aliveFile: string): number => Number(readFileSync(aliveFile, "utf8"));
 
 interface Line {
@@ -34,7 +34,7 @@ function linesOf(text: string): readonly Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-test("a pipe that nobody reads holds up neither a program nor its end", { skip: noFifos() }, async (t) => {
+test("does not block a program or its end on an unread pipe", { skip: noFifos() }, async (t) => {
   const folder = newFolder(t);
   const [fifo, alive] = [join(folder, "fifo"), join(folder, "alive")];
   execFileSync("mkfifo", [fifo]);
@@ -48,7 +48,7 @@ test("a pipe that nobody reads holds up neither a program nor its end", { skip: 
   assert.ok(droppedCountIn(alive) > 0);
 });
 
-test("a socket that nobody reads holds up neither a program nor its end", async (t) => {
+test("does not block a program or its end on an unread socket", async (t) => {
   const alive = join(newFolder(t), "alive");
   // Node makes sockets for the outputs of its children.
   const child = spawn(process.execPath, [program, alive, String(manyLines)], {
@@ -62,9 +62,9 @@ test("a socket that nobody reads holds up neither a program nor its end", async 
 const python = spawnSync("python3", ["--version"]).status === 0;
 const noTerminals = process.platform === "win32" || !python ? "needs python3 for a terminal" : false;
 
-test("a terminal that is stopped holds up neither a program nor its end", { skip: noTerminals }, (t) => {
+test("does not block a program or its end on a stopped terminal", { skip: noTerminals }, (t) => {
   const alive = join(newFolder(t), "alive");
-  // Nobody reads the other end of the terminal.
+  // No process reads the other end of the terminal.
   const inTerminal = `
 import os, pty, sys
 pid, terminal = pty.fork()
@@ -79,7 +79,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
   assert.ok(droppedCountIn(alive) > 0);
 });
 
-test("a file gets every line in order", (t) => {
+test("writes every line to a file in order", (t) => {
   const folder = newFolder(t);
   const [file, alive] = [join(folder, "log"), join(folder, "alive")];
   const descriptor = openSync(file, "w");
@@ -95,7 +95,7 @@ test("a file gets every line in order", (t) => {
   );
 });
 
-test("a reader that comes back finds the gap announced, and no other", async (t) => {
+test("announces the only gap to a reader that returns", async (t) => {
   const alive = join(newFolder(t), "alive");
   const child = spawn(process.execPath, [program, alive, String(manyLines)], {
     stdio: ["ignore", "ignore", "pipe"],

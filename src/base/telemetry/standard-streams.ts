@@ -1,13 +1,13 @@
-// Standard output and standard error of this process, written without ever blocking it: a pipe whose reader pauses, a
-// terminal that was stopped and a file on a stalled disk hold nothing up. What commands print for people at a terminal does
-// not go through here: it may wait for its reader.
+// Writes standard output and standard error without ever blocking this process: not on a pipe whose reader pauses, a
+// stopped terminal, or a file on a stalled disk. Commands' output for people at a terminal does not use this module,
+// since it may wait for its reader.
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { BoundedOutput, type OutputChannel } from "./bounded-output.ts";
 
 /** About 2,000 log lines. */
 const bytesMax = 512 * 1024;
-/** How soon and how late a full pipe or terminal is tried again. */
+/** First and longest pause before a full pipe or terminal is retried. */
 const [retryMs, retryMsMax] = [1, 50];
 
 type Descriptor = 1 | 2;
@@ -25,12 +25,12 @@ export function standardStream(descriptor: Descriptor): BoundedOutput {
   return streamOf(descriptor).output;
 }
 
-/** Sets the line that stands in place of dropped lines. */
+/** Sets the line that replaces dropped lines. */
 export function announceMissingLines(descriptor: Descriptor, noticeOf: NoticeOf): void {
   streamOf(descriptor).noticeOf = noticeOf;
 }
 
-/** Waits until everything is written, at most until the deadline: nobody may be reading. */
+/** Waits until everything is written, up to the deadline: there may be no reader. */
 export async function flushStandardStreams(deadlineMs: number): Promise<void> {
   await Promise.all([...streams.values()].map(({ output }) => output.flush(deadlineMs)));
 }
@@ -52,7 +52,7 @@ function streamOf(descriptor: Descriptor): Stream {
 
 interface DescriptorChannel {
   readonly channel: OutputChannel;
-  /** Writes as much as can be written at once when the process exits; null if nothing can. */
+  /** Writes as much as fits without waiting when the process exits; null if unsupported. */
   readonly writeLast: ((text: string) => void) | null;
 }
 
@@ -81,9 +81,8 @@ function kindOf(descriptor: Descriptor): "file" | "pipe" | "socket" | "terminal"
 }
 
 /**
- * Opens a pipe or terminal once more, for non-blocking writes: the flag is the opened file's, and on the one that this
- * process was given it would change the writes of other programs, which could also take it away. Null if that is not
- * possible: only Linux can, and only the owner may.
+ * Opens a pipe or terminal again for non-blocking writes. On the inherited one the flag would affect writes of other
+ * programs, which could also clear it. Null if impossible: only Linux can, and only for the owner.
  */
 function reopened(descriptor: Descriptor): number | null {
   if (process.platform !== "linux") return null;
@@ -95,7 +94,7 @@ function reopened(descriptor: Descriptor): number | null {
   }
 }
 
-/** Writes at once where there is room, so that even a process that crashes has written its last line. */
+/** Writes synchronously while there is room, so that even a crashing process has written its last line. */
 function nonBlocking(descriptor: number): DescriptorChannel {
   const channel: OutputChannel = {
     write: (text, done) => {
@@ -110,7 +109,7 @@ function nonBlocking(descriptor: number): DescriptorChannel {
           }
         } catch (error) {
           if (!isFull(error)) return done(error instanceof Error ? error : new Error(String(error)));
-          // Without a reader nothing is to keep this process alive.
+          // Without a reader this must not keep the process alive.
           setTimeout(attempt, pauseMs).unref();
           pauseMs = Math.min(2 * pauseMs, retryMsMax);
           return;
@@ -123,7 +122,7 @@ function nonBlocking(descriptor: number): DescriptorChannel {
   return { channel, writeLast: (text) => writeUntilFull(descriptor, text) };
 }
 
-/** Through Node's stream, which polls sockets and pipes, and asks Windows' console. */
+/** Through Node's stream, which polls sockets and pipes, and uses the API of Windows' console. */
 function throughNode(descriptor: Descriptor): DescriptorChannel {
   const stream = descriptor === 1 ? process.stdout : process.stderr;
   // Each failed write has its own callback.
@@ -134,7 +133,7 @@ function throughNode(descriptor: Descriptor): DescriptorChannel {
   return { channel, writeLast: (text) => void stream.write(text) };
 }
 
-/** On a thread of Node's pool: a file is always ready for the poll, whatever its disk does. */
+/** On a thread of Node's pool: a file always polls as ready, even if its disk stalls. */
 function onThreadPool(descriptor: Descriptor): DescriptorChannel {
   const channel: OutputChannel = {
     write: (text, done) => {
@@ -156,7 +155,7 @@ function writeUntilFull(descriptor: number, text: string): void {
   try {
     while (left.length > 0) left = left.subarray(writeSync(descriptor, left));
   } catch {
-    // Full, or without a reader: the process ends, and nothing may hold it up.
+    // Full, or without a reader: the process ends, and nothing may delay it.
   }
 }
 

@@ -1,14 +1,14 @@
-// What the rest of the server knows of traces: spans that are begun, and spans that are told of once they are over. What has
-// no traces gets none of this, so that nothing is done for them. Never holds a prompt, an answer or a secret.
+// The tracing interface for the rest of the server: open spans, and spans reported once they are over. Absent if
+// nothing is traced, so that it costs nothing then. Never contains a prompt, an answer or a secret.
 
-/** By the names of OpenTelemetry's semantic conventions; what is undefined is left out. */
+/** By the names of OpenTelemetry's semantic conventions; undefined values are left out. */
 export type SpanAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
 
 export interface SpanStart {
   readonly name: string;
-  /** By the clock's monotonic milliseconds, as every time of a span. */
+  /** In the clock's monotonic milliseconds, as all times of a span. */
   readonly startMs: number;
   readonly attributes?: SpanAttributes;
 }
@@ -16,16 +16,16 @@ export interface SpanStart {
 export interface FinishedSpan extends SpanStart {
   /** At least `startMs`. */
   readonly endMs: number;
-  /** What kind of error ended it, as `error.type`; absent for none. */
+  /** Kind of the error that ended it, as `error.type`; absent for none. */
   readonly error?: string | undefined;
 }
 
 export interface Span {
-  /** By which others name it: a W3C `traceparent`. */
+  /** Identifier for other systems: a W3C `traceparent`. */
   readonly traceparent: string;
-  /** Adds a part of it that is over. */
+  /** Adds a part that is over. */
   add(part: FinishedSpan): Span;
-  /** Begins a part of it, which is to be ended. */
+  /** Begins a part, which must be ended. */
   begin(part: SpanStart): OpenSpan;
 }
 
@@ -38,13 +38,13 @@ export interface OpenSpan extends Span {
   }): void;
 }
 
-/** What a trace begins with here. */
+/** Start of a trace on this server. */
 export interface TraceStart extends SpanStart {
-  /** `server` for a request of a client, `consumer` for work that was left for later. */
+  /** `server` for a request of a client, `consumer` for deferred work. */
   readonly kind: "server" | "consumer";
-  /** W3C headers of whoever asks; what is malformed is as if it was not sent. */
+  /** W3C headers of the client; malformed ones are ignored. */
   readonly parent?: { readonly traceparent: string; readonly tracestate?: string | undefined };
-  /** The `traceparent` of what made it, in a trace of its own. */
+  /** The `traceparent` of its origin, which belongs to another trace. */
   readonly link?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface Tracing {
 export interface GenAiRequest {
   readonly operation: "chat" | "text_completion";
   readonly model: string;
-  /** Absent where it was answered. */
+  /** Absent if it was answered. */
   readonly error?: string | undefined;
   readonly seconds: number;
   readonly firstTokenSeconds: number | null;
@@ -69,7 +69,7 @@ export interface GenAiMeter {
   record(request: GenAiRequest): void;
 }
 
-/** Null where nobody wants it. */
+/** Null if disabled. */
 export interface Telemetry {
   readonly tracing: Tracing | null;
   readonly genAi: GenAiMeter | null;

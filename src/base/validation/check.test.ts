@@ -27,7 +27,7 @@ function checks(
 
 const field = (schema: TSchema): TSchema => Type.Object({ x: schema });
 
-test("a value of another type is told as clients of pydantic know it", () => {
+test("reports a value of another type as clients of pydantic know it", () => {
   const table: readonly (readonly [TSchema, unknown, string, string])[] = [
     [
       Type.Number(),
@@ -117,20 +117,20 @@ test("a value of another type is told as clients of pydantic know it", () => {
     checks(field(schema), { x: value }, [["body,x", type, message]]);
 });
 
-test("what fits has no faults: 1.0 is an integer, a character is a code point", () => {
+test("accepts 1.0 as an integer and counts code points as characters", () => {
   checks(field(Type.Integer()), JSON.parse('{"x": 1.0}'), []);
   checks(field(Type.String({ maxLength: 2 })), { x: "😀😀" }, []);
   checks(field(Type.String({ format: "date-time" })), { x: "2026-01-02T03:04:05.678Z" }, []);
 });
 
-test("null passes only where the field says so", () => {
+test("accepts null only where the field says so", () => {
   checks(field(Type.Union([Type.Integer(), Type.Null()])), { x: null }, []);
   checks(field(Type.Union([Type.Integer(), Type.Null()])), { x: [] }, [
     ["body,x", "int_type", "Input should be a valid integer, got a list"],
   ]);
 });
 
-test("a union says one fault per branch, or those of the branch the value resembles", () => {
+test("reports one fault per branch of a union, or those of the branch that the value resembles", () => {
   const stop = field(
     Type.Union([
       Type.String({ title: "str" }),
@@ -145,7 +145,7 @@ test("a union says one fault per branch, or those of the branch the value resemb
   checks(stop, { x: ["a", 5] }, [["body,x,1", "string_type", "Input should be a valid string, got 5"]]);
 });
 
-test("every fault is named, and list indices are texts", () => {
+test("names every fault, with list indices as texts", () => {
   const schema = Type.Object({ a: Type.Array(Type.Object({ b: Type.Integer() })), c: Type.String() });
   checks(
     schema,
@@ -163,27 +163,27 @@ test("every fault is named, and list indices are texts", () => {
   );
 });
 
-test("an absent body is one missing field", () => {
+test("reports an absent body as one missing field", () => {
   checks(Type.Object({}), undefined, [["body", "missing", "Field required"]]);
 });
 
-test("unknown fields are listed once, whatever item of a list they stand in, unless the object keeps them", () => {
+test("lists unknown fields once for all items of a list, unless the object keeps them", () => {
   const schema = Type.Object({ a: Type.Array(Type.Object({})) });
   checks(schema, { a: [{ z: 1 }, { z: 2 }] }, [], ["a.0.z"]);
   checks(Type.Object({}, { additionalProperties: true }), { z: 1 }, []);
 });
 
-test("numbers that JSON cannot write are found in values that are otherwise free", () => {
+test("finds numbers that JSON cannot write in unconstrained values", () => {
   checks(Type.Object({ x: Type.Unknown() }), { x: [{ deep: -Infinity }] }, [
     ["body,x,0,deep", "finite_number", "Input should be a finite number"],
   ]);
 });
 
-test("names of JavaScript's own are ordinary unknown fields", () => {
+test("treats names of JavaScript's own as ordinary unknown fields", () => {
   checks(Type.Object({}), JSON.parse('{"__proto__": 1, "constructor": 2}'), [], ["__proto__", "constructor"]);
 });
 
-test("a summary says the first ten faults and counts the rest", () => {
+test("summarizes the first ten faults and counts the rest", () => {
   const findings = newFindings("body");
   for (let index = 0; index < 12; index++) report(findings, "missing", "Field required", `f${index}`);
   assert.throws(() => refuseFaults(findings), {
@@ -191,7 +191,7 @@ test("a summary says the first ten faults and counts the rest", () => {
   });
 });
 
-test("a hundred faults are listed and the rest is counted, up to a number that nobody reads", () => {
+test("lists a hundred faults and counts the rest, up to a limit", () => {
   const many = (count: number): unknown => Array.from({ length: count }, () => "x");
   const refused = (count: number): { readonly faults: readonly { readonly message: string }[] } => {
     const findings = newFindings("body");
@@ -209,7 +209,7 @@ test("a hundred faults are listed and the rest is counted, up to a number that n
   assert.equal(refused(20_000).faults[100]?.message, "at least 9900 more faults are not listed.");
 });
 
-test("no value makes the walk throw", () => {
+test("throws for no value", () => {
   const schema = Type.Object({
     a: Type.Optional(Type.Union([Type.String({ title: "str" }), Type.Array(Type.Integer()), Type.Null()])),
     b: Type.Object({ c: Type.Enum(["x"]) }, { additionalProperties: Type.Number() }),

@@ -1,12 +1,12 @@
-// Checks a parsed JSON value against a schema and names every fault in it, with the texts and kinds that clients
-// of FastAPI services know. Types are strict: nothing is converted. One schema so checks, types and documents a body.
+// Checks a parsed JSON value against a schema and names every fault in it, with the texts and kinds that clients of
+// FastAPI services know. Types are strict: nothing is converted. So one schema validates, types and documents a body.
 import { assert } from "../domain/assert.ts";
 import { isUuid } from "../domain/random.ts";
 import { ignore, isAtFaultLimit, isObject, report, type Findings } from "./findings.ts";
 import { got, listed, mismatch, plural } from "./mismatch.ts";
 import type { SchemaNode } from "./schema.ts";
 
-/** Adds what is wrong with the value to the findings; returns whether nothing was. */
+/** Adds the value's faults to the findings; returns true if there were none. */
 export function check(schema: SchemaNode, value: unknown, findings: Findings): boolean {
   const before = findings.faultCount;
   visit(schema, value, findings);
@@ -44,7 +44,7 @@ function fits(node: SchemaNode, value: unknown): boolean {
   }
 }
 
-/** Whether the value is of the kind a branch is about, however wrong in itself. */
+/** True if the value is of the branch's kind, even if it has faults. */
 function resembles(node: SchemaNode, value: unknown): boolean {
   if (node.enum !== undefined) return typeof value === "string";
   if (node.type === undefined) return true;
@@ -64,7 +64,7 @@ function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: F
   }
 }
 
-/** Those of a union that are not null, which is looked at for every value that is checked. */
+/** Returns the branches of a union except null, cached since every checked value needs them. */
 function realBranches(branches: readonly SchemaNode[]): readonly SchemaNode[] {
   let real = knownBranches.get(branches);
   if (real === undefined) {
@@ -81,7 +81,7 @@ function visitEnum(values: readonly string[], value: unknown, findings: Findings
   report(findings, "literal_error", `Input should be ${listed(values)}${got(value)}`);
 }
 
-/** Anything goes, but for numbers that JSON itself could not write again. */
+/** Accepts anything except numbers that JSON cannot write. */
 function visitFree(value: unknown, findings: Findings): void {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) report(findings, "finite_number", "Input should be a finite number");
@@ -93,7 +93,7 @@ function visitFree(value: unknown, findings: Findings): void {
 }
 
 function visitFreeItem(item: unknown, name: string, findings: Findings): void {
-  // Most items are texts and finite numbers: nothing to look for in those.
+  // Most items are texts and finite numbers, which need no visit.
   if (typeof item === "number" ? Number.isFinite(item) : typeof item !== "object" || item === null) return;
   findings.path.push(name);
   visitFree(item, findings);
@@ -134,7 +134,7 @@ function visitString(node: SchemaNode, value: string, findings: Findings): void 
   }
 }
 
-/** Of a text's units at least half are characters, and at most all: most texts need no counting. */
+/** A text has between half as many and as many characters as UTF-16 units: most texts need no counting. */
 function isSurelyBetween({ length }: string, minLength = 0, maxLength = Infinity): boolean {
   return length <= maxLength && length >= 2 * minLength - 1;
 }
@@ -168,7 +168,7 @@ function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findi
   }
 }
 
-/** What a schema that says nothing allows. */
+/** An empty schema, which allows everything. */
 const free: SchemaNode = {};
 
 function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, findings: Findings): void {
@@ -200,7 +200,7 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   }
 }
 
-/** How a field that the schema does not name is checked; undefined where nothing reads it. */
+/** Returns the schema of a field that the object's schema does not name; undefined if nothing reads it. */
 function unknownField(additionalProperties: SchemaNode["additionalProperties"]): SchemaNode | undefined {
   if (additionalProperties === true) return free;
   return additionalProperties === false ? undefined : additionalProperties;

@@ -1,34 +1,34 @@
-// What a check finds in a value: faults, each with its place, and fields that nothing reads. The first part of a place
-// says where the value came from, such as `body`; the rest leads into it.
+// Findings of a check: faults with their places, and unknown fields. The first part of a place is the origin of the
+// value, such as `body`; the rest is the path in it.
 import { cut, ServiceError, type Fault } from "../domain/service-error.ts";
 
-/** Faults and unknown fields, as they are found; `path` is where the walk stands. */
+/** Faults and unknown fields, as they are found; `path` is the current position of the walk. */
 export interface Findings {
   readonly path: string[];
   /** The first ones; the rest is only counted. */
   readonly faults: Fault[];
-  /** Of all that were found. */
+  /** Total number of faults. */
   faultCount: number;
   /**
-   * Dotted names of unknown fields, by the same names with `*` for list indices: of the items of a list only the first
-   * that has a field is named.
+   * Dotted names of unknown fields, by the same names with `*` for list indices: for the items of a list, only the
+   * first occurrence of a field is listed.
    */
   readonly ignored: Map<string, string>;
 }
 
-/** Beyond this many the rest is only counted: an answer must stay readable. */
+/** Maximum listed faults; the rest is only counted, so that an answer stays readable. */
 const faultCountMax = 100;
 const moreFaults = "more_faults";
-/** A value with this many faults is looked at no further. */
+/** Number of faults at which the check of a value ends. */
 const countedMax = 10_000;
-/** A header has room for the names of fewer. */
+/** Maximum names that fit in a header. */
 const ignoredCountMax = 100;
 
 export function newFindings(...path: readonly string[]): Findings {
   return { path: [...path], faults: [], faultCount: 0, ignored: new Map() };
 }
 
-/** Adds a fault at the current place, or below it. */
+/** Adds a fault at the current position, or below it. */
 export function report(findings: Findings, type: string, message: string, ...below: readonly string[]): void {
   findings.faultCount += 1;
   if (findings.faults.length < faultCountMax) {
@@ -36,7 +36,7 @@ export function report(findings: Findings, type: string, message: string, ...bel
   }
 }
 
-/** Notes an unknown field at the current place, or below it. */
+/** Adds an unknown field at the current position, or below it. */
 export function ignore(findings: Findings, ...below: readonly string[]): void {
   const { ignored } = findings;
   if (ignored.size >= ignoredCountMax) return;
@@ -45,7 +45,7 @@ export function ignore(findings: Findings, ...below: readonly string[]): void {
   if (!ignored.has(pattern)) ignored.set(pattern, path.join("."));
 }
 
-/** Whether so many faults were found that no more are looked for. */
+/** True if the limit of faults is reached, so that the check should end. */
 export function isAtFaultLimit({ faultCount }: Findings): boolean {
   return faultCount >= countedMax;
 }
@@ -58,8 +58,8 @@ export function refuseFaults(findings: Findings): void {
 }
 
 /**
- * At most {@link faultCountMax} of the faults, and one that counts the rest where there are more; what was cut so
- * before stays.
+ * Returns at most {@link faultCountMax} of the faults, and one that counts the rest if there are more; already
+ * truncated lists stay unchanged.
  */
 export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
   if (faults.length === faultCountMax + 1 && faults.at(-1)?.type === moreFaults) return faults;
@@ -70,7 +70,7 @@ export function firstFaults(faults: readonly Fault[], count = faults.length): re
   return [...first, { location: faults[0]?.location.slice(0, 1) ?? [], message, type: moreFaults }];
 }
 
-/** The faults in one text, the first ten in words. */
+/** Describes the first ten faults and counts the rest. */
 function summary(faults: readonly Fault[], count: number): string {
   const words = faults.slice(0, 10).map(({ location, message }) => {
     const name = location
@@ -90,7 +90,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Visits the objects of a list, and nothing if it is no list. */
+/** Visits the objects of a list; does nothing if it is no list. */
 export function eachObject(
   list: unknown,
   visit: (value: Readonly<Record<string, unknown>>, index: string) => void,

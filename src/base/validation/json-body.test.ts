@@ -26,7 +26,7 @@ test("parses JSON, and leaves an empty body absent", () => {
   assert.equal(parseJsonBody(Buffer.alloc(0), limits), undefined);
 });
 
-test("gives a body's numbers as doubles, and beside them in their own digits", () => {
+test("gives a body's numbers as doubles, and next to them in their own digits", () => {
   const text = '{"tools":[{"default":1.0,"const":12345678901234567890}],"seed":1}';
   const { value, exact } = parseExactBody(Buffer.from(text), limits);
   assert.deepEqual(value, { tools: [{ default: 1, const: 12345678901234567000 }], seed: 1 });
@@ -37,13 +37,13 @@ test("gives a body's numbers as doubles, and beside them in their own digits", (
   assert.throws(() => parseExactBody(Buffer.from('{"a":1.0'), limits), { code: "invalid" });
 });
 
-test("says where JSON goes wrong", () => {
+test("reports the position of invalid JSON", () => {
   refuses('{"a": }', "json_invalid", ["body", "6"]);
   refuses('{"a": 1', "json_invalid", ["body", "7"]);
   refuses('{"a": NaN}', "json_invalid", ["body", "6"]);
 });
 
-test("refuses what is not UTF-8", () => {
+test("refuses a body that is not UTF-8", () => {
   refuses(Buffer.from([0x22, 0xff, 0x22]), "json_invalid", ["body", "0"]);
 });
 

@@ -1,21 +1,20 @@
-// Turns a body's bytes into a JSON value: strict UTF-8, a bounded depth and count of values, and an error that says where
-// it went wrong.
+// Parses a body's bytes as JSON: strict UTF-8, a bounded depth and number of values, and errors with a position.
 import { ServiceError } from "../domain/service-error.ts";
 import { withExactNumbers, type ExactJson } from "../domain/text/exact-json.ts";
 import type { Json } from "../domain/text/json.ts";
 import { jsonFaultIndex } from "./json-fault.ts";
 
 export interface JsonLimits {
-  /** How deep lists and objects may be nested. */
+  /** Maximum nesting of lists and objects. */
   readonly depthMax: number;
-  /** How many values there may be, those in lists and objects included. */
+  /** Maximum number of values, including those in lists and objects. */
   readonly valuesMax: number;
 }
 
 /**
  * Parses a body; an empty one is `undefined`, so that a schema can call it missing.
  *
- * @throws ServiceError `invalid` for what is not JSON, is nested too deeply or holds too many values
+ * @throws ServiceError `invalid` for a text that is not JSON, is nested too deeply or holds too many values
  */
 export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
   if (bytes.length === 0) return undefined;
@@ -23,13 +22,13 @@ export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
   return parse(textOf(bytes));
 }
 
-/** A body, and its twin with the digits of every number: the value itself where no digits are lost. */
+/** A body, and a copy with the digits of every number; the value itself if no digits are lost. */
 export interface ExactBody {
   readonly value: unknown;
   readonly exact: ExactJson | undefined;
 }
 
-/** As {@link parseJsonBody}, for a body that holds JSON that is text to a model. */
+/** As {@link parseJsonBody}, for a body with JSON that a model reads as text. */
 export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
   if (bytes.length === 0) return { value: undefined, exact: undefined };
   refuseBeyond(bytes, limits);
@@ -39,7 +38,7 @@ export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
 }
 
 /**
- * Says what is wrong with a body that is not JSON or nested too deeply, building nothing of it.
+ * Throws the fault of a body that is not JSON or nested too deeply, without building its value.
  *
  * @throws ServiceError `invalid`, always
  */
@@ -48,7 +47,7 @@ export function refuseMalformed(bytes: Buffer, { depthMax }: JsonLimits): never 
   throw malformedAt(jsonFaultIndex(textOf(bytes)), undefined);
 }
 
-/** Whether this says that a body is not JSON, or nested too deeply. */
+/** True for the error of a body that is not JSON, or nested too deeply. */
 export function isMalformed(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.faults.some(({ type }) => type === "json_invalid" || type === "json_too_deep");
@@ -56,7 +55,7 @@ export function isMalformed(error: unknown): boolean {
 
 function parse(text: string): Json {
   try {
-    // What JSON.parse gives is Json.
+    // Safe cast: JSON.parse returns Json.
     return JSON.parse(text) as Json;
   } catch (cause) {
     throw malformedAt(jsonFaultIndex(text), cause);
@@ -85,7 +84,7 @@ function malformed(position: string, message: string, cause: unknown): ServiceEr
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts brackets and commas outside texts, before anything recurses over the value or builds it. */
+/** Counts brackets and commas outside texts, before the value is built or visited recursively. */
 function refuseBeyond(bytes: Buffer, { depthMax, valuesMax }: JsonLimits): void {
   let depth = 0;
   let values = 0;

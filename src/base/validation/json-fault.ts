@@ -1,5 +1,5 @@
-// Finds where a text stops being JSON. V8 says so only for some errors, so a body that did not parse is read once more
-// here, and only such a body.
+// Finds the position where a text stops being JSON. V8 gives it only for some errors, so a body that did not parse is
+// read again here.
 
 /** @returns the index of the first character that JSON does not allow; the text's length when it ends too early */
 export function jsonFaultIndex(text: string): number {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { textMemberAtHead } from "./list-body.ts";
 
-test("a member's text is known as soon as it has come, wherever it stands in the object", () => {
+test("finds a member's text as soon as it has arrived, at any position in the object", () => {
   for (const head of [
     '{"id":"x",',
     '{ "id" : "x" , "list": [{"a": "b',
@@ -13,11 +13,11 @@ test("a member's text is known as soon as it has come, wherever it stands in the
   assert.equal(textMemberAtHead(Buffer.from('{"id":"\\u0078"}'), "id"), "\\u0078", "as it is written");
 });
 
-test("a text inside the member's value is not the member's", () => {
+test("ignores a text inside the member's value", () => {
   assert.equal(textMemberAtHead(Buffer.from('{"id":{"a":"x"},'), "id"), null);
 });
 
-test("where the first bytes do not tell, nothing is said", () => {
+test("returns null if the first bytes do not contain the member", () => {
   for (const head of [
     "",
     "{",

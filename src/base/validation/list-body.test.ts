@@ -20,7 +20,7 @@ function together(text: string): unknown {
   return itemCount === 0 ? rest : { ...(rest as object), list };
 }
 
-/** What a reading gives, or how it is refused. */
+/** Returns the value that was read, or its refusal. */
 function outcome(read: () => unknown): unknown {
   try {
     return { value: read() };
@@ -38,7 +38,7 @@ function check(text: string): void {
   );
 }
 
-test("an item at a time reads the same as all at once, wrong places included", () => {
+test("reads the same item by item as at one time, including the places of faults", () => {
   for (const text of [
     '{"list":[1,{"list":[2]},"]"],"b":"[,]"}',
     '{ "b" : {"list":[1]}, "list" : [ ] }',
@@ -65,7 +65,7 @@ test("an item at a time reads the same as all at once, wrong places included", (
   }
 });
 
-test("any JSON reads the same", () => {
+test("reads any JSON the same", () => {
   const json = fc.json({ maxDepth: 3 });
   fc.assert(
     fc.property(fc.array(json), json, fc.string(), (items, other, key) => {
@@ -75,7 +75,7 @@ test("any JSON reads the same", () => {
   );
 });
 
-test("the limit of values is each item's own", () => {
+test("applies the limit of values to each item", () => {
   const item = `[${"0,".repeat(9_000)}0]`;
   const list = (...items: readonly string[]): string => `{"list":[${items.join(",")}]}`;
   assert.deepEqual(Object.keys(together(list(item, item, item)) as object), ["list"]);
@@ -83,7 +83,7 @@ test("the limit of values is each item's own", () => {
   assert.throws(() => together(list(item, tooLong)), /at most 10000 are taken/);
 });
 
-test("items beyond the most that are asked for are counted, not kept", () => {
+test("counts items beyond the requested number without keeping them", () => {
   const { items, itemCount } = parseListBody(
     Buffer.from('{"list":[1,2,3]}'),
     { member: "list", itemsMax: 2 },

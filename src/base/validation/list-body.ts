@@ -1,22 +1,23 @@
-// A large JSON object read in parts: single members from its first bytes, and one long list item by item.
-// A body of hundreds of megabytes is never in memory as objects all at once: the bytes are looked over first, before anything
-// recurses over a value or builds one.
+// Reads a large JSON object in parts: single members from its first bytes, and one long list item by item. A body of
+// hundreds of megabytes is never in memory as objects completely. Its bytes are scanned before any value is built or
+// visited recursively.
 import { isMalformed, parseJsonBody, refuseMalformed, type JsonLimits } from "./json-body.ts";
 
 export interface ListBody {
-  /** The body with an empty list in the long one's place. */
+  /** The body with an empty list in place of the long one. */
   readonly rest: unknown;
-  /** The list's items, at most `itemsMax` of them, parsed one by one as they are asked for; none where the member is no list. */
+  /** The list's items, at most `itemsMax` of them, parsed lazily one by one; empty if the member is no list. */
   readonly items: Iterable<unknown>;
-  /** Of the whole list. */
+  /** Number of items in the whole list. */
   readonly itemCount: number;
 }
 
 /**
- * Parses a body but for the items of one list of it.
+ * Parses a body except for the items of one list.
  *
  * @param options.member the list's name in the body
- * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may hold `limits.valuesMax` values
+ * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may hold `limits.valuesMax`
+ * values
  */
 export function parseListBody(
   bytes: Buffer,
@@ -28,10 +29,10 @@ export function parseListBody(
   const parsePart = (part: Buffer, partLimits: JsonLimits): unknown => {
     try {
       const value = parseJsonBody(part, partLimits);
-      // An empty part is a comma too many.
+      // An empty part means a surplus comma.
       return value === undefined ? refuseMalformed(bytes, limits) : value;
     } catch (error) {
-      // What is wrong with a part stands at another place in the whole, which says it.
+      // A fault within a part is reported at its position in the whole body.
       if (isMalformed(error)) refuseMalformed(bytes, limits);
       throw error;
     }
@@ -52,10 +53,10 @@ export function parseListBody(
 }
 
 interface ListPlace {
-  /** Of the list, brackets included. */
+  /** Range of the list, including brackets. */
   readonly start: number;
   readonly end: number;
-  /** Start and end of each of the first items, one after the other. */
+  /** Start and end of each of the first items, alternating. */
   readonly items: readonly number[];
   readonly itemCount: number;
 }
@@ -63,7 +64,7 @@ interface ListPlace {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Finds the list that is the member's value: the last one, where the name comes twice, as in JSON.parse. */
+/** Finds the list that is the member's value. As in JSON.parse, the last one counts if the name is repeated. */
 function findList(
   bytes: Buffer,
   { member, itemsMax }: { readonly member: string; readonly itemsMax: number },
@@ -76,7 +77,7 @@ function findList(
     if (byte === quote) {
       const end = endOfText(bytes, index);
       if (depth === 1) name = nameAt(bytes, index, end) ?? name;
-      // Where the name comes again, what it names now is what counts.
+      // A repeated name overrides the earlier value.
       if (depth === 1 && name === member) found = null;
       index = end - 1;
     } else if (byte === openBracket && depth === 1 && name === member) {
@@ -90,7 +91,7 @@ function findList(
   return found;
 }
 
-/** The text as a member's name; null where it is a value. */
+/** The text as a member's name; null for a value. */
 function nameAt(bytes: Buffer, start: number, end: number): string | null {
   let after = end;
   while (isBlank(bytes[after])) after += 1;
@@ -128,7 +129,7 @@ function listAt(bytes: Buffer, start: number, itemsMax: number): ListPlace | nul
   return null;
 }
 
-/** Just after the closing quotation mark of the text that begins here. */
+/** Returns the index after the closing quotation mark of the text that begins here. */
 function endOfText(bytes: Buffer, start: number): number {
   let end = start + 1;
   for (;;) {
@@ -150,7 +151,7 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** The text that a member of the object has, as it is written; null where these bytes do not hold it, or it is no text. */
+/** Returns the raw text of a member of the object; null if these bytes do not contain it, or it is no text. */
 export function textMemberAtHead(head: Buffer, member: string): string | null {
   let name: string | null = null;
   let depth = 0;

@@ -1,4 +1,4 @@
-// The words for a value of the wrong JSON type, as pydantic's users know them.
+// Error texts for a value of the wrong JSON type, as users of pydantic know them.
 import { cut } from "../domain/service-error.ts";
 import type { SchemaNode } from "./schema.ts";
 
@@ -7,7 +7,7 @@ interface FaultText {
   readonly message: string;
 }
 
-/** What to say of a value that is not of the node's type. */
+/** Returns the error for a value that is not of the node's type. */
 export function mismatch(node: SchemaNode, value: unknown): FaultText {
   if (node.enum !== undefined) {
     return { type: "literal_error", message: `Input should be ${listed(node.enum)}${got(value)}` };
@@ -30,7 +30,7 @@ export function mismatch(node: SchemaNode, value: unknown): FaultText {
   }
 }
 
-/** The value itself, as the end of a message: cut where it is long, and lists and objects by their kind alone. */
+/** Formats the value as the end of a message: truncated if long, and only the kind for lists and objects. */
 export function got(value: unknown): string {
   if (Array.isArray(value)) return ", got a list";
   if (typeof value === "object" && value !== null) return ", got an object";
@@ -72,7 +72,7 @@ function integerFromNumber(message: string, value: number): FaultText {
   };
 }
 
-/** For a number written as a text, which many clients' environments make of one. */
+/** For a number written as a text, a common mistake of clients. */
 function unquote(message: string, value: string): string {
   return `${message}${got(value)}; send it without quotation marks`;
 }

@@ -1,9 +1,9 @@
-// A schema as plain JSON Schema, with the keywords that our schemas use and no others.
+// A schema as plain JSON Schema, limited to the keywords that our schemas use.
 
-/** The keywords of JSON Schema that the walk understands. */
+/** The keywords of JSON Schema that the check supports. */
 export interface SchemaNode {
   readonly type?: "string" | "number" | "integer" | "boolean" | "object" | "array" | "null";
-  /** Of an object: its name in "instance of ..."; of a branch of a union: its name in the location. */
+  /** For an object: its name in "instance of ..."; for a branch of a union: its name in the location. */
   readonly title?: string;
   readonly anyOf?: readonly SchemaNode[];
   readonly enum?: readonly string[];

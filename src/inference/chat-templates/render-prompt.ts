@@ -90,7 +90,7 @@ function messagesFault(message: string): Fault {
 
 // Reuses the tokens of an earlier answer as the beginning of the next prompt. A text has several tokenizations:
 // tokenized again, an answer may become other tokens than the model sampled. The model would then continue a
-// conversation that it never had. Pure.
+// conversation that it never had.
 
 /**
  * Removes the sampled tokens from the messages, since templates do not know them.

@@ -1,5 +1,6 @@
-// Exchange of prompts between this server and others: asks an engine to hold a prompt, tells where it is held, sends
-// it, and fetches prompts from others. Knows engines only by their contract, and neither HTTP routes nor chat.
+// Exchange of prompts between this server and others: asks an engine to hold a prompt, names the place where it is
+// held, sends it, and fetches prompts from others. Knows engines only by their contract, and neither HTTP routes nor
+// chat.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
 import type {

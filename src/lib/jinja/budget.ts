@@ -1,8 +1,8 @@
-// What one run of a template may take: time, and characters or items of anything that it makes. Whoever makes something
-// asks first, so that nothing large is built only to be refused; loops count their steps.
+// Limits of one run of a template: its time, and the characters or items of anything that it creates. Code checks the
+// budget before it creates something, so that nothing large is built only to be refused; loops count their steps.
 import type { Clock } from "../../base/domain/clock.ts";
 
-/** What a run may take, and the error of one that takes more. */
+/** Limits of a run, and the errors for exceeding them. */
 export interface ProgramLimits {
   readonly timeMs: number;
   readonly onTimeUp: () => Error;
@@ -11,10 +11,10 @@ export interface ProgramLimits {
   readonly onTooLong: () => Error;
 }
 
-/** Looking at the clock takes as long as a few steps. */
+/** Reading the clock takes as long as a few steps. */
 const stepsPerLook = 64;
 
-/** How many characters are read or written in the time of a step. */
+/** Characters read or written in the time of one step. */
 const charactersPerStep = 256;
 
 export class Budget {
@@ -23,14 +23,14 @@ export class Budget {
   readonly #endMs: number;
   #stepsToLook = stepsPerLook;
 
-  /** Without limits nothing is refused. */
+  /** @param limits null for unlimited */
   constructor(limits: ProgramLimits | null, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
     this.#endMs = limits === null ? Infinity : clock.monotonicMs() + limits.timeMs;
   }
 
-  /** Counts a step, or several; throws where the time is up. */
+  /** Counts steps; throws when the time is up. */
   spend(steps = 1): void {
     this.#stepsToLook -= steps;
     if (this.#stepsToLook > 0) return;
@@ -38,18 +38,18 @@ export class Budget {
     if (this.#limits !== null && this.#clock.monotonicMs() > this.#endMs) throw this.#limits.onTimeUp();
   }
 
-  /** Counts the work on so many characters or items, and throws where they are too many to be made. */
+  /** Counts the work on a number of characters or items, and throws if it exceeds the limit. */
   room(length: number): void {
     this.require(length);
     if (length > charactersPerStep) this.spend(Math.floor(length / charactersPerStep));
   }
 
-  /** Throws where so many characters or items are too many. */
+  /** Throws if a number of characters or items exceeds the limit. */
   require(length: number): void {
     if (this.#limits !== null && length > this.#limits.lengthMax) throw this.#limits.onTooLong();
   }
 
-  /** A text that was made. */
+  /** Checks a text that was created, and returns it. */
   text(made: string): string {
     this.room(made.length);
     return made;

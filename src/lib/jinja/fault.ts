@@ -1,8 +1,8 @@
 // The error of a template, for its author: a message, to which the interpreter adds the line.
 
-/** A template that Jinja would refuse, in its words where they help. */
+/** Fault of a template that Jinja would refuse, with Jinja's own message if it helps. */
 export class TemplateFault extends Error {
-  /** Where in the source; null until it is known. */
+  /** Line in the source; null until it is known. */
   line: number | null;
 
   constructor(message: string, line: number | null = null) {
@@ -11,5 +11,5 @@ export class TemplateFault extends Error {
   }
 }
 
-/** What the template itself says by `raise_exception`. */
+/** The template's own error, from `raise_exception`. */
 export class TemplateRaised extends Error {}

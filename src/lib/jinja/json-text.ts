@@ -1,5 +1,5 @@
-// JSON to values and back, as Python's `json` reads and writes it: ints of any size, 1.0 apart from 1, names in the order
-// in which they stand.
+// Reads and writes JSON as Python's `json` does: ints of any size, 1.0 distinct from 1, and names in their original
+// order.
 import type { Budget } from "./budget.ts";
 import { TemplateFault } from "./fault.ts";
 import { ExactNumber, isExactList, jsonWords, type ExactJson } from "../../base/domain/text/exact-json.ts";
@@ -8,10 +8,10 @@ import { compareTexts } from "./values/characters.ts";
 import { intText, textOf, typeName } from "./values/show.ts";
 import { Dict, isList, Tuple, type Value } from "./values/value.ts";
 
-/** Deeper than any JSON that is taken, and shallow enough for the stack. */
+/** Deeper than any accepted JSON, and shallow enough for the stack. */
 const depthMax = 500;
 
-/** A value of JSON; an undefined member is none. */
+/** Converts a JSON value; undefined members are dropped. */
 export function fromJson(json: ExactJson): Value {
   if (json instanceof ExactNumber) return numberOfText(json.text);
   if (typeof json === "number") return Number.isInteger(json) && Math.abs(json) < 1e21 ? BigInt(json) : json;
@@ -24,7 +24,7 @@ export function fromJson(json: ExactJson): Value {
   return dict;
 }
 
-/** @throws SyntaxError as JSON.parse does; TemplateFault where it is nested too deeply */
+/** @throws SyntaxError as JSON.parse does; TemplateFault if it is nested too deeply */
 export function parseJson(text: string): Value {
   JSON.parse(text);
   const words = jsonWords(text);
@@ -61,7 +61,7 @@ function numberOfText(text: string): bigint | number {
 }
 
 export interface JsonForm {
-  /** What a level is indented by; null writes all on one line. */
+  /** Indentation per level; null writes a single line. */
   readonly indent: string | null;
   readonly itemSeparator: string;
   readonly keySeparator: string;
@@ -69,7 +69,7 @@ export interface JsonForm {
   readonly ensureAscii: boolean;
 }
 
-/** @throws TemplateFault for what JSON has no like of */
+/** @throws TemplateFault for values without a JSON form */
 export function toJson(value: Value, form: JsonForm, budget: Budget): string {
   const pieces: string[] = [];
   let length = 0;
@@ -138,7 +138,7 @@ function membersOf(dict: Dict, { form, budget }: Writing): readonly (readonly [s
     });
 }
 
-/** Null for what is no scalar of JSON. */
+/** Null for a value that is no JSON scalar. */
 function scalarText(value: Value): string | null {
   if (value === null) return "null";
   if (typeof value === "boolean") return String(value);

@@ -1,5 +1,5 @@
-// Templates against what Jinja2 3.1.6 makes of them, in the sandbox and with the filters that transformers gives it; see
-// the fixture's README for how the table was made.
+// Templates compared with Jinja2 3.1.6 in its sandbox, with the filters of transformers; the fixture's README
+// describes how the table was made.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { compileTemplate } from "./template.ts";
 const [first, ...lines] = readFileSync("test/fixtures/jinja/expressions.jsonl", "utf8").trim().split("\n");
 const { context } = JSON.parse(first) as { readonly context: JsonObject };
 
-/** What the template renders; null where it is refused. */
+/** Renders the template; null if it is refused. */
 function rendered(source: string): string | null {
   const variables = Object.entries(context).map(([name, value]) => [name, fromJson(value)] as const);
   try {
@@ -21,7 +21,7 @@ function rendered(source: string): string | null {
   }
 }
 
-test("3,500 small templates render as Jinja2 renders them, or are refused as it refuses them", () => {
+test("renders or refuses 3,500 small templates as Jinja2 does", () => {
   const faults = lines.flatMap((line) => {
     const [source, expected] = JSON.parse(line) as readonly [string, string | null];
     const text = rendered(source);

@@ -1,4 +1,4 @@
-// The smallest child process that can do everything a child can: answer, refuse, hang, die, and end slowly.
+// The smallest child process with all behaviours of a child: answering, refusing, hanging, dying, and ending slowly.
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveParent } from "../serve-parent.ts";
 
@@ -10,7 +10,7 @@ export interface SmallProtocol {
   readonly request:
     | { readonly kind: "echo"; readonly text: Uint8Array }
     | { readonly kind: "die" }
-    /** Takes memory until there is none. */
+    /** Allocates memory until none is left. */
     | { readonly kind: "exhaust" };
   readonly event: { readonly echo: Uint8Array } | { readonly farewell: number };
 }

@@ -1,4 +1,4 @@
-// For tests: a worker that does what it is told.
+// For tests: a worker with one task per behaviour.
 import { threadId } from "node:worker_threads";
 import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -9,7 +9,7 @@ export type SmallTask =
   | { readonly kind: "count"; readonly bytes: Uint8Array }
   /** Waits, without an event loop, until the first of the numbers is not 0; sets the second just before it answers. */
   | { readonly kind: "wait"; readonly gate: Int32Array }
-  /** Answers with bytes of the worker's own, or with how many those are. */
+  /** Answers with bytes of the worker's own, or with their number. */
   | { readonly kind: "give" | "own" }
   /** Answers with the worker's data, or with the id of its thread. */
   | { readonly kind: "data" | "thread" }

@@ -1,4 +1,4 @@
-// The variables of OpenTelemetry's specification that Hone reads itself, and what it refuses of them.
+// The variables of OpenTelemetry's specification that Hone reads itself, and refusals of invalid ones.
 // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/, …/protocol/exporter/
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 const read = (environment: Readonly<Record<string, string>> = {}) =>
   present(readOpenTelemetry({ ...endpoint, ...environment }), "an endpoint is set");
 
-test("nothing is sent unless an endpoint is set", () => {
+test("sends nothing unless an endpoint is set", () => {
   assert.equal(readOpenTelemetry({}), null);
   assert.equal(readOpenTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: " " }), null);
   assert.equal(readOpenTelemetry({ ...endpoint, OTEL_SDK_DISABLED: "TRUE" }), null);
@@ -20,7 +20,7 @@ test("nothing is sent unless an endpoint is set", () => {
   assert.equal(readOpenTelemetry({ ...endpoint, ...none }), null);
 });
 
-test("an endpoint alone has everything at the specification's defaults", () => {
+test("uses the specification's defaults if only an endpoint is set", () => {
   assert.deepEqual(read(), {
     traces: "http/protobuf",
     metrics: "http/protobuf",
@@ -35,7 +35,7 @@ test("an endpoint alone has everything at the specification's defaults", () => {
   });
 });
 
-test("a signal's own variable overrides the one for all signals", () => {
+test("prefers a signal's own variable over the one for all signals", () => {
   const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://other:1/in" };
   assert.equal(readOpenTelemetry(own)?.traces, "http/protobuf");
   assert.equal(readOpenTelemetry(own)?.metrics, null);
@@ -45,7 +45,7 @@ test("a signal's own variable overrides the one for all signals", () => {
   assert.equal(read({ ...unused, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json" }).traces, "http/json");
 });
 
-test("each sampler by its name", () => {
+test("selects each sampler by its name", () => {
   const sampled = (name: string, argument: string, parent: Context = ROOT_CONTEXT) =>
     samplerOf(read({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument }).sampler).shouldSample(
       parent,
@@ -75,7 +75,7 @@ test("each sampler by its name", () => {
   }
 });
 
-test("what is wrong or cannot be done is refused by name", () => {
+test("refuses an invalid or unsupported variable by name", () => {
   const table: readonly (readonly [string, string, RegExp])[] = [
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317", /ENDPOINT is "collector:4317"; .* http:\/\//],
     ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", /PROTOCOL is "grpc"; .*http\/protobuf/],

@@ -1,5 +1,5 @@
-// The variables of OpenTelemetry's specification that its exporters do not read themselves: which signals are sent, and the
-// limits of the SDK. Addresses, headers, certificates and the like are read by the exporters.
+// Reads the variables of OpenTelemetry's specification that its exporters do not read themselves: the enabled signals,
+// and the limits of the SDK. The exporters read addresses, headers, certificates and the like.
 import { statSync } from "node:fs";
 import { requirePlainFile } from "../../domain/transient-errors/plain-file.ts";
 import { invalid, type ServiceError } from "../../domain/service-error.ts";
@@ -15,7 +15,7 @@ export type OpenTelemetrySettings = NonNullable<ReturnType<typeof readOpenTeleme
 /**
  * Null if no endpoint is set, or `OTEL_SDK_DISABLED` is true.
  *
- * @throws ServiceError `invalid` naming the variable, its value and what it may be
+ * @throws ServiceError `invalid` naming the variable, its value and the allowed values
  */
 export function readOpenTelemetry(environment: Environment) {
   if (textOf(environment, "OTEL_SDK_DISABLED")?.toLowerCase() === "true") return null;
@@ -34,7 +34,7 @@ export function readOpenTelemetry(environment: Environment) {
       name: choiceOf(environment, "OTEL_TRACES_SAMPLER", samplers, "parentbased_always_on"),
       ratio: number("OTEL_TRACES_SAMPLER_ARG", 1, 1, 0),
     },
-    /** Options of the SDK's batch processor; a span that finds no room is dropped. */
+    /** Options of the SDK's batch processor; spans beyond its queue are dropped. */
     queue: {
       maxQueueSize: number("OTEL_BSP_MAX_QUEUE_SIZE", 2048, 1_000_000),
       maxExportBatchSize: number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512, 100_000),

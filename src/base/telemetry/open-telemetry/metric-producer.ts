@@ -1,5 +1,5 @@
-// What /metrics shows, as OpenTelemetry's library sends it: the same names, labels and buckets, read whenever they are sent, so
-// that nothing is counted twice. vLLM's names are left out: they are for gateways, which read /metrics.
+// Converts the metrics of /metrics for OpenTelemetry's library: the same names, labels and buckets, read at each
+// export, so that nothing is counted twice. Omits vLLM's names, which are for gateways that read /metrics.
 import { ValueType, type HrTime } from "@opentelemetry/api";
 import { emptyResource } from "@opentelemetry/resources";
 import {
@@ -52,7 +52,10 @@ function dataOf(reading: MetricReading, times: Times): MetricData {
     : { ...shared, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints };
 }
 
-/** By the ends of Prometheus' names. https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/ */
+/**
+ * By the suffixes of Prometheus' names.
+ * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
+ */
 function unitOf(name: string): string {
   if (/_seconds(_total)?$/.test(name)) return "s";
   return /_bytes(_total|_max)?$/.test(name) ? "By" : "";
@@ -60,13 +63,13 @@ function unitOf(name: string): string {
 
 interface OpenHistogram {
   readonly labels: Readonly<Record<string, string | number>>;
-  /** Upper bounds with how many values are at most that, ascending. */
+  /** Upper bounds with the number of values up to each, ascending. */
   readonly buckets: { readonly bound: number; readonly count: number }[];
   sum: number;
   count: number;
 }
 
-/** Prometheus counts in each bucket all that is below too, OpenTelemetry what is in it alone. */
+/** Prometheus' buckets are cumulative, OpenTelemetry's are not. */
 function histogramsOf({ name, samples }: MetricReading, times: Times): DataPoint<Histogram>[] {
   const open = new Map<string, OpenHistogram>();
   for (const sample of samples) {

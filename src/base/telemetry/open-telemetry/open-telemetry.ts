@@ -1,10 +1,10 @@
-// Traces and metrics for an OpenTelemetry collector, where the environment names one. Else nothing of that is loaded.
+// Traces and metrics for an OpenTelemetry collector, if the environment names one. Otherwise the SDK is not loaded.
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { noTelemetry, type Telemetry } from "../tracing.ts";
 import type { OpenTelemetrySettings } from "./environment.ts";
 import type { OpenTelemetryDependencies } from "./sdk.ts";
 
-/** It sends from now on; its `stop` sends what waits, for some seconds at most. */
+/** Starts sending; `stop` sends waiting data within a few seconds. */
 export async function startOpenTelemetry(
   settings: OpenTelemetrySettings | null,
   dependencies: OpenTelemetryDependencies,

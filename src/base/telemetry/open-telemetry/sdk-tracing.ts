@@ -1,5 +1,5 @@
-// Traces by OpenTelemetry's library. A span's parts are made when they are over, with their times: nothing is held, and
-// nothing of a request is done, until then.
+// Traces by OpenTelemetry's library. A span's parts are created with their times after they are over, so that a
+// running request costs nothing.
 import {
   createTraceState,
   ROOT_CONTEXT,
@@ -37,7 +37,7 @@ export function samplerOf({ name, ratio }: OpenTelemetrySettings["sampler"]): Sa
 export function sdkTracing(tracer: Tracer, clock: Clock): Tracing {
   return {
     begin: ({ name, kind, startMs, attributes, parent, link }) => {
-      // One for all of a trace: parts then lie within each other whatever the wall clock does meanwhile.
+      // One offset for the whole trace, so that parts nest correctly even if the wall clock changes.
       const offsetMs = clock.now().getTime() - clock.monotonicMs();
       const links = contextOf(link).map((context) => ({ context }));
       const span = tracer.startSpan(
@@ -100,7 +100,7 @@ function parentContext(parent: Parameters<Tracing["begin"]>[0]["parent"]): Conte
   return trace.setSpanContext(ROOT_CONTEXT, { ...context, ...traceState });
 }
 
-/** None for a text that is none. */
+/** Empty for a malformed text. */
 function contextOf(traceparent: string | undefined) {
   const read = traceparent === undefined ? null : readTraceparent(traceparent);
   if (read === null) return [];
@@ -118,7 +118,7 @@ function given(attributes: SpanAttributes = {}): Attributes {
   );
 }
 
-/** Seconds and nanoseconds since 1970, as the library takes times of any clock. */
+/** Seconds and nanoseconds since 1970, the library's form for times of any clock. */
 function hrTime(epochMs: number): [seconds: number, nanoseconds: number] {
   const seconds = Math.floor(epochMs / 1000);
   return [seconds, Math.min(999_999_999, Math.round((epochMs - seconds * 1000) * 1e6))];

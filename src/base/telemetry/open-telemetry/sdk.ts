@@ -1,5 +1,5 @@
-// Puts OpenTelemetry's SDK together: it sends traces and metrics as the environment says. Imported only if an endpoint is set
-// (`open-telemetry`), so that the SDK is not loaded otherwise.
+// Assembles OpenTelemetry's SDK, which sends traces and metrics as the environment says. Imported only if an endpoint
+// is set (`open-telemetry`), so that the SDK is not loaded otherwise.
 import { diag, DiagLogLevel } from "@opentelemetry/api";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
@@ -18,10 +18,10 @@ export interface OpenTelemetryDependencies extends ExporterDependencies {
   readonly clock: Clock;
 }
 
-/** Time for sending at a stop; what the collector has not taken by then is lost. */
+/** Time for sending at a stop; data that the collector has not taken by then is lost. */
 const stopMs = 5000;
 
-/** It sends until it is stopped. */
+/** Starts the SDK, which sends until it is stopped. */
 export function startSdk(
   settings: OpenTelemetrySettings,
   dependencies: OpenTelemetryDependencies,

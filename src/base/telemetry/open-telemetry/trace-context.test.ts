@@ -1,4 +1,5 @@
-// The header `traceparent`, by the cases of the W3C's own test suite: https://github.com/w3c/trace-context/tree/main/test
+// The header `traceparent`, by the cases of the W3C's own test suite:
+// https://github.com/w3c/trace-context/tree/main/test
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readTraceparent, writeTraceparent } from "./trace-context.ts";
@@ -6,7 +7,7 @@ import { readTraceparent, writeTraceparent } from "./trace-context.ts";
 const traceId = "12345678901234567890123456789012";
 const spanId = "1234567890123456";
 
-test("what is well formed is read, of later versions what this one has", () => {
+test("reads a well-formed header, and the known fields of a later version", () => {
   const sampled = { traceId, spanId, isSampled: true };
   assert.deepEqual(readTraceparent(`00-${traceId}-${spanId}-01`), sampled);
   assert.deepEqual(readTraceparent(`00-${traceId}-${spanId}-00`), { ...sampled, isSampled: false });
@@ -16,7 +17,7 @@ test("what is well formed is read, of later versions what this one has", () => {
   assert.equal(writeTraceparent(sampled), `00-${traceId}-${spanId}-01`);
 });
 
-test("what is malformed is as if it was not sent", () => {
+test("ignores a malformed header", () => {
   const malformed = [
     "",
     `00-${traceId}-${spanId}-01-`,

@@ -1,16 +1,16 @@
 // W3C Trace Context, level 1: the header `traceparent`, read and written. https://www.w3.org/TR/trace-context/
 
 export interface TraceContext {
-  /** 32 and 16 digits, in hexadecimal, neither all zeros. */
+  /** 32 and 16 hexadecimal digits, neither all zeros. */
   readonly traceId: string;
   readonly spanId: string;
   readonly isSampled: boolean;
 }
 
-/** Version, trace, parent, flags; later versions may go on behind a dash. */
+/** Version, trace, parent, flags; later versions may append fields after a dash. */
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Null for what is malformed, which is as if it was not sent. */
+/** Null for a malformed header, which the standard requires to ignore. */
 export function readTraceparent(text: string): TraceContext | null {
   const [, version, traceId = "", spanId = "", flags = "", more] = form.exec(text) ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return null;

@@ -1,4 +1,4 @@
-// Every filter that chat templates may use: Jinja's own, but for those that make HTML links.
+// All filters for chat templates: Jinja's own, except those that make HTML links.
 import type { Filter } from "../run/run.ts";
 import { itemFilters } from "./item-filters.ts";
 import { textFilters } from "./text-filters.ts";

@@ -1,4 +1,4 @@
-// Filters of lists and of whatever else has items.
+// Filters of lists and other values with items.
 import { TemplateFault } from "../fault.ts";
 import { Arguments, requireNone } from "../run/arguments.ts";
 import type { Filter, Run } from "../run/run.ts";
@@ -49,7 +49,7 @@ export const itemFilters: Readonly<Record<string, Filter>> = {
   },
   random: (value, args, { budget }) => {
     requireNone("random", args);
-    // Prompts are drawn alike each time: the first is as random as any.
+    // Deterministic, so that a prompt is always the same: takes the first item.
     const first = listOf(value, budget).at(0);
     return first === undefined ? new Undefined("No random item, sequence was empty.") : first;
   },

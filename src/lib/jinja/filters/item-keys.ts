@@ -1,5 +1,4 @@
-// By what filters sort, group and choose items: an attribute of theirs, such as `function.name`, with capitals as small
-// letters.
+// Keys by which filters sort, group and select items: an attribute such as `function.name`, compared in lower case.
 import type { Run } from "../run/run.ts";
 import { isDigits } from "../methods/text-methods.ts";
 import { Undefined, type Value } from "../values/value.ts";
@@ -8,7 +7,7 @@ export type KeyOf = (item: Value) => Value;
 
 export interface KeyOptions {
   readonly ignoresCase?: boolean;
-  /** In place of what is not defined. */
+  /** Replaces an undefined key. */
   readonly otherwise?: Value;
 }
 
@@ -29,7 +28,7 @@ export function keyOf(
   };
 }
 
-/** Several attributes with commas between them. */
+/** Several attributes, separated by commas. */
 export function keysOf(attribute: Value, run: Run, options: KeyOptions): (item: Value) => Value[] {
   const attributes = typeof attribute === "string" ? attribute.split(",") : [attribute];
   const keys = attributes.map((one) => keyOf(one, run, options));

@@ -1,4 +1,4 @@
-// Every test behind `is`.
+// All tests for `is`.
 import type { Budget } from "../budget.ts";
 import { formatPercent } from "../format/percent.ts";
 import { Arguments, requireNone } from "../run/arguments.ts";

@@ -75,7 +75,7 @@ function defaultOf(name: string, value: Value, args: ConstructorParameters<typeo
   return isMissing ? asked.getOr("default_value", "") : value;
 }
 
-/** Null for what is no number, and no text of one. */
+/** Null for a value that is no number and no text of one. */
 function intOf(value: Value, base: number): bigint | null {
   requireDefined(value);
   if (typeof value === "string") {
@@ -124,7 +124,7 @@ function floatOf(value: Value): number | null {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(text) ? Number(text) : null;
 }
 
-/** Half to even, as `round` with a precision does it: an int stays one. */
+/** Rounds half to even, as `round` with a precision does; an int stays an int. */
 function rounded(number: bigint | number, precision: number): bigint | number {
   if (typeof number === "bigint") {
     if (precision >= 0) return number;

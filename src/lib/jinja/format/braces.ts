@@ -1,4 +1,4 @@
-// `"…".format(…)`: fields in braces and Python's small language of formats.
+// `"…".format(…)`: fields in braces and Python's format specifications.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { charactersOf, characterCount } from "../values/characters.ts";
@@ -8,13 +8,13 @@ import { Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { floatDigits, intDigits, plainFloatDigits, precisionMax } from "./number-spec.ts";
 import { truncated } from "./percent.ts";
 
-/** How a field's name goes on behind its first part. */
+/** Access to attributes and items in a field's name. */
 export interface FieldAccess {
   attribute(value: Value, name: string): Value;
   item(value: Value, key: Value): Value;
 }
 
-/** @throws TemplateFault for what Python's `str.format` refuses */
+/** @throws TemplateFault for formats that Python's `str.format` refuses */
 export function formatBraces(
   format: string,
   args: CallArguments,
@@ -96,7 +96,7 @@ class Formatter {
   }
 }
 
-/** The brace that closes the one at `start`. */
+/** Returns the index of the brace that closes the one at `start`. */
 function fieldEnd(text: string, start: number): number {
   let depth = 0;
   for (let place = start; place < text.length; place++) {
@@ -232,7 +232,7 @@ function aligned(head: string, body: string, { fill, align, width, grouping }: S
   }
 }
 
-/** Noughts that are grouped as the digits are. */
+/** Adds zeros, grouped like the digits. */
 function zeroGrouped(body: string, missing: number, separator: string): string {
   const [whole, ...rest] = body.split(/(?=[.e%])/);
   const width = whole.length + missing;

@@ -1,8 +1,8 @@
-// Numbers in Python's formats: what `format(value, spec)` and `%` have in common.
+// Formats numbers with Python's format letters, for both `format(value, spec)` and `%`.
 import { TemplateFault } from "../fault.ts";
 import { exponentText, fixedText, floatText } from "../values/float-text.ts";
 
-/** Digits of a magnitude without its sign, in one of the letters of Python's formats. */
+/** Formats a magnitude without its sign, with one of Python's format letters. */
 export function floatDigits(value: number, letter: string, precision: number, isAlternate: boolean): string {
   const magnitude = Math.abs(value);
   if (!Number.isFinite(magnitude)) return inCase(Number.isNaN(magnitude) ? "nan" : "inf", letter);
@@ -18,7 +18,7 @@ export function floatDigits(value: number, letter: string, precision: number, is
   }
 }
 
-/** More decimals than these are noughts. */
+/** Decimals beyond these are zeros. */
 export const precisionMax = 4300;
 
 function exponentDigits(value: number, precision: number, isAlternate: boolean): string {
@@ -41,7 +41,7 @@ function generalDigits(value: number, precision: number, isAlternate: boolean): 
   return power === undefined ? short : `${short}e${power}`;
 }
 
-/** As `str` writes a float, where a format has no letter but a precision: with a decimal at least. */
+/** Formats a float as `str` does, with at least one decimal, for a format with a precision but no letter. */
 export function plainFloatDigits(value: number, precision: number | null): string {
   const magnitude = Math.abs(value);
   if (precision === null || !Number.isFinite(magnitude)) return floatText(magnitude);

@@ -1,4 +1,4 @@
-// `"…" % values`: printf's formats as Python's str has them.
+// `"…" % values`: Python's printf-style formatting.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { charactersOf, characterCount } from "../values/characters.ts";
@@ -9,7 +9,7 @@ import { floatDigits, intDigits, precisionMax } from "./number-spec.ts";
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?([\s\S]?)/g;
 
-/** @throws TemplateFault where values and formats do not go together */
+/** @throws TemplateFault if values and formats do not match */
 export function formatPercent(format: string, values: Value, budget: Budget): string {
   const operands = new Operands(values);
   let length = 0;
@@ -51,7 +51,7 @@ class Operands {
 
   requireAllUsed(): void {
     if (this.#next >= this.#values.length || this.#isKeyed || this.#mapping !== null) return;
-    // A list alone may go unused, as in Python, and what is not defined.
+    // As in Python, a single list may stay unused, and so may an undefined value.
     const [first] = this.#values;
     if (this.#next === 0 && this.#values.length === 1 && (isList(first) || first instanceof Undefined))
       return;
@@ -136,7 +136,7 @@ function numeral(value: Value, letter: string, decimals: number | null, isAltern
   throw new TemplateFault(`unsupported format character '${letter}'`);
 }
 
-/** Towards 0. */
+/** Rounds towards 0. */
 export function truncated(value: number): bigint {
   if (Number.isNaN(value)) throw new TemplateFault("cannot convert float NaN to integer");
   if (!Number.isFinite(value)) throw new TemplateFault("cannot convert float infinity to integer");

@@ -1,4 +1,5 @@
-// Reads `value.name`, `value[key]` and slices. As in Jinja's sandbox, `.name` prefers attributes and `[key]` prefers items.
+// Reads `value.name`, `value[key]` and slices. As in Jinja's sandbox, `.name` prefers attributes and `[key]` prefers
+// items.
 import { TemplateFault } from "../fault.ts";
 import type { Method, Run } from "../run/run.ts";
 import { objectName, reprOf, typeName } from "../values/show.ts";
@@ -28,7 +29,7 @@ import type { Budget } from "../budget.ts";
 import { charactersOf } from "../values/characters.ts";
 import { numberOf } from "../values/compare.ts";
 
-/** @throws TemplateFault where `value` is not defined */
+/** @throws TemplateFault if `value` is undefined */
 export function attributeOf(value: Value, name: string, run: Run): Value {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
   const own = ownAttribute(value, name, run);
@@ -37,7 +38,7 @@ export function attributeOf(value: Value, name: string, run: Run): Value {
   return item === undefined ? missing(value, name, run) : item;
 }
 
-/** @throws TemplateFault where `value` is not defined */
+/** @throws TemplateFault if `value` is undefined */
 export function subscriptOf(value: Value, key: Value, run: Run): Value {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
   const item = memberOf(value, key);
@@ -56,7 +57,10 @@ function missing(value: Value, key: Value, { budget }: Run): Undefined {
   return new Undefined(`${name} has no element ${reprOf(key, budget)}`);
 }
 
-/** Undefined where its Python type has no such attribute; what is not defined where a template may not use it. */
+/**
+ * Returns undefined if its Python type has no such attribute, and a Jinja `Undefined` for one that templates may not
+ * use.
+ */
 function ownAttribute(value: Value, name: string, run: Run): Value | undefined {
   if (/^__\w+__$/.test(name)) return unsafe(value, name);
   if (value instanceof Host) return name.startsWith("_") ? undefined : value.attribute(name);
@@ -102,14 +106,14 @@ function unsafe(value: Value, name: string): Undefined {
   return new Undefined(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`);
 }
 
-/** Bounds of a slice; null where none is given. */
+/** Bounds of a slice; null if not given. */
 export interface Slice {
   readonly start: Value;
   readonly stop: Value;
   readonly step: Value;
 }
 
-/** Undefined where there is none: no such key or index, or nothing that has items. */
+/** Returns undefined if there is no such key or index, or the value has no items. */
 function itemOf(value: Value, key: Value): Value | undefined {
   if (value instanceof Dict) return isHashable(key) ? value.get(key) : undefined;
   const index = numberOf(key);
@@ -122,7 +126,7 @@ function itemOf(value: Value, key: Value): Value | undefined {
   return place >= 0n && place < value.length ? value.at(Number(place)) : undefined;
 }
 
-/** Undefined for what has no slices. */
+/** Returns undefined for a value that cannot be sliced. */
 export function sliceOf(value: Value, slice: Slice, budget: Budget): Value | undefined {
   if (typeof value === "string") {
     if (slice.step === null && isWhole(slice)) return value;
@@ -167,7 +171,7 @@ function bounds(length: number, slice: Slice): Bounds {
   return { start, step, count: Math.max(0, Math.ceil((stop - start) / step)) };
 }
 
-/** As a number that is far beyond the sequence at most. */
+/** Converts to a number, clamped far beyond the sequence's ends. */
 function clamped(value: Value, far: number): number {
   const number = numberOf(value);
   if (typeof number !== "bigint")

@@ -1,5 +1,5 @@
-// The methods of lists, tuples, dicts, ranges and numbers; none changes its object, since templates run as if all were
-// immutable.
+// The methods of lists, tuples, dicts, ranges and numbers. None changes its object, since templates run as if all
+// values were immutable.
 import { TemplateFault } from "../fault.ts";
 import { Arguments, requireNone } from "../run/arguments.ts";
 import type { Method } from "../run/run.ts";
@@ -56,7 +56,7 @@ function view(
   return new DictView(dict, kind);
 }
 
-/** A dict in which every key has one value. */
+/** Returns a dict in which every key has the same value. */
 export function keysOf(args: ConstructorParameters<typeof Arguments>[1]): Dict {
   const asked = new Arguments("fromkeys", args, "iterable | value");
   const value = asked.get("value") ?? null;
@@ -81,7 +81,7 @@ export const floatMethods: Readonly<Record<string, Method<number>>> = {
   conjugate: (value) => value,
 };
 
-/** What would change its object, and is no attribute that a template may use. */
+/** Methods that would change their object; not accessible to templates. */
 export const changing: Readonly<Record<"list" | "dict", ReadonlySet<string>>> = {
   list: new Set(["append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"]),
   dict: new Set(["clear", "pop", "popitem", "setdefault", "update"]),

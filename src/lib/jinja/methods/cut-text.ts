@@ -1,4 +1,4 @@
-// Texts cut into parts, stripped and replaced in, as Python does it; shared by methods and filters.
+// Splitting, stripping and replacing of texts as in Python; shared by methods and filters.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { blank, charactersOf, leadingBlanks, trailingBlanks } from "../values/characters.ts";
@@ -23,7 +23,7 @@ export function stripCharacters(
 
 const blanks = new RegExp(`[${blank}]+`, "g");
 
-/** @param separator null for any blanks; @param most how many cuts, below 0 for all */
+/** @param separator null for any blanks; @param most maximum number of splits, below 0 for all */
 export function splitFromLeft(
   text: string,
   separator: string | null,
@@ -46,7 +46,7 @@ export function splitFromLeft(
   }
   if (separator !== null || start < text.length) {
     const rest = text.slice(start);
-    // What is left over keeps its blanks where cuts ran out.
+    // The rest keeps its blanks if the splits ran out.
     parts.push(rest);
   }
   return parts;
@@ -74,7 +74,7 @@ export function splitFromRight(
   return parts.reverse();
 }
 
-/** Where the last word before `end` begins; -1 where it is the only one. */
+/** Returns the index where the last word before `end` begins; -1 if it is the only one. */
 function lastWord(text: string, end: number): number {
   let start = end;
   while (start > 0 && trailingBlanks(text.slice(start - 1, start)) > 0) start -= 1;
@@ -89,7 +89,7 @@ function lastEnd(text: string, separator: string, end: number): number {
 export interface Replacement {
   readonly old: string;
   readonly by: string;
-  /** How often; below 0 always. */
+  /** Maximum number of replacements; unlimited below 0. */
   readonly most: number;
 }
 

@@ -98,7 +98,7 @@ export const textMethods: Readonly<Record<string, Method<string>>> = {
   center: (text, args, { budget }) => {
     const { missing, fill } = widthOf("center", text, args);
     budget.room(text.length + missing);
-    // Python puts the odd one to the left where the width is odd.
+    // Python puts an odd blank to the left if the width is odd.
     const left =
       Math.floor(missing / 2) + (missing % 2 === 1 && (characterCount(text) + missing) % 2 === 1 ? 1 : 0);
     return fill.repeat(left) + text + fill.repeat(missing - left);
@@ -229,11 +229,11 @@ function around(text: string, place: number, separator: string): readonly Value[
 
 interface Window {
   readonly part: string;
-  /** Null where its start lies behind its end. */
+  /** Null if its start is beyond its end. */
   readonly window: { readonly text: string; readonly start: number } | null;
 }
 
-/** What is looked for, and what of the text is looked through. */
+/** Returns the text to search for, and the part of the text to search. */
 function windowOf(name: string, text: string, args: CallArguments): Window {
   const asked = new Arguments(name, args, "sub | start end");
   return { part: asked.text("sub"), window: bounded(text, asked) };

@@ -1,10 +1,10 @@
-// The arguments of filters, methods and functions, by position or name, as what they have to be.
+// Arguments of filters, methods and functions, by position or name, converted to the required types.
 import { TemplateFault } from "../fault.ts";
 import { isTrue, numberOf } from "../values/compare.ts";
 import { typeName } from "../values/show.ts";
 import { Undefined, type CallArguments, type Value } from "../values/value.ts";
 
-/** @throws TemplateFault where there are any */
+/** @throws TemplateFault if there are any */
 export function requireNone(callable: string, args: CallArguments): void {
   if (args.positional.length + args.named.size > 0)
     throw new TemplateFault(`${callable}() takes no arguments`);
@@ -15,8 +15,8 @@ export class Arguments {
   readonly #values: ReadonlyMap<string, Value>;
 
   /**
-   * @param parameters in their order, separated by blanks; those behind a bar may be left out
-   * @throws TemplateFault where they do not go together
+   * @param parameters in order, separated by blanks; those behind a bar are optional
+   * @throws TemplateFault if the arguments do not match
    */
   constructor(callable: string, { positional, named }: CallArguments, parameters: string) {
     this.#callable = callable;
@@ -42,7 +42,7 @@ export class Arguments {
     this.#values = values;
   }
 
-  /** Undefined where it was left out. */
+  /** Undefined if omitted. */
   get(name: string): Value | undefined {
     return this.#values.get(name);
   }
@@ -52,14 +52,14 @@ export class Arguments {
     return value === undefined ? otherwise : value;
   }
 
-  /** @param otherwise what is meant where it was left out; null where it must be there */
+  /** @param otherwise default if omitted; null if it is required */
   text(name: string, otherwise: string | null = null): string {
     const value = this.getOr(name, otherwise);
     if (typeof value === "string") return value;
     throw this.#wrong(name, "str", value);
   }
 
-  /** Null where it was left out or None. */
+  /** Null if omitted or None. */
   optionalText(name: string): string | null {
     return (this.#values.get(name) ?? null) === null ? null : this.text(name);
   }
@@ -72,7 +72,7 @@ export class Arguments {
     throw this.#wrong(name, "int", value ?? null);
   }
 
-  /** Null where it was left out or None. */
+  /** Null if omitted or None. */
   optionalInt(name: string): number | null {
     return (this.#values.get(name) ?? null) === null ? null : this.int(name);
   }

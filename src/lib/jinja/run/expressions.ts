@@ -21,28 +21,28 @@ import type { Scope } from "./scope.ts";
 type Kind = Expression["kind"];
 type Of<K extends Kind> = Expression & { readonly kind: K };
 
-/** A run that knows where it stands. */
+/** A run that tracks its position. */
 export interface ExpressionRun extends Run {
-  /** The line of what is evaluated, for messages. */
+  /** Line of the current expression, for messages. */
   line: number;
-  /** The text of the block that a filter without an object is of. */
+  /** Text of the block that a filter without an object applies to. */
   readonly blockText: string;
 }
 
 /**
- * The value of an expression, where it does not matter which texts are HTML.
+ * Evaluates an expression whose HTML marking does not matter.
  *
- * @throws TemplateFault, and what the run's limits throw
+ * @throws TemplateFault, and the errors of the run's limits
  */
 export function evaluate(node: Expression, scope: Scope, run: ExpressionRun): Value {
   return withoutMarkup(evaluateMarked(node, scope, run));
 }
 
-/** The same, for a value that is kept or added to. */
+/** The same, for a value that is stored or concatenated. */
 export function evaluateMarked(node: Expression, scope: Scope, run: ExpressionRun): Value {
   run.budget.spend();
   run.line = node.line;
-  // The rule of a kind takes nodes of that kind.
+  // Safe cast: the rule of a kind takes nodes of that kind.
   const rule = rules[node.kind] as (node: Expression, scope: Scope, run: ExpressionRun) => Value;
   return rule(node, scope, run);
 }
@@ -141,7 +141,7 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
   },
 };
 
-/** Those that HTML goes into as HTML. */
+/** Filters that keep HTML marked as HTML. */
 const escapingFilters: ReadonlySet<string> = new Set(["escape", "e", "d", "default"]);
 
 function combined(left: Value, operator: Operator, right: Value, { budget }: Run): Value {

@@ -1,4 +1,4 @@
-// The names that every template has: Jinja's functions, and those that chat templates have beside them.
+// Global names of every template: Jinja's functions, and the additions for chat templates.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { TemplateFault, TemplateRaised } from "../fault.ts";
 import { changing, dictMethods, keysOf } from "../methods/collection-methods.ts";
@@ -62,8 +62,8 @@ function rangeOf({ positional, named }: CallArguments): Range {
 }
 
 /**
- * Python's class: its methods take the dict first, and what is no method of it is taken for a type's parameter, as in
- * `dict[str]`, which makes dicts as well. Some templates call such names as if they were methods.
+ * Python's class `dict`. Its methods take the dict first; any other subscript counts as a type parameter, as in
+ * `dict[str]`, which also makes dicts. Some templates use such names like methods.
  */
 function dictClass(run: Run): Callable {
   const methods = Object.entries(dictMethods).map(([name, method]): [string, Value] => [
@@ -77,7 +77,7 @@ function dictClass(run: Run): Callable {
       { typeName: "method_descriptor" },
     ),
   ]);
-  // Python lets these through; a template that changed a conversation by them would be refused by the instance's.
+  // Python allows these on the class; here they are refused like the instance's, since they change a conversation.
   const refused = Array.from(changing.dict, (name): [string, Value] => [
     name,
     new Undefined(`access to attribute '${name}' of 'dict' is unsafe.`),
@@ -90,7 +90,7 @@ function dictClass(run: Run): Callable {
   });
 }
 
-/** What `dict(pairs, **members)` makes. */
+/** Evaluates `dict(pairs, **members)`. */
 function dictOf({ positional, named }: CallArguments): Dict {
   if (positional.length > 1)
     throw new TemplateFault(`dict expected at most 1 argument, got ${positional.length}`);

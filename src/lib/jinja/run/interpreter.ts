@@ -13,14 +13,14 @@ import { Loop } from "./loop.ts";
 import { bindMacro, type MacroNode } from "./macro.ts";
 import { Output, Scope } from "./scope.ts";
 
-/** How a body ended, where a loop has to know. */
+/** How a body ended, for the enclosing loop. */
 type Ending = "break" | "continue" | null;
 
 type Kind = Statement["kind"];
 type Of<K extends Kind> = Statement & { readonly kind: K };
 type Rules = { readonly [K in Kind]: (statement: Of<K>, scope: Scope, output: Output) => Ending | void };
 
-/** How deep macros and recursive loops may call each other: far deeper than any schema is nested. */
+/** Maximum nesting of calls by macros and recursive loops: far deeper than any schema. */
 const callDepthMax = 180;
 
 export class Interpreter implements ExpressionRun {
@@ -78,7 +78,7 @@ export class Interpreter implements ExpressionRun {
     for (const statement of body) {
       this.budget.spend();
       this.line = statement.line;
-      // The rule of a kind takes statements of that kind.
+      // Safe cast: the rule of a kind takes statements of that kind.
       const rule = this.#rules[statement.kind] as (
         statement: Statement,
         scope: Scope,
@@ -180,7 +180,7 @@ export class Interpreter implements ExpressionRun {
       this.#assign(target, item, inner);
       const ending = this.#execute(body, inner, output);
       if (ending === "break") break;
-      // Jinja takes a loop whose every turn was left early for one without items.
+      // Jinja treats a loop that skipped the end of each iteration like one without items.
       if (ending === null) isCompleted = true;
     }
     return isCompleted ? null : this.#execute(otherwise, new Scope(scope), output);
@@ -196,7 +196,7 @@ export class Interpreter implements ExpressionRun {
     return output.text;
   }
 
-  /** The items for which the loop's test holds, each looked at when its turn comes. */
+  /** The items that pass the loop's test, evaluated lazily. */
   *#chosen({ target }: Of<"for">, test: Expression, items: Value, scope: Scope): Generator<Value> {
     for (const item of iterate(items)) {
       this.budget.spend();

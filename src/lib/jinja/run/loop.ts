@@ -1,4 +1,4 @@
-// `loop`: where a `for` stands, reading its items no earlier than somebody asks.
+// `loop`: the state of a `for`, which reads its items lazily.
 import { TemplateFault } from "../fault.ts";
 import type { Budget } from "../budget.ts";
 import { equals } from "../values/compare.ts";
@@ -6,10 +6,10 @@ import { Callable, Host, Tuple, Undefined, type Value } from "../values/value.ts
 
 export interface LoopOptions {
   readonly items: Iterator<Value>;
-  /** Null where it is known only once all are read. */
+  /** Null if it is known only once all items are read. */
   readonly length: number | null;
   readonly depth0: number;
-  /** Shows the loop's body for other items; null where the loop is not recursive. */
+  /** Renders the loop's body for other items; null if the loop is not recursive. */
   readonly recurse: ((items: Value) => string) | null;
   readonly budget: Budget;
 }
@@ -24,7 +24,7 @@ export class Loop extends Host {
   #index0 = -1;
   #previous: Value | undefined;
   #current: Value | undefined;
-  /** Read already; undefined where nothing is. */
+  /** Item read ahead; undefined if there is none. */
   #next: IteratorResult<Value> | undefined;
   #changed: Tuple | undefined;
 
@@ -37,7 +37,7 @@ export class Loop extends Host {
     this.#budget = budget;
   }
 
-  /** The next item; undefined behind the last. */
+  /** Returns the next item; undefined behind the last. */
   advance(): Value | undefined {
     const next = this.#peek();
     if (next.done === true) return undefined;

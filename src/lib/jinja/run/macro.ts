@@ -1,4 +1,4 @@
-// Macros and the bodies of calls: what they are given, and what they take beside their parameters.
+// Binds the arguments of macros and call bodies, including those beyond their parameters.
 import { TemplateFault } from "../fault.ts";
 import { type Body, type Expression, type Signature, readsName } from "../syntax/nodes.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
@@ -16,7 +16,7 @@ interface Extras {
   readonly positional: boolean;
 }
 
-/** Of a body, which is asked for at every definition in every run. */
+/** Cached per body, since every definition in every run needs it. */
 const extrasOf = new WeakMap<Body, Extras>();
 
 function extras({ body, signature }: MacroNode): Extras {
@@ -29,7 +29,7 @@ function extras({ body, signature }: MacroNode): Extras {
 }
 
 /**
- * The names that a macro's body sees, in the order in which they are set.
+ * Returns the names that a macro's body sees, in the order in which they are set.
  *
  * @throws TemplateFault for arguments that it does not take
  */

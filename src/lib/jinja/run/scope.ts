@@ -1,8 +1,8 @@
-// A running template's state: the text it has made and the names it sees.
+// State of a running template: the text it has made and the names it sees.
 import type { Value } from "../values/value.ts";
 import type { Budget } from "../budget.ts";
 
-/** The names that a piece of a template sees: its own over those around it. */
+/** The names visible in a part of a template: its own, which shadow outer ones. */
 export class Scope {
   readonly #values = new Map<string, Value>();
   readonly #outer: Scope | null;
@@ -12,7 +12,7 @@ export class Scope {
     for (const [name, value] of values) this.#values.set(name, value);
   }
 
-  /** Undefined where nobody has set it. */
+  /** Undefined if it is not set. */
   get(name: string): Value | undefined {
     const own = this.#values.get(name);
     return own === undefined ? this.#outer?.get(name) : own;
@@ -22,7 +22,7 @@ export class Scope {
     this.#values.set(name, value);
   }
 
-  /** The one around all. */
+  /** The outermost scope. */
   get outermost(): Scope {
     return this.#outer === null ? this : this.#outer.outermost;
   }

@@ -1,10 +1,10 @@
-// Expressions: Jinja's precedence, from `x if y else z` down to names and literals.
+// Parses expressions with Jinja's precedence, from `x if y else z` down to names and literals.
 import { TemplateFault } from "../fault.ts";
 import type { Operator } from "../values/arithmetic.ts";
 import type { CallNode, Comparison, Expression } from "./nodes.ts";
 import type { TokenReader } from "./reader.ts";
 
-/** A whole expression. */
+/** Parses a whole expression. */
 export function parseExpression(reader: TokenReader): Expression {
   let value = parseOr(reader);
   while (reader.isName("if")) {
@@ -17,15 +17,15 @@ export function parseExpression(reader: TokenReader): Expression {
 }
 
 export interface TupleOptions {
-  /** Parses one item; a whole expression unless given. */
+  /** Parses one item; a whole expression by default. */
   readonly parseItem?: (reader: TokenReader) => Expression;
   /** A name that ends the tuple. */
   readonly endName?: string;
-  /** Whether it may be empty, as between parentheses. */
+  /** True if it may be empty, as between parentheses. */
   readonly mayBeEmpty?: boolean;
 }
 
-/** An expression, or several behind commas, which are a tuple. */
+/** Parses an expression, or several separated by commas as a tuple. */
 export function parseTuple(
   reader: TokenReader,
   { parseItem = parseExpression, endName, mayBeEmpty = false }: TupleOptions = {},
@@ -49,7 +49,7 @@ function isTupleEnd(reader: TokenReader, endName: string | undefined): boolean {
   return endName !== undefined && reader.isName(endName);
 }
 
-/** Without a condition. */
+/** Parses an expression without a condition. */
 export function parseOr(reader: TokenReader): Expression {
   let left = parseAnd(reader);
   while (reader.isName("or")) {
@@ -88,12 +88,12 @@ function parseComparison(reader: TokenReader): Expression {
   return rest.length === 0 ? first : { kind: "compare", line, first, rest };
 }
 
-/** Reads the operator, where there is one. */
+/** Reads the operator, if there is one. */
 function comparisonAt(reader: TokenReader): Comparison["operator"] | null {
   const { current, following } = reader;
   if (current.kind === "operator" && comparisons.has(current.text)) {
     reader.next();
-    // The set has these alone.
+    // Safe cast: the set has only these.
     return current.text as Comparison["operator"];
   }
   if (reader.skipName("in")) return "in";
@@ -118,7 +118,7 @@ function parseProduct(reader: TokenReader): Expression {
   return parseBinary(reader, ["*", "/", "//", "%"], parsePower);
 }
 
-/** From the left, unlike Python's. */
+/** Left-associative, unlike Python's. */
 function parsePower(reader: TokenReader): Expression {
   return parseBinary(reader, ["**"], (below) => parseUnary(below, true));
 }
@@ -149,7 +149,7 @@ function parseUnary(reader: TokenReader, takesFilters: boolean): Expression {
   return takesFilters ? parseFiltersAndTests(reader, value) : value;
 }
 
-/** A name, a literal, or what stands in brackets. */
+/** Parses a name, a literal, or an expression in brackets. */
 export function parsePrimary(reader: TokenReader): Expression {
   const { current, line } = reader;
   switch (current.kind) {
@@ -183,7 +183,7 @@ function constantOf(name: string, line: number): Expression | null {
   return value === undefined ? null : { kind: "constant", line, value };
 }
 
-/** Strings that stand side by side are one. */
+/** Adjacent strings are concatenated. */
 function parseStrings(reader: TokenReader): string {
   let text = "";
   for (let token = reader.current; token.kind === "string"; token = reader.current) {
@@ -212,7 +212,7 @@ function parseDictEntries(reader: TokenReader): readonly (readonly [Expression, 
   });
 }
 
-/** What stands between brackets with commas, of which there may be one more. */
+/** Parses items between brackets, separated by commas; allows a trailing one. */
 function parseBetween<Item>(
   reader: TokenReader,
   end: string,
@@ -229,7 +229,7 @@ function parseBetween<Item>(
   return items;
 }
 
-/** Attributes, items and calls. */
+/** Parses attributes, items and calls. */
 function parsePostfix(reader: TokenReader, value: Expression): Expression {
   let result = value;
   for (;;) {
@@ -322,7 +322,7 @@ function parseCallArguments(reader: TokenReader): CallNode {
   return { positional, named, spread, namedSpread };
 }
 
-/** One filter or several; `object` is null where a block is filtered. */
+/** Parses one filter or several; `object` is null for a filtered block. */
 export function parseFilters(reader: TokenReader, object: Expression): Expression;
 export function parseFilters(reader: TokenReader, object: null, isStarted?: boolean): Expression | null;
 export function parseFilters(

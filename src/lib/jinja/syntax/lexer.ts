@@ -1,22 +1,22 @@
-// A template's source as tokens, with what Jinja does to blanks and line ends around tags where `trim_blocks` and
-// `lstrip_blocks` are set, as chat templates have them.
+// Splits a template's source into tokens. Strips blanks and line ends around tags as Jinja does with `trim_blocks` and
+// `lstrip_blocks`, the settings of chat templates.
 import { TemplateFault } from "../fault.ts";
 import { blank, isBlank, trailingBlanks } from "../values/characters.ts";
 import type { Token } from "./tokens.ts";
 
-/** @throws TemplateFault with its line for what is no template */
+/** @throws TemplateFault with its line for an invalid template */
 export function tokenize(source: string): readonly Token[] {
   const lexer = new Lexer(normalized(source));
   lexer.readAll();
   return lexer.tokens;
 }
 
-/** Every end of a line is one line feed, and one at the very end is left out. */
+/** Converts all line ends to line feeds and removes one at the very end. */
 function normalized(source: string): string {
   return source.replaceAll(/\r\n?/g, "\n").replace(/\n$/, "");
 }
 
-/** Sticky patterns: each is tried where the reader stands. */
+/** Sticky patterns: each is tried at the current position. */
 const patterns = {
   rawBegin: new RegExp(`\\{%([-+]?)[${blank}]*raw[${blank}]*(?:-%\\}[${blank}]*|%\\})`, "y"),
   blockEnd: new RegExp(`\\+%\\}|-%\\}[${blank}]*|%\\}\\n?`, "y"),
@@ -39,7 +39,7 @@ class Lexer {
   readonly #source: string;
   #place = 0;
   #line = 1;
-  /** Whether what was read last ended a line. */
+  /** True if the last text read ended a line. */
   #startsLine = true;
 
   constructor(source: string) {
@@ -73,7 +73,7 @@ class Lexer {
     return sign === "-" || sign === "+" ? sign : "";
   }
 
-  /** The text before a tag. */
+  /** Strips the text before a tag. */
   #stripped(text: string, sign: string, isPrint: boolean): string {
     if (sign === "-") return text.slice(0, trailingBlanks(text));
     if (sign === "+" || isPrint) return text;
@@ -82,7 +82,7 @@ class Lexer {
     return isLineStart && isBlank(text.slice(lineStart)) ? text.slice(0, lineStart) : text;
   }
 
-  /** @param end where the source goes on; behind the text unless given */
+  /** @param end where the source continues; by default behind the text */
   #data(text: string, end = this.#place + text.length): void {
     if (text !== "") this.#add({ kind: "data", text });
     this.#consume(end);
@@ -194,7 +194,7 @@ class Lexer {
 
 type TokenWithoutLine = Token extends infer One ? (One extends Token ? Omit<One, "line"> : never) : never;
 
-/** What follows a backslash in a text, as Python has it. */
+/** Python's escapes, by the character after the backslash. */
 const named: Readonly<Record<string, string>> = {
   "\n": "",
   "\\": "\\",
@@ -211,7 +211,7 @@ const named: Readonly<Record<string, string>> = {
 
 const escape = /\\(x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-7]{1,3}|[\s\S])/g;
 
-/** @throws TemplateFault for an escape that is cut off, or no character */
+/** @throws TemplateFault for a truncated escape, or one of no character */
 function unescapeText(text: string, line: number): string {
   if (!text.includes("\\")) return text;
   return text.replaceAll(escape, (whole, code: string) => {

@@ -1,5 +1,5 @@
-// The syntax tree of a template, and the names that it needs: known filters and tests, and what macros read.
-// Each node knows its line.
+// The syntax tree of a template, and checks of its names: unknown filters and tests, and names that macros read. Each
+// node knows its line.
 import type { Operator } from "../values/arithmetic.ts";
 import type { Order } from "../values/compare.ts";
 import { TemplateFault } from "../fault.ts";
@@ -22,7 +22,7 @@ export type Expression = { readonly line: number } & (
   | { readonly kind: "dict"; readonly entries: readonly (readonly [Expression, Expression])[] }
   | { readonly kind: "attribute"; readonly object: Expression; readonly name: string }
   | { readonly kind: "item"; readonly object: Expression; readonly key: Expression }
-  /** A key that cuts; null where a bound is not given. */
+  /** A slice as a key; null for an omitted bound. */
   | {
       readonly kind: "slice";
       readonly start: Expression | null;
@@ -30,7 +30,7 @@ export type Expression = { readonly line: number } & (
       readonly step: Expression | null;
     }
   | { readonly kind: "call"; readonly callee: Expression; readonly args: CallNode }
-  /** An object of null is the text of the block that is filtered. */
+  /** A null object means the text of the filtered block. */
   | {
       readonly kind: "filter";
       readonly object: Expression | null;
@@ -62,10 +62,10 @@ export interface Comparison {
   readonly operand: Expression;
 }
 
-/** What a macro, or the body of a call, is given. */
+/** Parameters of a macro, or of the body of a call. */
 export interface Signature {
   readonly parameters: readonly string[];
-  /** Of the last parameters. */
+  /** Defaults of the last parameters. */
   readonly defaults: readonly Expression[];
 }
 
@@ -109,16 +109,16 @@ export type Statement = { readonly line: number } & (
       readonly values: readonly Expression[];
       readonly body: Body;
     }
-  /** What shows its body, and keeps names that are set there to itself; one that is named sees the outermost names alone. */
+  /** Renders its body with a separate scope for names set in it; an outermost one sees only the outermost names. */
   | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
   | { readonly kind: "break" | "continue" }
-  /** Other templates: there are none. */
+  /** A tag for other templates, of which none exist. */
   | { readonly kind: "load"; readonly tag: string }
 );
 
 export type Node = Expression | Statement;
 
-/** The nodes right below one. */
+/** Yields the children of a node. */
 function* nodesBelow(node: Node): Generator<Node> {
   for (const member of Object.values(node) as readonly unknown[]) yield* nodesWithin(member);
 }
@@ -133,7 +133,7 @@ function isNode(value: object): value is Node {
   return "kind" in value && "line" in value;
 }
 
-/** All nodes of a tree; without recursion, since a chain of operators is as deep as it is long. */
+/** Yields all nodes of a tree; not recursive, since a chain of operators is as deep as it is long. */
 export function* allNodes(body: Body): Generator<Node> {
   const waiting: Node[] = [...body];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -142,13 +142,13 @@ export function* allNodes(body: Body): Generator<Node> {
   }
 }
 
-/** What is known beside names of variables. */
+/** Known names other than variables. */
 export interface KnownNames {
   readonly filters: { has(name: string): boolean };
   readonly tests: { has(name: string): boolean };
 }
 
-/** Those whose insides are looked at anew: within a condition alone an unknown filter may stand unused. */
+/** Nodes with separately checked bodies: only directly within a condition may an unknown filter stay unused. */
 const opening: ReadonlySet<Node["kind"]> = new Set([
   "for",
   "macro",
@@ -159,7 +159,7 @@ const opening: ReadonlySet<Node["kind"]> = new Set([
   "scope",
 ]);
 
-/** @throws TemplateFault for a filter or test that nobody knows, and that no condition guards */
+/** @throws TemplateFault for an unknown filter or test that no condition guards */
 export function requireKnown(body: Body, known: KnownNames): void {
   const waiting = body.map((node: Node) => ({ node, isGuarded: false }));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -168,7 +168,7 @@ export function requireKnown(body: Body, known: KnownNames): void {
     const guards = node.kind === "if" || node.kind === "conditional";
     const isOpened = opening.has(node.kind);
     for (const below of nodesBelow(node)) {
-      // What a loop runs over stands outside of it.
+      // A loop's iterable is outside of the loop.
       const isOutside = node.kind === "for" && below === node.iterable;
       waiting.push({ node: below, isGuarded: guards || (isGuarded && (!isOpened || isOutside)) });
     }
@@ -180,7 +180,7 @@ function requireOne(node: Node & { readonly kind: "filter" | "test" }, { filters
   if (!names.has(node.name)) throw new TemplateFault(`No ${node.kind} named '${node.name}'.`, node.line);
 }
 
-/** Whether a macro's body reads a name that nothing within sets. */
+/** True if a macro's body reads a name that nothing within it sets. */
 export function readsName(body: Body, name: string): boolean {
   let isRead = false;
   for (const node of allNodes(body)) {

@@ -1,21 +1,21 @@
-// A template's statements.
+// Parses a template's statements.
 import { TemplateFault } from "../fault.ts";
 import { parseExpression, parseFilters, parseOr, parsePrimary, parseTuple } from "./expressions.ts";
 import { tokenize } from "./lexer.ts";
 import type { Body, Expression, Signature, Statement } from "./nodes.ts";
 import { TokenReader } from "./reader.ts";
 
-/** @throws TemplateFault with its line for a wrong syntax; RangeError where it is nested too deeply */
+/** @throws TemplateFault with its line for invalid syntax; RangeError if it is nested too deeply */
 export function parseTemplate(source: string): Body {
   return new Parser(new TokenReader(tokenize(source))).parseAll();
 }
 
-/** How a tag's statement is read, behind its name. */
+/** Parses a tag's statement, behind its name. */
 type TagParser = (line: number) => Statement;
 
 class Parser {
   readonly #reader: TokenReader;
-  /** The tags that are open, innermost last. */
+  /** The open tags, innermost last. */
   readonly #open: string[] = [];
   readonly #tags: ReadonlyMap<string, TagParser>;
 
@@ -44,7 +44,7 @@ class Parser {
     return this.#body([]);
   }
 
-  /** Up to a tag that ends it, behind whose name the reader then stands; `""` stands for the template's end. */
+  /** Reads up to a tag that ends the body, and leaves the reader behind its name; `""` means the template's end. */
   #body(endTags: readonly string[]): Statement[] {
     const reader = this.#reader;
     const statements: Statement[] = [];
@@ -94,7 +94,7 @@ class Parser {
     return innermost === undefined ? looking : `${looking} The innermost open block is '${innermost}'.`;
   }
 
-  /** The body of a tag, whose own end is read too; gives the tag that ended it. */
+  /** Reads a tag's body including its end tag, and returns which tag that was. */
   #within(endTags: readonly string[]): { readonly body: Body; readonly end: string } {
     const reader = this.#reader;
     reader.skipOperator(":");
@@ -178,7 +178,7 @@ class Parser {
     return statement;
   }
 
-  /** Nothing is escaped here, whatever is said. */
+  /** Nothing is escaped, regardless of the tag. */
   #autoescape(line: number): Statement {
     parseExpression(this.#reader);
     return this.#scope(line, "endautoescape", false);
@@ -218,7 +218,7 @@ class Parser {
     return name;
   }
 
-  /** What is assigned to: a name, a member of a namespace, or several of them. */
+  /** Parses the target of an assignment: a name, a member of a namespace, or several of them. */
   #target(endName?: string): Expression {
     const target = parseTuple(this.#reader, { parseItem: parseTargetItem, endName });
     requireAssignable(target);

@@ -1,4 +1,4 @@
-// The tokens of a template, read one after the other.
+// Reads the tokens of a template in order.
 import { TemplateFault } from "../fault.ts";
 import { describeToken, type Token } from "./tokens.ts";
 
@@ -18,14 +18,14 @@ export class TokenReader {
     return this.current.line;
   }
 
-  /** The one behind the current one. */
+  /** The token behind the current one. */
   get following(): Token {
     return this.#tokens[Math.min(this.#place + 1, this.#tokens.length - 1)];
   }
 
   next(): Token {
     const token = this.current;
-    // Nobody reads beyond the end.
+    // Stays at the end.
     if (token.kind !== "end") this.#place += 1;
     return token;
   }
@@ -68,7 +68,7 @@ export class TokenReader {
     this.next();
   }
 
-  /** Says what was expected, and what is there. */
+  /** Throws an error that names the expected and the actual token. */
   refuse(expected: string): never {
     throw new TemplateFault(`${expected}, got ${describeToken(this.current)}`, this.line);
   }

@@ -1,9 +1,9 @@
-// What a template is made of, for its parser.
+// The tokens of a template, for its parser.
 
 import { unreachable } from "../../../base/domain/assert.ts";
 
 export type Token = { readonly line: number } &
-  /** Text between tags, which stands as it is; tags' begins and ends; the end of all. */
+  /** Literal text between tags; begins and ends of tags; the end of the template. */
   (
     | { readonly kind: "data"; readonly text: string }
     | { readonly kind: "print-begin" | "print-end" | "block-begin" | "block-end" | "end" }
@@ -13,7 +13,7 @@ export type Token = { readonly line: number } &
     | { readonly kind: "operator"; readonly text: string }
   );
 
-/** In words, for messages. */
+/** Describes a token, for messages. */
 export function describeToken(token: Token): string {
   switch (token.kind) {
     case "name":

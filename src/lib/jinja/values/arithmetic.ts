@@ -1,4 +1,4 @@
-// Operators on numbers, texts and lists, as Python has them.
+// Python's operators on numbers, texts and lists.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
@@ -27,7 +27,7 @@ export function calculate(left: Value, operator: Operator, right: Value, budget:
   return operate(operands, operator);
 }
 
-/** Texts, lists and tuples behind one another; null for what is none of these. */
+/** Concatenates texts, lists and tuples; null for other values. */
 function concatenated(left: Value, right: Value, budget: Budget): Value | null {
   if (typeof left === "string") {
     if (typeof right === "string") return budget.text(left + right);
@@ -49,7 +49,7 @@ function itemsOf(value: Value): readonly Value[] | null {
   return value instanceof Tuple ? value.items : null;
 }
 
-/** So many times; null where `sequence` is none, or `count` no int. */
+/** Repeats a sequence; null if `sequence` is none, or `count` no int. */
 function repeat(sequence: Value, count: Value, budget: Budget): Value | null {
   const items = itemsOf(sequence);
   if (typeof sequence !== "string" && items === null) return null;
@@ -67,10 +67,10 @@ function repeat(sequence: Value, count: Value, budget: Budget): Value | null {
   return isList(sequence) ? repeated : new Tuple(repeated);
 }
 
-/** Without limits of a run, what still fits in memory. */
+/** For a run without limits: a length that still fits in memory. */
 const longestMade = 2 ** 28;
 
-/** Two ints, or two floats; null where one is no number. */
+/** Two ints, or two floats; null if one is no number. */
 function operandsOf(left: Value, right: Value): Operands | null {
   const [ours, theirs] = [numberOf(left), numberOf(right)];
   if (ours === null || theirs === null) return null;
@@ -91,7 +91,7 @@ function operate([left, right]: Operands, operator: Operator): Value {
   return operateFloats(Number(left), operator, Number(right));
 }
 
-/** Of an int that a template may compute: far more than any needs, and quick. */
+/** Maximum size of a computed int: far more than any template needs, and still fast. */
 const bitsMax = 65_536;
 
 function operateInts(left: bigint, operator: Operator, right: bigint): bigint | number {
@@ -178,13 +178,13 @@ function requireBits(count: number): void {
   if (count > bitsMax) throw new TemplateFault(`an int of more than ${bitsMax} bits is too large`);
 }
 
-/** @throws TemplateFault for what is no number */
+/** @throws TemplateFault for a value that is no number */
 export function negated(value: Value): Value {
   const number = signed(value, "-");
   return -number;
 }
 
-/** @throws TemplateFault for what is no number */
+/** @throws TemplateFault for a value that is no number */
 export function signed(value: Value, sign: "+" | "-"): bigint | number {
   requireDefined(value);
   const number = numberOf(value);

@@ -1,6 +1,6 @@
-// Texts as Python counts them: by code points, with Python's idea of what is blank, printable and a line's end.
+// Texts in Python's units, code points, with Python's definitions of blank and printable characters and line ends.
 
-/** Code points, where some take two places of a string. */
+/** Surrogates: code points that take two UTF-16 units. */
 const beyondBasic = /[\ud800-\udfff]/;
 
 /** The characters, each a string. */
@@ -12,12 +12,12 @@ export function characterCount(text: string): number {
   return beyondBasic.test(text) ? Array.from(text).length : text.length;
 }
 
-/** Where a place of a string stands, counted in characters. */
+/** Converts an index in UTF-16 units to one in characters. */
 export function characterIndex(text: string, place: number): number {
   return place <= 0 || !beyondBasic.test(text) ? place : characterCount(text.slice(0, place));
 }
 
-/** By code points; below, at or above 0. */
+/** Compares by code points; returns a number below, at or above 0. */
 export function compareTexts(left: string, right: string): number {
   if (!beyondBasic.test(left) && !beyondBasic.test(right)) return left < right ? -1 : left > right ? 1 : 0;
   const [ours, theirs] = [Array.from(left), Array.from(right)];
@@ -28,7 +28,7 @@ export function compareTexts(left: string, right: string): number {
   return ours.length - theirs.length;
 }
 
-/** What `str.isspace` says of a character, in a pattern's brackets. */
+/** Characters for which `str.isspace` is true, for a pattern's brackets. */
 export const blank =
   "\\t-\\r\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
@@ -38,21 +38,21 @@ export function isBlank(text: string): boolean {
   return blankOnly.test(text);
 }
 
-/** How many blanks a text begins with. */
+/** Returns the number of leading blanks. */
 export function leadingBlanks(text: string): number {
   let count = 0;
   while (count < text.length && blankOnly.test(text[count])) count += 1;
   return count;
 }
 
-/** Where the blanks begin with which a text ends. */
+/** Returns the index at which trailing blanks begin. */
 export function trailingBlanks(text: string): number {
   let end = text.length;
   while (end > 0 && blankOnly.test(text[end - 1])) end -= 1;
   return end;
 }
 
-/** The lines as `str.splitlines` finds them, with their ends where those are wanted. */
+/** Returns the lines as `str.splitlines` finds them, with their ends if `keepEnds`. */
 export function linesOf(text: string, keepEnds: boolean): readonly string[] {
   // oxlint-disable-next-line no-control-regex -- these end lines in Python
   const ends = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/g;

@@ -1,4 +1,4 @@
-// Truth, equality, order, membership and iteration, as Python has them.
+// Truth, equality, order, membership and iteration as in Python.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { charactersOf, compareTexts, characterCount } from "./characters.ts";
@@ -24,7 +24,7 @@ export function isTrue(value: Value): boolean {
   return (lengthOf(value) ?? 1) > 0;
 }
 
-/** Null for what has no length. */
+/** Null for a value without a length. */
 export function lengthOf(value: Value): number | null {
   if (typeof value === "string") return value === "" ? 0 : characterCount(value);
   if (isList(value)) return value.length;
@@ -70,7 +70,7 @@ export function equals(left: Value, right: Value, budget: Budget): boolean {
   return left instanceof Undefined && right instanceof Undefined;
 }
 
-/** Of a bool as of an int; null for what is no number. */
+/** Treats a bool as an int; null for a value that is no number. */
 export function numberOf(value: Value): bigint | number | null {
   if (typeof value === "boolean") return value ? 1n : 0n;
   return typeof value === "bigint" || typeof value === "number" ? value : null;
@@ -82,7 +82,7 @@ function allEqual(left: readonly Value[], right: readonly Value[], budget: Budge
 
 export type Order = "<" | "<=" | ">" | ">=";
 
-/** @throws TemplateFault for what has no order */
+/** @throws TemplateFault for values without an order */
 export function isOrdered(left: Value, order: Order, right: Value, budget: Budget): boolean {
   const sign = orderOf(left, right, budget);
   if (sign === null) return false;
@@ -95,7 +95,7 @@ export function isOrdered(left: Value, order: Order, right: Value, budget: Budge
   return order === ">" ? sign > 0 : sign >= 0;
 }
 
-/** Below, at or above 0; null where one is nan; undefined where there is no order. */
+/** Returns a number below, at or above 0; null if one value is nan; undefined for values without an order. */
 function orderOf(left: Value, right: Value, budget: Budget): number | null | undefined {
   budget.spend();
   requireDefined(left);
@@ -122,7 +122,7 @@ function listOrder(
   return left.length - right.length;
 }
 
-/** @throws TemplateFault where `within` holds nothing */
+/** @throws TemplateFault if `within` is no container */
 export function contains(within: Value, item: Value, budget: Budget): boolean {
   if (typeof within === "string") {
     if (typeof item !== "string") {
@@ -146,17 +146,17 @@ export function contains(within: Value, item: Value, budget: Budget): boolean {
   return false;
 }
 
-/** The key itself; throws TemplateFault for what cannot be one. */
+/** Returns the key itself; throws TemplateFault for an unhashable one. */
 export function hashableKey(key: Value): Value {
   if (!isHashable(key)) throw new TemplateFault(`unhashable type: '${typeName(key)}'`);
   return key;
 }
 
 /**
- * The items one after the other.
+ * Iterates over the items.
  *
  * @param subject begins the sentence that it is not iterable, before the name of its type
- * @throws TemplateFault for what has none
+ * @throws TemplateFault for a value that is not iterable
  */
 export function iterate(value: Value, subject = ""): IterableIterator<Value> {
   if (isList(value)) return value[Symbol.iterator]();
@@ -179,12 +179,12 @@ function* rangeItems(range: Range): Generator<Value> {
   for (let index = 0; index < range.length; index++) yield range.at(index);
 }
 
-/** Whoever stops early leaves the rest to the next reader. */
+/** Does not close the iterator: after an early stop, the next reader gets the rest. */
 function* streamItems({ iterator }: Stream): Generator<Value> {
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;
 }
 
-/** All items; throws as {@link iterate} does, and where they are too many. */
+/** Returns all items; throws as {@link iterate} does, and if there are too many. */
 export function listOf(value: Value, budget: Budget): Value[] {
   const length = lengthOf(value);
   if (length !== null) budget.room(length);
@@ -197,7 +197,7 @@ export function listOf(value: Value, budget: Budget): Value[] {
   return items;
 }
 
-/** @throws TemplateFault for what is not defined */
+/** @throws TemplateFault for an undefined value */
 export function requireDefined(value: Value): void {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
 }

@@ -1,5 +1,5 @@
-// How Python writes floats: the shortest digits that read back the same, and digits rounded half to even as the exact
-// binary value has them.
+// Floats as Python writes them: the shortest digits that read back the same, and digits of the exact binary value
+// rounded half to even.
 
 /** As `repr` does: 1.0, 1e-05, 1e+16, inf, nan. */
 export function floatText(value: number): string {
@@ -30,10 +30,13 @@ function shortestDigits(value: number): {
   return { sign, digits: mantissa.replace(".", ""), exponent: Number(exponent) };
 }
 
-/** The digits of a finite float with so many decimals; ties go to the even digit. Negative decimals round before the point. */
+/**
+ * Formats a finite float with a number of decimals; ties go to the even digit. Negative decimals round before the
+ * point.
+ */
 export function fixedText(value: number, decimals: number): string {
   const { mantissa, exponent } = binaryParts(Math.abs(value));
-  // The value is mantissa * 2 ** exponent; what is looked for is that times 10 ** decimals, rounded.
+  // The value is mantissa * 2 ** exponent; the result is the rounded product of it and 10 ** decimals.
   const tens = 10n ** BigInt(Math.abs(decimals));
   const numerator = mantissa * (decimals > 0 ? tens : 1n) * (exponent > 0 ? 1n << BigInt(exponent) : 1n);
   const denominator = (decimals < 0 ? tens : 1n) * (exponent < 0 ? 1n << BigInt(-exponent) : 1n);
@@ -44,7 +47,7 @@ export function fixedText(value: number, decimals: number): string {
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** Half to even; both are at least 0. */
+/** Rounds half to even; both are at least 0. */
 export function roundedQuotient(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
   const twice = (numerator % denominator) * 2n;

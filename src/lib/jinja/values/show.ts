@@ -17,7 +17,7 @@ import {
   Undefined,
 } from "./value.ts";
 
-/** What is printed. */
+/** Returns the printed form, `str`. */
 export function textOf(value: Value, budget: Budget): string {
   if (typeof value === "string") return value;
   if (value instanceof Undefined) return "";
@@ -25,7 +25,7 @@ export function textOf(value: Value, budget: Budget): string {
   return reprOf(value, budget);
 }
 
-/** What stands within a list that is printed. */
+/** Returns the form within a printed list, `repr`. */
 export function reprOf(value: Value, budget: Budget): string {
   const pieces: string[] = [];
   let length = 0;
@@ -39,7 +39,7 @@ export function reprOf(value: Value, budget: Budget): string {
   return pieces.join("");
 }
 
-/** Deeper than any JSON that is taken, and shallow enough for the stack. */
+/** Deeper than any accepted JSON, and shallow enough for the stack. */
 const depthMax = 500;
 
 interface Writing {
@@ -84,7 +84,7 @@ function write(value: Value, { add, depth }: Writing): void {
   } else add(scalarRepr(value));
 }
 
-/** The items of what a dict shows of itself. */
+/** Returns the items of a dict's view. */
 export function viewItems({ dict, kind }: DictView): Value[] {
   if (kind === "keys") return dict.keys();
   return kind === "values" ? dict.values() : Array.from(dict.entries(), (entry) => new Tuple(entry));
@@ -112,7 +112,7 @@ function scalarRepr(value: Scalar): string {
   return `<${value.typeName} ${isNamed ? quotedText(value.name) : value.name}>`;
 }
 
-/** As Python's limit on the digits of an int. */
+/** Python's limit on the digits of an int. */
 const digitsMax = 4300;
 
 export function intText(value: bigint): string {
@@ -124,7 +124,7 @@ export function intText(value: bigint): string {
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** In single quotes, unless it holds these and no double ones. */
+/** In single quotes, unless it contains those and no double quotes. */
 function quotedText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   let written = "";
@@ -142,7 +142,7 @@ function escaped(character: string): string {
   return code <= 0xffff ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
 }
 
-/** What Python calls a value's type. */
+/** Returns Python's name of a value's type. */
 export function typeName(value: Value): string {
   if (value === null) return "NoneType";
   if (typeof value === "boolean") return "bool";
@@ -160,13 +160,16 @@ export function typeName(value: Value): string {
   return value instanceof Callable ? value.typeName : value.typeName;
 }
 
-/** What Jinja calls it where it lacks an attribute. */
+/** Returns Jinja's name of a value in errors about a missing attribute. */
 export function objectName(value: Value): string {
   if (value === null) return "None";
   return `${typeName(value)} object`;
 }
 
-/** As in Python's markupsafe: a str that was escaped, or marked by `| safe`, stays as it is; text added to it is escaped. */
+/**
+ * As in Python's markupsafe: a str that was escaped, or marked by `| safe`, stays unchanged; text added to it is
+ * escaped.
+ */
 const htmlEntities: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -179,12 +182,12 @@ export function escapedHtml(text: string): string {
   return text.replaceAll(/[&<>'"]/g, (character) => htmlEntities[character]);
 }
 
-/** @param text what is printed of the value */
+/** @param text printed form of the value */
 export function toMarkup(value: Value, text: string): Markup {
   return value instanceof Markup ? value : new Markup(escapedHtml(text));
 }
 
-/** Both behind one another where one is HTML and the other a text; null for all else. */
+/** Concatenates HTML and a text in either order; null for other values. */
 export function markupSum(left: Value, right: Value, budget: Budget): Markup | null {
   if (!(left instanceof Markup) && !(right instanceof Markup)) return null;
   const [before, after] = [htmlOf(left), htmlOf(right)];
@@ -196,7 +199,7 @@ function htmlOf(value: Value): string | null {
   return typeof value === "string" ? escapedHtml(value) : null;
 }
 
-/** What all but adding takes of a value. */
+/** Returns the plain value; all operations except addition use it. */
 export function withoutMarkup(value: Value): Value {
   return value instanceof Markup ? value.text : value;
 }

@@ -1,5 +1,5 @@
-// The values of a template, which are Python's: an int is a bigint, a float a number, a str a string, None null, a list an
-// array. What JavaScript has no like of is a class here. Nothing here computes.
+// The values of a template, which are Python's: an int is a bigint, a float a number, a str a string, None null, a
+// list an array. Values without a JavaScript counterpart are classes here. Nothing here computes.
 
 export type Value =
   | null
@@ -26,7 +26,7 @@ export class Tuple {
   }
 }
 
-/** A pair whose members have names too, as the filter `groupby` gives them. */
+/** A pair with named members, from the filter `groupby`. */
 export class Group extends Tuple {
   readonly grouper: Value;
   readonly list: Value[];
@@ -38,7 +38,7 @@ export class Group extends Tuple {
   }
 }
 
-/** In the order in which names were first set; equal keys are one, so 1, 1.0 and True are. */
+/** In the order in which names were first set. Equal keys are one key: 1, 1.0 and True. */
 export class Dict {
   readonly #entries = new Map<unknown, readonly [Value, Value]>();
 
@@ -52,7 +52,7 @@ export class Dict {
     return this.#entries.size;
   }
 
-  /** @param key what `hashed` makes of a key that is no str */
+  /** @param key hashed with `hashed` unless it is a str */
   get(key: Value): Value | undefined {
     return this.#entries.get(hashed(key))?.[1];
   }
@@ -79,7 +79,7 @@ export class Dict {
   }
 }
 
-/** What `keys()`, `values()` and `items()` of a dict give. */
+/** Result of a dict's `keys()`, `values()` or `items()`. */
 export class DictView {
   readonly dict: Dict;
   readonly kind: "keys" | "values" | "items";
@@ -96,7 +96,7 @@ export class Range {
   readonly step: bigint;
   readonly length: number;
 
-  /** @param bounds of which the step is not 0 */
+  /** @param bounds with a step other than 0 */
   constructor({
     start,
     stop,
@@ -119,7 +119,7 @@ export class Range {
   }
 }
 
-/** What is read once, item by item, such as what the filter `map` gives. */
+/** An iterator that can be read only once, such as the result of the filter `map`. */
 export class Stream {
   readonly iterator: Iterator<Value>;
   /** Its Python type. */
@@ -131,9 +131,9 @@ export class Stream {
   }
 }
 
-/** What is not defined: printed as nothing, false, and an error in any other use. */
+/** An undefined value: printed as nothing, false, and an error in any other use. */
 export class Undefined {
-  /** What is said of it where it is used. */
+  /** Message of the error when it is used. */
   readonly message: string;
 
   constructor(message: string) {
@@ -141,7 +141,7 @@ export class Undefined {
   }
 }
 
-/** A str that is HTML already: what is added to it is escaped first. Everything else takes its text. */
+/** A str that is HTML already: text added to it is escaped first. All other operations use its text. */
 export class Markup {
   readonly text: string;
 
@@ -155,10 +155,10 @@ export abstract class Host {
   /** The name of its Python class. */
   abstract readonly typeName: string;
 
-  /** Undefined where there is none of that name. */
+  /** Undefined if it has no such attribute. */
   abstract attribute(name: string): Value | undefined;
 
-  /** What `repr` writes. */
+  /** Returns its `repr`. */
   shown(): string {
     return `<${this.typeName} object>`;
   }
@@ -178,7 +178,7 @@ export class Namespace extends Host {
   }
 }
 
-/** What a call brings. */
+/** Arguments of a call. */
 export interface CallArguments {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
@@ -187,9 +187,9 @@ export interface CallArguments {
 export class Callable {
   readonly name: string;
   readonly invoke: (args: CallArguments) => Value;
-  /** Beside being called; methods and functions have none. */
+  /** Attributes of the callable; methods and functions have none. */
   readonly attributes: ReadonlyMap<string, Value>;
-  /** What a class gives for a type's parameter, whichever it is; null where it takes none. */
+  /** Result of any type parameter for a class; null if it takes none. */
   readonly parametrized: Callable | null;
   /** The name of its Python class. */
   readonly typeName: string;
@@ -215,11 +215,11 @@ export function isList(value: Value): value is Value[] {
   return Array.isArray(value);
 }
 
-/** The keys that are equal have one hash; others have others. */
+/** Returns a hash that is the same exactly for equal keys. */
 export function hashed(key: Value): unknown {
   if (typeof key === "boolean") return key ? 1n : 0n;
   if (typeof key === "number" && Number.isInteger(key)) return BigInt(key);
-  // What is not defined is alike, as in Python.
+  // Undefined values are equal, as in Python.
   if (key instanceof Undefined) return Undefined;
   if (key instanceof Tuple) return `\u0000tuple ${key.items.map(tupleItemHash).join("\u0000")}`;
   return key;
@@ -230,7 +230,7 @@ function tupleItemHash(item: Value): string {
   return `${typeof hash} ${String(hash)}`;
 }
 
-/** Whether it may be a key. */
+/** True if it can be a key. */
 export function isHashable(value: Value): boolean {
   if (value instanceof Tuple) return value.items.every(isHashable);
   return !isList(value) && !(value instanceof Dict);
