@@ -52,7 +52,7 @@ export class Dict {
     return this.#entries.size;
   }
 
-  /** @param key hashed with `hashed` unless it is a str */
+  /** Returns the value of a key; undefined if it is missing. */
   get(key: Value): Value | undefined {
     return this.#entries.get(hashed(key))?.[1];
   }
