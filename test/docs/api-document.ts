@@ -1,4 +1,4 @@
-// The document of the API, as /openapi.json answers it.
+// Reads the API's document, as /openapi.json answers it.
 import type { ApiDocument } from "../../src/api/http/testing/api-document.ts";
 import { fakeServer } from "../../src/api/http/testing/fake-server.ts";
 

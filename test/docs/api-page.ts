@@ -1,5 +1,5 @@
-// The page docs/reference/api.md: every route with the fields of what it takes and answers, all of it from the document that
-// /openapi.json is. A test compares the two.
+// Generates docs/reference/api.md from the document that /openapi.json answers: every route, with the fields of its request
+// and its answers. A test compares the page with the document.
 import {
   branchesOf,
   type ApiDocument,
@@ -9,14 +9,14 @@ import {
 } from "../../src/api/http/testing/api-document.ts";
 import { rangeText, typeText } from "./schema-words.ts";
 
-/** An operation under every name that it has. */
+/** An operation with all its names. */
 interface Route {
   readonly name: string;
   readonly otherNames: readonly string[];
   readonly operation: Operation;
 }
 
-/** An object that is described once, and linked to from everywhere else. */
+/** An object that is described once and linked from elsewhere. */
 interface SharedObject {
   readonly schema: Schema;
   readonly isSent: boolean;
@@ -40,7 +40,7 @@ const sections: Readonly<Record<string, string>> = {
   health: "Health",
 };
 
-/** The whole page. */
+/** Returns the whole page. */
 export function apiPage(document: ApiDocument): string {
   const routes = routesIn(document);
   const shared = sharedObjects(routes);
@@ -72,14 +72,15 @@ function routesIn({ paths }: ApiDocument): readonly Route[] {
 
 const introduction = `# API
 
-Every route, and every field of what it takes and answers. This page is written by \`npm run docs\` from the schemas that check requests, and says what \`/openapi.json\` says; \`/docs\` of a running server shows that.
+All routes, with every field of their requests and answers. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
 
-* Bodies are JSON. Types are strict: \`"0.5"\` is no number, \`1.0\` is an integer, and numbers are IEEE doubles.
-* A field that may be null is null or left out to the same effect.
-* A field that no schema names is accepted, and its path comes back in the response header \`x-hone-ignored\`, at every depth (\`tools.0.function.inputSchema\`); of a list, the first item that has it is named. A known field that cannot be honoured is refused, never ignored.
-* A key may stand in the header \`x-api-key\` where \`Authorization: Bearer\` is wanted.
-* Every error has the body [Error](#error), which names all that was wrong, and every answer the header \`x-request-id\`: the request's own, where it sent one, else a fresh one. It names the answer to a chat (\`chatcmpl-<id>\`), before the body's \`request_id\`, which the header does not repeat.
-* A list answers with a page: \`after\` takes the \`last_id\` of the page before as long as there \`has_more\`.
+* Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
+* If a field may be null, null and leaving it out mean the same.
+* Unknown fields are accepted, at every depth. The response header \`x-hone-ignored\` lists their paths (\`tools.0.function.inputSchema\`); in a list, it names the first item with the field. A known field that the server cannot honour is refused, never ignored.
+* Routes that accept \`Authorization: Bearer\` also accept the key in the header \`x-api-key\`.
+* Every error has the body [Error](#error), which lists all faults.
+* Every answer has the header \`x-request-id\`: the id sent with the request, or a new one. An id that you send names the answer to a chat (\`chatcmpl-<id>\`), and takes precedence over the body's \`request_id\`. The header does not repeat the body's \`request_id\`.
+* Lists are paged: while a page has \`has_more\`, pass its \`last_id\` as \`after\` to get the next page.
 
 ## Routes
 `;
@@ -89,7 +90,7 @@ function routeTable(routes: readonly Route[]): string {
     ({ name, operation }) =>
       `| [\`${name}\`](#${anchor(name)}) | ${operation.summary} | ${credentials(operation)} |`,
   );
-  return `| route | what it does | credentials |\n|---|---|---|\n${rows.join("\n")}\n`;
+  return `| route | description | credentials |\n|---|---|---|\n${rows.join("\n")}\n`;
 }
 
 function credentials({ security = [] }: Operation): string {
@@ -97,7 +98,7 @@ function credentials({ security = [] }: Operation): string {
   return schemes.length === 0 ? "none" : schemes.join(", ");
 }
 
-/** As the places where this is read make links of headings. */
+/** Returns the anchor that Markdown renderers give a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()
@@ -105,7 +106,7 @@ function anchor(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Objects with a title that more than one route has. */
+/** Returns the titled objects that more than one route uses. */
 function sharedObjects(routes: readonly Route[]): SharedObjects {
   const found = new Map<string, SharedObject & { readonly places: Set<string> }>();
   const visit = (schema: Schema, place: string, isSent: boolean): void => {
@@ -136,7 +137,7 @@ function routeText({ name, otherNames, operation }: Route, shared: SharedObjects
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     parts.push(`The body:\n\n${objectText(schema, { shared, isSent: true })}`);
   for (const [status, response] of Object.entries(responses)) {
-    // Errors have one body, of which the introduction speaks.
+    // All errors have one body, which the introduction links.
     if (status === "4XX" || status === "5XX") continue;
     for (const [mediaType, { schema }] of Object.entries(response.content)) {
       const kind = mediaType === "application/json" ? "" : ` as \`${mediaType}\``;
@@ -156,13 +157,13 @@ function parameterTable(parameters: readonly Parameter[]): string {
     rangeText(schema),
     description,
   ]);
-  return table(["parameter", "in", "type", "default", "range", "what it does"], rows);
+  return table(["parameter", "in", "type", "default", "range", "description"], rows);
 }
 
 interface Context {
   readonly shared: SharedObjects;
   readonly isSent: boolean;
-  /** The title of the shared object that is described. */
+  /** Title of the shared object being described. */
   readonly self?: string;
 }
 
@@ -170,8 +171,8 @@ function objectText(schema: Schema, context: Context): string {
   const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
   if (rows.length === 0) return `${capital(typeText(schema, (inner) => linkTo(inner, context)))}.\n`;
   return context.isSent
-    ? table(["field", "type", "default", "range", "what it does", "example"], rows)
-    : table(["field", "type", "values", "what it is"], rows);
+    ? table(["field", "type", "default", "range", "description", "example"], rows)
+    : table(["field", "type", "values", "description"], rows);
 }
 
 function capital(text: string): string {
@@ -184,7 +185,7 @@ function linkTo({ title = "" }: Schema, { shared, self }: Context): string | nul
 
 type Row = readonly string[];
 
-/** A row for each property, and under that of an object those of the object. */
+/** Returns a row for each property, followed by the rows of its own properties. */
 function rowsOf(schema: Schema, place: string, context: Context): readonly Row[] {
   return branchesOf(schema).flatMap((branch) => {
     if (linkTo(branch, context) !== null) return [];
@@ -204,8 +205,8 @@ function rowsOf(schema: Schema, place: string, context: Context): readonly Row[]
 function sentRow(schema: Schema, isRequired: boolean): Row {
   const about = [
     schema.description ?? "",
-    schema["x-refused"] === true ? "Not served: refused unless left out or at its default." : "",
-    schema["x-engine-feature"] === true ? "Refused where the model's engine lacks it." : "",
+    schema["x-refused"] === true ? "Not supported: refused unless absent or at its default." : "",
+    schema["x-engine-feature"] === true ? "Refused if the model's engine does not support it." : "",
   ];
   const [example] = schema.examples ?? [];
   return [
@@ -219,7 +220,7 @@ function sentRow(schema: Schema, isRequired: boolean): Row {
 function answeredRow(schema: Schema, isAlways: boolean): Row {
   return [
     rangeText(schema),
-    [schema.description ?? "", isAlways ? "" : "Not always there."].filter(Boolean).join(" "),
+    [schema.description ?? "", isAlways ? "" : "May be absent."].filter(Boolean).join(" "),
   ];
 }
 
@@ -229,7 +230,7 @@ function defaultText(schema: Schema, isRequired: boolean): string {
   return schema.default === undefined ? "" : `\`${JSON.stringify(schema.default)}\``;
 }
 
-/** Columns that no row has anything in are left out. */
+/** Returns a Markdown table without the columns that are empty in all rows. */
 function table(heads: Row, rows: readonly Row[]): string {
   const isKept = heads.map((_, column) => rows.some((row) => (row[column] ?? "") !== ""));
   const line = (cells: Row): string =>

@@ -1,11 +1,11 @@
-// Which tests over HTTP prove what each field of a chat request does: those whose titles name it in backquotes. As a list, and
-// as the page docs/reference/chat-fields.md.
+// Finds the tests over HTTP for each field of a chat request: those with the field in backquotes in their title. Returns
+// them as a list, and as the page docs/reference/chat-fields.md.
 import { readdirSync, readFileSync } from "node:fs";
 import { chatRequestSchema } from "../../src/api/wire/chat/chat-request.ts";
 
 const { structured_outputs: constraint, stream_options: streamOptions } = chatRequestSchema.properties;
 
-/** With those of the objects that the interface lists field by field. */
+/** Fields of a chat request, including those of its option objects. */
 const fields: readonly string[] = [
   ...Object.keys(chatRequestSchema.properties),
   ...Object.keys(constraint.anyOf[0].properties).map((name) => `structured_outputs.${name}`),
@@ -17,13 +17,13 @@ export interface ProvedField {
   readonly tests: readonly { readonly file: string; readonly title: string }[];
 }
 
-/** Every field with its tests, in the order of the schema. */
+/** Returns every field with its tests, in the order of the schema. */
 export function provedFields(): readonly ProvedField[] {
   const all = titles();
   return fields.map((field) => ({ field, tests: all.filter(({ title }) => title.includes(`\`${field}\``)) }));
 }
 
-/** Titles of the tests over HTTP. */
+/** Returns the titles of all tests over HTTP. */
 function titles(): ProvedField["tests"] {
   const files = ["test", "src/api/http"].flatMap((folder) =>
     readdirSync(folder, { recursive: true }).map((name) => `${folder}/${String(name).replaceAll("\\", "/")}`),
@@ -38,18 +38,20 @@ function titles(): ProvedField["tests"] {
     );
 }
 
-/** The whole page docs/reference/chat-fields.md. */
+/** Returns the whole page docs/reference/chat-fields.md. */
 export function provedFieldsPage(): string {
-  const rows = provedFields().map(({ field, tests }) => {
-    const texts = tests.map(({ file, title }) => `[${file}](../${file}): ${title}`);
-    return `| \`${field}\` | ${texts.join("<br>").replaceAll("|", "\\|")} |`;
-  });
-  return `# What proves the fields of a chat request
+  const rows = provedFields().flatMap(({ field, tests }) =>
+    tests.map(({ file, title }, index) => {
+      const name = index === 0 ? `\`${field}\`` : "";
+      return `| ${name} | ${title.replaceAll("|", "\\|")} | [${file}](../../${file}) |`;
+    }),
+  );
+  return `# Tests for the fields of a chat request
 
-Every field with the tests over HTTP that are named after it. This page is written by \`npm run docs\`; what the fields mean is on [the page of the API](api.md#post-v1chatcompletions).
+All fields of a chat request, each with the tests over HTTP that name it. \`npm run docs\` generates this page; [the API reference](api.md#post-v1chatcompletions) describes the fields.
 
-| field | tests |
-|---|---|
+| field | test | file |
+|---|---|---|
 ${rows.join("\n")}
 `;
 }

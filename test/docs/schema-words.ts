@@ -1,10 +1,10 @@
-// What a schema of the API's document says in words: the type of a value, and which values are taken.
+// Describes schemas of the API's document in words: the type of a value, and its range.
 import { branchesOf, type Schema } from "../../src/api/http/testing/api-document.ts";
 
 /**
- * Such as `integer or null` or `array of strings`.
+ * Returns a schema's type, such as `integer or null` or `array of string`.
  *
- * @param linkTo the link to a schema that is described elsewhere, null for one that is not
+ * @param linkTo returns the link to a schema that is described elsewhere, null for other schemas
  */
 export function typeText(schema: Schema, linkTo: (schema: Schema) => string | null): string {
   const texts = branchesOf(schema).map((branch) => branchText(branch, linkTo));
@@ -24,7 +24,7 @@ function branchText(schema: Schema, linkTo: (schema: Schema) => string | null): 
   return linkTo(schema) ?? schema.type ?? "any JSON";
 }
 
-/** Which values are taken, such as `-2 to 2`; empty where the type says it all. */
+/** Returns a schema's range, such as `-2 to 2`; empty if the type allows all values. */
 export function rangeText(schema: Schema): string {
   const texts = branchesOf(schema).map((branch) =>
     [valuesText(branch), sizeText(branch)].filter((text) => text !== "").join(", "),

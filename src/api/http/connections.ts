@@ -43,7 +43,7 @@ export class Connections {
     });
     this.#refused = metrics.counter({
       name: "hone_http_connections_refused_total",
-      help: "Requests refused because their entity had its share of connections, all at work.",
+      help: "Requests refused because their entity had its share of connections, all of them busy.",
     });
     metrics.gauge({ name: "hone_http_connections", help: "Open connections." }, () => [
       { value: this.#shares.used },

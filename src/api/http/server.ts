@@ -152,7 +152,7 @@ export async function createHttpServer(
   const budget = new ByteBudget(settings.bodyBytesInFlight);
   const answering = { bodies, budget };
   metrics.gauge(
-    { name: "hone_http_body_bytes", help: "Bytes of the bodies that are being read or answered." },
+    { name: "hone_http_body_bytes", help: "Bytes of request bodies being read or answered." },
     () => [{ value: budget.used }],
   );
   const reads = readBudget(settings, metrics);

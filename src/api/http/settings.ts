@@ -19,20 +19,20 @@ const schema = {
     min: mebibyte,
     max: bodyBytesMax,
     about:
-      "Largest body of a training job or a log, and largest file, in bytes; feedback may have an eighth of it, a chat request a sixteenth.",
+      "Largest body of a training job or a log, and largest file, in bytes. The limit for feedback is an eighth of it, for a chat request a sixteenth.",
   },
   operatorRoutes: {
     kind: "choice",
     default: "auto",
     choices: ["auto", "open", "key"],
     about:
-      "Whether `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json` are `open` to everybody or want a `key`; `auto`, where authentication is on, wants one unless the server listens on a loopback address and the request's `Host` is one or `localhost`.",
+      "Access to `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json`: `open` to everybody, or only with a `key`. `auto` requires a key if authentication is on, except when the server listens on a loopback address and the request's `Host` is a loopback address or `localhost`.",
   },
   corsOrigins: {
     kind: "list",
     default: [],
     about:
-      "Origins whose pages may use the API from a browser, such as `https://app.example:8443`; `*` lets all, where authentication is on. None unless given.",
+      "Origins whose pages may use the API from a browser, such as `https://app.example:8443`. `*` allows all origins if authentication is on. Empty by default.",
   },
 } as const satisfies SettingsSchema;
 

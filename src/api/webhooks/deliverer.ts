@@ -66,13 +66,14 @@ export class Deliverer implements Service {
     const { metrics } = dependencies;
     this.#attempts = metrics.counter({
       name: "hone_webhook_attempts_total",
-      help: "Requests to the receivers of webhooks, by what came of them.",
+      help: "Requests to webhook receivers, by outcome.",
       labels: ["outcome"],
       known: [{ outcome: "delivered" }, { outcome: "failed" }],
     });
-    metrics.gauge({ name: "hone_webhook_requests", help: "Requests to receivers under way." }, () => [
-      { value: this.#sending.size },
-    ]);
+    metrics.gauge(
+      { name: "hone_webhook_requests", help: "Requests to webhook receivers in progress." },
+      () => [{ value: this.#sending.size }],
+    );
   }
 
   start(): Promise<void> {
@@ -87,7 +88,7 @@ export class Deliverer implements Service {
     const { logger } = this.#dependencies;
     while (!signal.aborted) {
       const isFull = await this.#begin(signal).catch((error: unknown) => {
-        logger.warn({ err: error }, "what webhooks have to send could not be read; trying again");
+        logger.warn({ err: error }, "webhook deliveries could not be read; trying again");
         return false;
       });
       await this.#rest(isFull, signal);
@@ -224,7 +225,7 @@ export class Deliverer implements Service {
     while (!signal.aborted) {
       const endedBefore = new Date(clock.now().getTime() - keepDays * 86_400_000);
       const removed = await store.deleteEnded({ endedBefore, countMax }).catch((error: unknown) => {
-        logger.warn({ err: error }, "old deliveries of webhooks could not be removed; trying again");
+        logger.warn({ err: error }, "old webhook deliveries could not be removed; trying again");
         return 0;
       });
       // A portion at a time; others write in between.

@@ -6,7 +6,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Where webhooks may send: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: nowhere. A network admits addresses, not names that lead there. A name reaches this machine, link-local addresses and those where clouds keep credentials only where these are listed as well.",
+      "Destinations of webhooks: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: none. A network admits literal addresses, not names that resolve to them. A name may resolve to this machine, to link-local addresses or to a cloud's metadata addresses only if these are listed too.",
   },
 } as const satisfies SettingsSchema;
 

@@ -4,27 +4,29 @@ import { orNull } from "./nullable.ts";
 
 const fault = Type.Object({
   loc: Type.Array(Type.String(), {
-    description: "Where it was sent: body, path, query or header, then names and indices.",
+    description: "Path of the fault: body, path, query or header, then names and indices.",
   }),
-  msg: Type.String({ description: "What was wrong, the value, the limit, the cure." }),
-  type: Type.String({ description: "Which kind of fault, such as `missing`." }),
+  msg: Type.String({ description: "The fault, the value, the limit, and the cure." }),
+  type: Type.String({ description: "Kind of the fault, such as `missing`." }),
 });
 
 export const errorSchema = Type.Object(
   {
-    detail: Type.Array(fault, { description: "Every fault, at most 100 of them and the count of the rest." }),
+    detail: Type.Array(fault, { description: "All faults; at most 100, then the count of the rest." }),
     error: Type.Object({
-      message: Type.String({ description: "All of it in words." }),
-      type: Type.String({ description: "Such as `invalid_request_error`." }),
-      param: orNull(Type.String(), { description: "The first field at fault, as a dotted name." }),
-      code: Type.String({ description: "Such as `invalid`, `unsupported`, `not_found`, `overloaded`." }),
+      message: Type.String({ description: "All faults as one text." }),
+      type: Type.String({ description: "Error type, such as `invalid_request_error`." }),
+      param: orNull(Type.String(), { description: "The first faulty field, as a dotted name." }),
+      code: Type.String({
+        description: "Error code, such as `invalid`, `unsupported`, `not_found` or `overloaded`.",
+      }),
     }),
     type: Type.Optional(
       Type.Enum(["error"], {
-        description: "Of Anthropic's routes, and with the header `anthropic-version`.",
+        description: "On Anthropic's routes, and with the header `anthropic-version`.",
       }),
     ),
-    request_id: Type.Optional(Type.String({ description: "The same." })),
+    request_id: Type.Optional(Type.String({ description: "The same as the header `x-request-id`." })),
   },
-  { title: "Error", description: "Every error, of every route." },
+  { title: "Error", description: "Body of every error on every route." },
 );

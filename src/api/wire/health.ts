@@ -11,18 +11,17 @@ export const healthSchema = Type.Object(
     }),
     reason: Type.String({
       description:
-        "Why it is not ready, or which base models could not be loaded while the others are served; else empty.",
+        "Why the server is not ready, or which base models failed to load while others are served; otherwise empty.",
     }),
     models: Type.Record(Type.String(), Type.String(), {
       description:
-        "Each base model: `loaded`, `loading`, `unloaded` or `failed`, with the reason. An unloaded model is loaded at its next request.",
+        "State of each base model: `loaded`, `loading`, `unloaded` or `failed` with the reason. The next request for an unloaded model loads it.",
     }),
   },
   { title: "Health" },
 );
 
-const part = (description: string) =>
-  Type.String({ description: `${description}: \`ok\`, or what is wrong.` });
+const part = (description: string) => Type.String({ description: `${description}: \`ok\`, or the fault.` });
 
 export const systemCheckSchema = Type.Object(
   {
@@ -33,10 +32,10 @@ export const systemCheckSchema = Type.Object(
     gpu_queue: part("The engine"),
     note: Type.String({
       description:
-        "What is not as usual and no fault, for people, as that the database is a newer program's, beside which this one goes on; else empty.",
+        "Notices that are not faults, for people; for example that a newer program has upgraded the database and this one continues next to it. Empty otherwise.",
     }),
   },
-  { additionalProperties: part("A further part"), title: "SystemCheck" },
+  { additionalProperties: part("Any other part"), title: "SystemCheck" },
 );
 
 /** With the body that errors have too, for clients that read nothing else. */
@@ -54,5 +53,5 @@ export const unhealthySchema = Type.Object(
 export const versionSchema = Type.Object({ version: Type.String() });
 
 export const loadSchema = Type.Object({
-  server_load: Type.Integer({ minimum: 0, description: "Requests with a key that are being answered." }),
+  server_load: Type.Integer({ minimum: 0, description: "Requests with a key that are in progress." }),
 });

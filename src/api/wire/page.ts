@@ -3,13 +3,18 @@ import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 
 export const pageQueryFields = {
-  after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
+  after: Type.Optional(Type.String({ description: "Cursor: id of the last item of the previous page." })),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Most items of the page." }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: 20,
+      description: "Largest number of items in the page.",
+    }),
   ),
   order: Type.Optional(
     Type.Enum(["asc", "desc"], {
-      description: "The oldest first, or the newest; each list has its own default.",
+      description: "Oldest first (asc) or newest first (desc); each list has its own default.",
     }),
   ),
 };
@@ -37,8 +42,8 @@ export function pageSchema(item: TSchema) {
   return Type.Object({
     object: Type.Enum(["list"]),
     data: Type.Array(item),
-    first_id: Type.String({ description: "Empty where the page is." }),
-    last_id: Type.String({ description: "What `after` takes for the next page." }),
+    first_id: Type.String({ description: "Id of the first item; empty if the page is empty." }),
+    last_id: Type.String({ description: "Cursor; pass it as `after` to get the next page." }),
     has_more: Type.Boolean(),
   });
 }

@@ -21,14 +21,14 @@ export const logSchema = Type.Object(
   {
     split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
       default: defaultSplit,
-      description: "What the trajectories are for, such as train or val; its metrics are named after it.",
+      description: "Purpose of the trajectories, such as train or val; the metrics are named after it.",
     }),
     step: nullable(Type.Integer({ minimum: 0 }), {
       description:
-        "Version that the trajectories belong to. Without it, the final_policy_version that all of them share, else the newest version.",
+        "Version that the trajectories belong to. By default the final_policy_version that all of them share, otherwise the newest version.",
     }),
-    trajectory_groups: Type.Array(trajectoryGroupSchema, { description: "What is logged." }),
-    model_id: nullable(Type.String(), { description: "The path's, if anything." }),
+    trajectory_groups: Type.Array(trajectoryGroupSchema, { description: "The trajectories to log." }),
+    model_id: nullable(Type.String(), { description: "If present, equal to the id in the path." }),
   },
   { title: "TrajectoryLog" },
 );
@@ -46,7 +46,7 @@ export const loggedSchema = Type.Object(
     detail: Type.Array(Type.Unknown(), { maxItems: 0 }),
     model_id: Type.String({ format: "uuid" }),
     split: Type.String(),
-    step: Type.Integer({ minimum: 0, description: "The version that the log belongs to." }),
+    step: Type.Integer({ minimum: 0, description: "Version that the log belongs to." }),
     trajectories: Type.Integer({ minimum: 0 }),
     metrics: metricsSchema,
   },

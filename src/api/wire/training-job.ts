@@ -29,22 +29,28 @@ const jobPhases = ["preparing", "training", "publishing"] as const;
 
 export const jobQuerySchema = Type.Object({
   ...pageQueryFields,
-  model_id: Type.Optional(Type.String({ description: "Only this model's." })),
+  model_id: Type.Optional(Type.String({ description: "Only jobs of this model." })),
   model: Type.Optional(
-    Type.String({ description: "The same by any name that a chat may use; not together with `model_id`." }),
+    Type.String({
+      description:
+        "Only jobs of this model, by any name that a chat request accepts; not together with `model_id`.",
+    }),
   ),
-  kind: Type.Optional(Type.Enum([...jobKinds], { description: "Only those of this kind." })),
-  state: Type.Optional(Type.Enum([...jobStates], { description: "Only those in this state." })),
+  kind: Type.Optional(Type.Enum([...jobKinds], { description: "Only jobs of this kind." })),
+  state: Type.Optional(Type.Enum([...jobStates], { description: "Only jobs in this state." })),
 });
 
 const creationSchema = Type.Object(
   {
-    model_id: Type.String({ format: "uuid", description: "The model to train; best sent first." }),
+    model_id: Type.String({
+      format: "uuid",
+      description: "The model to train; send this field first for best performance.",
+    }),
     trajectory_groups: Type.Array(trajectoryGroupSchema, {
-      description: "What it is trained on: each group holds answers to one problem, which are compared.",
+      description: "Training data: each group holds answers to one problem, which are compared.",
     }),
     experimental_config: nullable(trainingConfigSchema, {
-      description: "How it is trained; what is not applied is listed in the job.",
+      description: "Settings of the training; the job lists settings that are not applied.",
     }),
   },
   { title: "TrainingJobCreate" },
@@ -113,21 +119,23 @@ const countsByReason = Type.Object({}, { additionalProperties: count });
 
 const replaySchema = Type.Object(
   {
-    is_equal: Type.Boolean({ description: "Whether it is the version byte for byte." }),
-    files: Type.Array(Type.String(), { description: "Of the version; all are compared." }),
+    is_equal: Type.Boolean({ description: "True if the result equals the version byte for byte." }),
+    files: Type.Array(Type.String(), { description: "Files of the version; all are compared." }),
     matrices: count,
     different: Type.Integer({
       minimum: 0,
-      description: "Matrices, and files without any, that are not the same.",
+      description: "Number of matrices, and of files without matrices, that differ.",
     }),
     differences: Type.Array(
       Type.Object({
         file: Type.String(),
         matrix: orNull(Type.String()),
-        values: orNull(count, { description: "How many differ; null where they cannot be compared." }),
-        greatest: orNull(Type.Number(), { description: "The greatest difference of two values." }),
+        values: orNull(count, {
+          description: "Number of differing values; null if the values cannot be compared.",
+        }),
+        greatest: orNull(Type.Number(), { description: "Greatest difference of two values." }),
       }),
-      { description: "The first 100 of them." },
+      { description: "The first 100 differences." },
     ),
   },
   { title: "Replay" },
@@ -138,7 +146,7 @@ export const trainingJobSchema = Type.Object(
     id: Type.String({ format: "uuid" }),
     model_id: Type.String({ format: "uuid" }),
     model: orNull(Type.String(), {
-      description: "The model as `<entity>/<project>/<name>`; null if it was deleted meanwhile.",
+      description: "The model as `<entity>/<project>/<name>`; null if it has been deleted.",
     }),
     kind: Type.Enum([...jobKinds], {
       description: "Reinforcement learning, supervised fine-tuning, or preference training.",
@@ -148,47 +156,49 @@ export const trainingJobSchema = Type.Object(
     started_at: orNull(dateTime),
     ended_at: orNull(dateTime),
     duration_seconds: orNull(Type.Number({ minimum: 0 }), {
-      description: "From its start to its end, or until now; null if it never started.",
+      description: "From start to end, or until now; null if the job never started.",
     }),
-    error_message: orNull(Type.String(), { description: "Why it failed, or that it was cancelled." }),
-    attempts: Type.Integer({ minimum: 0, description: "Attempts begun." }),
+    error_message: orNull(Type.String(), { description: "Why the job failed, or that it was cancelled." }),
+    attempts: Type.Integer({ minimum: 0, description: "Attempts started." }),
     attempts_lost: Type.Integer({
       minimum: 0,
-      description: "Of them, lost with their training process since one kept further steps.",
+      description: "Attempts lost with their training process since a step was last saved.",
     }),
     attempts_lost_max: count,
     restarts: Type.Integer({
       minimum: 0,
-      description: "Of them, lost with their server since one kept further steps.",
+      description: "Attempts lost with their server since a step was last saved.",
     }),
     restarts_max: count,
     waiting_for: orNull(Type.String(), {
       description:
-        "What a queued job waits for: a base model that no server has, or what a machine lacks that tried it; of a running one, what it waited for the last time, until it has got further.",
+        "For a queued job, what it waits for: a base model that no server has, or a resource that a machine lacked when it tried. For a running job, what it last waited for, until it makes progress.",
     }),
     warnings: Type.Array(Type.String(), {
-      description: "What whoever sent it should know, though it works.",
+      description: "Warnings for the sender about things that work but may not be intended.",
     }),
     cancel_requested: Type.Boolean(),
-    phase: orNull(Type.Enum([...jobPhases]), { description: "What it is about; null unless it runs." }),
+    phase: orNull(Type.Enum([...jobPhases]), {
+      description: "Current phase; null unless the job is running.",
+    }),
     progress: orNull(
       Type.Object({
         prepared: orNull(count, {
           description:
-            "Conversations, trajectory groups or preferences that are made into tokens; null in jobs from before.",
+            "Conversations, trajectory groups or preferences to tokenize; null in jobs from older versions.",
         }),
         prepared_total: orNull(count),
         gradient_steps: count,
-        gradient_steps_total: orNull(count, { description: "Null until all is prepared." }),
+        gradient_steps_total: orNull(count, { description: "Null until preparation is complete." }),
         gradient_steps_saved: Type.Integer({
           minimum: 0,
-          description: "Of the steps taken, how many are not taken again when its process or server dies.",
+          description: "Steps that are not repeated if the process or server dies.",
         }),
       }),
     ),
     seconds_left: orNull(Type.Number({ minimum: 0 }), {
       description:
-        "Until all is prepared, or until its last step, by the speed so far; null unless it runs and that was measured, which takes two steps.",
+        "Estimated seconds until preparation is complete, or until the last step, by the speed so far. Null unless the job is running and has measured two steps.",
     }),
     experimental_config: orNull(
       Type.Object(
@@ -197,16 +207,16 @@ export const trainingJobSchema = Type.Object(
           additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String(), Type.Null()]),
         },
       ),
-      { description: "Of reinforcement learning, as it takes effect; null of a job of another kind." },
+      { description: "Effective settings of reinforcement learning; null for jobs of other kinds." },
     ),
     config: orNull(supervisedConfigSchema, {
-      description: "Of supervised fine-tuning, as it takes effect; null of a job of another kind.",
+      description: "Effective settings of supervised fine-tuning; null for jobs of other kinds.",
     }),
     preference_config: orNull(preferenceConfigSchema, {
-      description: "Of preference training, as it takes effect; null of a job of another kind.",
+      description: "Effective settings of preference training; null for jobs of other kinds.",
     }),
     config_not_applied: Type.Array(Type.String(), {
-      description: "Keys that were sent and ask for what is not done.",
+      description: "Settings that were sent and are not applied.",
     }),
     counts: orNull(
       Type.Object({
@@ -219,18 +229,18 @@ export const trainingJobSchema = Type.Object(
         skipped_groups: countsByReason,
         steps: orNull(
           Type.Object({
-            count: Type.Integer({ minimum: 0, description: "Optimizer steps, of all passes." }),
-            passes: Type.Integer({ minimum: 1, description: "How often each sequence trains." }),
+            count: Type.Integer({ minimum: 0, description: "Optimizer steps, over all passes." }),
+            passes: Type.Integer({ minimum: 1, description: "Number of times each sequence trains." }),
             sequences_max: Type.Integer({
               minimum: 0,
-              description: "Sequences of the step that has most.",
+              description: "Sequences in the largest step.",
             }),
           }),
-          { description: "What the job takes over its sequences; null of a job from before." },
+          { description: "Steps of the job over its sequences; null in jobs from older versions." },
         ),
       }),
     ),
-    result_step: orNull(count, { description: "The version that it made." }),
+    result_step: orNull(count, { description: "The version that the job made." }),
     rewards: Type.Array(
       Type.Object({
         metric: Type.Enum([...rewardMetrics]),
@@ -239,19 +249,20 @@ export const trainingJobSchema = Type.Object(
       }),
       {
         description:
-          "Mean rewards of the version that it started from and of the version that it made, one entry for each metric that has a value. `val/reward` and `train/reward` were logged for the version. `data/reward` is the reward of the answers that were sampled from the version and then trained on: it has no `after` until the next job has trained.",
+          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. `val/reward` and `train/reward` were logged for the version. `data/reward` is the reward of the answers that were sampled from the version and then trained on; it has no `after` until the next job has trained.",
       },
     ),
     replay_of: orNull(Type.String({ format: "uuid" }), {
-      description: "The job that it repeats, to compare with its version; it makes none itself.",
+      description:
+        "The job that this replay repeats and whose version it compares with; a replay makes no version.",
     }),
     retry_of: orNull(Type.String({ format: "uuid" }), {
-      description: "The job that failed or was cancelled and whose data it trains on.",
+      description: "The failed or cancelled job whose data this job trains on.",
     }),
-    replay: orNull(replaySchema, { description: "Of a replay that succeeded." }),
+    replay: orNull(replaySchema, { description: "Result of a successful replay." }),
     data_removed_at: orNull(dateTime, {
       description:
-        "When what it trained on was removed, as the server's retention says; null while it is there.",
+        "Time at which the training data was removed by the server's retention; null while it is stored.",
     }),
   },
   { title: "TrainingJob" },
@@ -393,7 +404,7 @@ export const jobEventSchema = Type.Object(
       {},
       {
         additionalProperties: Type.Union([Type.Number(), Type.String()]),
-        description: "Numbers, and `error_message` of a failure.",
+        description: "Numbers, and `error_message` if the step failed.",
       },
     ),
   },

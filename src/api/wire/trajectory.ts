@@ -48,33 +48,33 @@ const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 /** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
 export const promptFields = {
-  documents: nullable(Type.Array(anyObject), { description: "As the request had them." }),
-  chat_template: nullable(Type.String(), { description: "As the request had it." }),
-  chat_template_kwargs: nullable(anyObject, { description: "As the request had them." }),
-  reasoning_effort: nullable(Type.String(), { description: "As the request had it." }),
-  add_generation_prompt: nullable(Type.Boolean(), { description: "As the request had it." }),
-  continue_final_message: nullable(Type.Boolean(), { description: "As the request had it." }),
-  add_special_tokens: nullable(Type.Boolean(), { description: "As the request had it." }),
-  truncate_prompt_tokens: nullable(Type.Integer(), { description: "As the request had it." }),
+  documents: nullable(Type.Array(anyObject), { description: "As in the request." }),
+  chat_template: nullable(Type.String(), { description: "As in the request." }),
+  chat_template_kwargs: nullable(anyObject, { description: "As in the request." }),
+  reasoning_effort: nullable(Type.String(), { description: "As in the request." }),
+  add_generation_prompt: nullable(Type.Boolean(), { description: "As in the request." }),
+  continue_final_message: nullable(Type.Boolean(), { description: "As in the request." }),
+  add_special_tokens: nullable(Type.Boolean(), { description: "As in the request." }),
+  truncate_prompt_tokens: nullable(Type.Integer(), { description: "As in the request." }),
 };
 
 /** What a recorded Choice has. */
 export const choiceFields = {
   message: nullable(anyObject, {
-    description: "With finish_reason makes the item a Choice, as it was answered.",
+    description: "Makes the item a Choice, together with finish_reason; the message as it was returned.",
   }),
   logprobs: nullable(
     Type.Object(
       {
-        content: nullable(logprobList, { description: "One entry for each token of the answer." }),
-        refusal: nullable(logprobList, { description: "As in OpenAI's answers; not read." }),
+        content: nullable(logprobList, { description: "One entry per token of the answer." }),
+        refusal: nullable(logprobList, { description: "As in OpenAI's answers; ignored." }),
       },
       open,
     ),
-    { description: "Of a Choice: what the tokens were and how probable, as it was answered." },
+    { description: "In a Choice: the tokens and their log-probabilities, as returned." },
   ),
-  token_ids: nullable(tokenIds, { description: "Of a Choice: the answer's exact tokens." }),
-  prompt_token_ids: nullable(tokenIds, { description: "Of a Choice: the prompt's exact tokens." }),
+  token_ids: nullable(tokenIds, { description: "In a Choice: exact tokens of the answer." }),
+  prompt_token_ids: nullable(tokenIds, { description: "In a Choice: exact tokens of the prompt." }),
   ...promptFields,
 };
 
@@ -87,9 +87,9 @@ const historyItem = Type.Object(
   { ...open, title: "MessageOrChoice" },
 );
 const historyItems = Type.Array(historyItem, {
-  description: "The conversation: messages, and Choices where the model answered.",
+  description: "The conversation: messages, and a Choice for each answer of the model.",
 });
-const tools = nullable(Type.Array(anyObject), { description: "The tools that the requests had." });
+const tools = nullable(Type.Array(anyObject), { description: "Tools of the requests." });
 
 const trajectorySchema = Type.Object(
   {
@@ -97,20 +97,26 @@ const trajectorySchema = Type.Object(
     tools,
     additional_histories: nullable(
       Type.Array(Type.Object({ messages_and_choices: historyItems, tools }, { ...open, title: "History" })),
-      { description: "Further conversations that are rewarded together." },
+      { description: "Further conversations that share the reward." },
     ),
-    reward: Type.Optional(Type.Number({ default: 0, description: "How good it was." })),
+    reward: Type.Optional(Type.Number({ default: 0, description: "Reward of the trajectory." })),
     initial_policy_version: nullable(Type.Integer(), {
-      description: "The model's version at its beginning.",
+      description: "Version of the model at the start.",
     }),
-    final_policy_version: nullable(Type.Integer(), { description: "The model's version at its end." }),
+    final_policy_version: nullable(Type.Integer(), { description: "Version of the model at the end." }),
     metrics: nullable(metrics, {
       default: {},
-      description: "Measured of it; means of them are the log's metrics.",
+      description: "Measurements of the trajectory; the log's metrics are their means.",
     }),
-    auto_metrics: nullable(metrics, { description: "Kept, and shown again." }),
-    metadata: nullable(anyObject, { default: {}, description: "Kept; a `scenario_id` in it is counted." }),
-    logs: nullable(Type.Array(Type.Unknown()), { default: [], description: "Kept, and shown again." }),
+    auto_metrics: nullable(metrics, { description: "Stored, and returned unchanged." }),
+    metadata: nullable(anyObject, {
+      default: {},
+      description: "Stored; values of `scenario_id` are counted.",
+    }),
+    logs: nullable(Type.Array(Type.Unknown()), {
+      default: [],
+      description: "Stored, and returned unchanged.",
+    }),
     start_time: nullable(Type.String({ format: "date-time" }), { description: "In ISO 8601." }),
     ...promptFields,
   },
@@ -121,9 +127,12 @@ export const trajectoryGroupSchema = Type.Object(
   {
     trajectories: Type.Array(trajectorySchema, { description: "Attempts at one problem." }),
     exceptions: nullable(Type.Array(anyObject), { default: [], description: "Attempts that failed to run." }),
-    metadata: nullable(anyObject, { default: {}, description: "Kept, and shown again." }),
-    metrics: nullable(metrics, { default: {}, description: "Measured of the group." }),
-    logs: nullable(Type.Array(Type.Unknown()), { default: [], description: "Kept, and shown again." }),
+    metadata: nullable(anyObject, { default: {}, description: "Stored, and returned unchanged." }),
+    metrics: nullable(metrics, { default: {}, description: "Measurements of the group." }),
+    logs: nullable(Type.Array(Type.Unknown()), {
+      default: [],
+      description: "Stored, and returned unchanged.",
+    }),
   },
   { ...open, title: "TrajectoryGroup" },
 );
@@ -345,7 +354,7 @@ export const trajectoryPageSchema = pageSchema(
         Type.Integer({
           minimum: 0,
           description:
-            "Only where the log's trajectories do not fit in a page: how many bytes they have. They are read row by row, or exported.",
+            "Size of the log's trajectories in bytes, only if they do not fit in a page. Read them row by row, or export them.",
         }),
       ),
     },

@@ -35,32 +35,33 @@ export const keyFields = {
     text({
       lengthMin: 1,
       lengthMax: keyTextMax,
-      about: "What uses the key, for people.",
-      aboutShown: "What uses it.",
+      about: "Program that uses the key, for people.",
+      aboutShown: "Program that uses the key.",
       example: "nightly evaluation",
       isStoredAsJson: true,
     }),
   ),
   expiresAt: orNull(
     time({
-      about: "From then on it is refused, and what runs for it ends. Null: never.",
-      aboutShown: "From then on it is refused.",
+      about: "Time from which the key is refused and its running requests end. Null: never.",
+      aboutShown: "Time from which the key is refused.",
     }),
   ),
   scopes: orNull(
     setOf(keyScopes, {
       countMax: 16,
       about:
-        "What it opens: `chat` has models answer, `train` is for models, jobs and what they train on, `feedback` for feedback, annotation and traces, each with reading what it is about, and `read` reads everything and changes nothing. Null: all that its role may.",
-      aboutShown: "What it opens; null for all that its role may.",
+        "Scopes of the key. `chat`: answers of models. `train`: models, jobs and training data. `feedback`: feedback, annotation and traces. Each includes reading what it concerns. `read`: reading everything, changing nothing. Null: everything its role allows.",
+      aboutShown: "Scopes of the key; null if only its role limits it.",
     }),
   ),
   project: orNull(
     text({
       lengthMin: 1,
       lengthMax: keyTextMax,
-      about: "The one project of its entity that it reaches, beside base models. Null: all. Not for admins.",
-      aboutShown: "The one project that it reaches; null for all.",
+      about:
+        "The only project of its entity that the key can access, besides base models. Null: all. Not for admins.",
+      aboutShown: "The only project that the key can access; null for all.",
     }),
   ),
   ...limitFields,

@@ -24,7 +24,7 @@ export const messageRoute: AnsweringRoute<"message"> = {
   schema: {
     summary: "Create a message",
     description:
-      "Anthropic's Messages API: [anthropic.md](../guides/anthropic.md) says how it is read. With `stream` it sends events that are named by their type; the last one is `message_stop` or `error`, and no `[DONE]` follows. Fields of a chat request that have no other name here mean what they mean there.",
+      "Anthropic's Messages API; [anthropic.md](../guides/anthropic.md) describes how requests are read. With `stream` the server sends events named by their type. The last event is `message_stop` or `error`, and no `[DONE]` follows. Fields of a chat request without a counterpart here mean the same as there.",
     body: messagesForm.schema,
     response: answered("A message.", { json: messageSchema, events: messageEventSchema }),
   },
@@ -50,9 +50,10 @@ export function tokenCountRoute(
     "POST /v1/messages/count_tokens",
     {
       summary: "Count the tokens of a message's prompt",
-      description: "What a request for a message of the same fields has as its prompt, without an answer.",
+      description:
+        "Counts the prompt tokens of a message request with the same fields, without answering it.",
       body: bodies.form("token count", countForm),
-      answer: "How many there are.",
+      answer: "The number of tokens.",
       json: tokenCountSchema,
       options: { bodyLimit: settings.chatBodyBytes },
     },

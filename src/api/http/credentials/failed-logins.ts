@@ -42,7 +42,7 @@ export class FailedLogins {
     this.#dependencies = dependencies;
     this.#failures = dependencies.metrics.counter({
       name: "hone_http_failed_logins_total",
-      help: "Requests with a key that is not known or a token that does not hold, by their answer: refused (401), or slowed (429) after too many of one address.",
+      help: "Requests with an unknown key or an invalid token, by their answer: refused (401), or slowed (429) after too many from one address.",
       labels: ["answer"],
     });
   }

@@ -10,19 +10,19 @@ export interface PathParameter {
 }
 
 export const pathParameters = {
-  entity: { description: "The entity's name." },
-  file_id: { description: "The file's id.", read: (text) => fileIdOf(text) ?? text },
-  item_id: { description: "The item's id." },
-  job_id: { description: "The job's id." },
-  key_id: { description: "The key's id." },
-  model_id: { description: "The model's id." },
-  number: { description: "The `id` that the outlines name it by." },
-  project: { description: "The project." },
-  queue_id: { description: "The queue's id." },
-  request_id: { description: "The request's id, with or without `chatcmpl-` before it." },
-  rule_id: { description: "The rule's id." },
-  step: { description: "The version's step." },
-  webhook_id: { description: "The webhook's id.", read: uuidOf("webhook") },
+  entity: { description: "Name of the entity." },
+  file_id: { description: "Id of the file.", read: (text) => fileIdOf(text) ?? text },
+  item_id: { description: "Id of the item." },
+  job_id: { description: "Id of the job." },
+  key_id: { description: "Id of the key." },
+  model_id: { description: "Id of the model." },
+  number: { description: "The `id` of the trajectory in the summaries." },
+  project: { description: "Name of the project." },
+  queue_id: { description: "Id of the queue." },
+  request_id: { description: "Id of the request, with or without the prefix `chatcmpl-`." },
+  rule_id: { description: "Id of the rule." },
+  step: { description: "Step of the version." },
+  webhook_id: { description: "Id of the webhook.", read: uuidOf("webhook") },
 } as const satisfies Readonly<Record<string, PathParameter>>;
 
 export type PathParameterName = keyof typeof pathParameters;

@@ -72,7 +72,7 @@ export function measureRequests(
 ): void {
   const requests = metrics.counter({
     name: "hone_http_requests_total",
-    help: "Requests answered, by route, method and status; 499 where the client went away first.",
+    help: "Requests answered, by route, method and status; 499 if the client disconnected first.",
     labels: ["method", "route", "status"],
   });
   const seconds = metrics.histogram({
@@ -82,7 +82,7 @@ export function measureRequests(
     buckets: secondBuckets,
   });
   metrics.gauge(
-    { name: "hone_http_requests_in_flight", help: "Requests with credentials that are being answered." },
+    { name: "hone_http_requests_in_flight", help: "Requests with credentials in progress." },
     () => [{ value: inFlight.total() }],
   );
   app.addHook("onRequest", async (request, reply) => {

@@ -25,14 +25,12 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
     waitingMax: settings.readsWaiting,
     waitSeconds: settings.readWaitSeconds,
   });
-  metrics.gauge(
-    { name: "hone_http_read_bytes", help: "Bytes that answers hold which are read from what is stored." },
-    () => [{ value: budget.used }],
-  );
-  metrics.gauge(
-    { name: "hone_http_reads_waiting", help: "Requests that wait for others to have read what is stored." },
-    () => [{ value: budget.waitingCount }],
-  );
+  metrics.gauge({ name: "hone_http_read_bytes", help: "Bytes of stored data held for answers." }, () => [
+    { value: budget.used },
+  ]);
+  metrics.gauge({ name: "hone_http_reads_waiting", help: "Requests waiting to read stored data." }, () => [
+    { value: budget.waitingCount },
+  ]);
   return budget;
 }
 

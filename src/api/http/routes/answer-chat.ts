@@ -204,7 +204,7 @@ export const chatCompletionRoute: AnsweringRoute<"chat"> = {
   schema: {
     summary: "Create a chat completion",
     description:
-      "Answers a conversation, whole or, with `stream`, as events that end with `[DONE]`; an error on the way is one event with the body that errors have. Numbers are IEEE doubles. Fields that nothing reads are named in the response header `x-hone-ignored`.",
+      "Answers a conversation. With `stream` the answer is sent as events that end with `[DONE]`; an error during the stream is one event with the usual error body. Numbers are IEEE doubles. Unknown fields are named in the response header `x-hone-ignored`.",
     body: chatRequestSchema,
     response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
   },

@@ -19,7 +19,7 @@ export const completionRoute: AnsweringRoute<"completion", RequestDeltas> = {
   schema: {
     summary: "Create a text completion",
     description:
-      "Goes on with a prompt, or with several, as they stand; whole or, with `stream`, as events that end with `[DONE]`. A prompt that cannot be taken is refused before the first event; an error after it is one event with the body that errors have.",
+      "Continues one prompt or several, without a chat template. With `stream` the answer is sent as events that end with `[DONE]`. An invalid prompt is refused before the first event; a later error is one event with the usual error body.",
     body: completionForm.schema,
     response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
   },

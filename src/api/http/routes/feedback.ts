@@ -99,7 +99,7 @@ export function feedbackRoutes(
     {
       summary: "Query feedback",
       body: queryForm,
-      answer: "The records, and how many there are in all.",
+      answer: "The records, and the total count.",
       json: feedbackQueryAnswerSchema,
       options: { ...readsPage, bodyLimit: settings.feedbackBodyBytes },
     },
@@ -115,7 +115,7 @@ export function feedbackRoutes(
     {
       summary: "Remove feedback records",
       body: feedbackPurgeForm,
-      answer: "Those that there were are gone, with their histories.",
+      answer: "The named records that existed are removed, with their histories.",
       json: feedbackPurgeAnswerSchema,
     },
     async ({ body, caller }) => {
@@ -127,7 +127,7 @@ export function feedbackRoutes(
   on(
     "POST /feedback/history",
     {
-      summary: "List what a record said before",
+      summary: "List earlier revisions of a record",
       body: feedbackHistoryForm,
       answer: "A page of revisions.",
       json: feedbackHistorySchema,

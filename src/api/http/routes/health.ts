@@ -30,7 +30,7 @@ export function healthRoutes(
   for (const url of ["/health", "/v1/health", "/ping"] as const)
     on(
       `GET ${url}`,
-      { summary: "Say whether the server can serve", ...wellOr503(healthSchema) },
+      { summary: "Check whether the server can serve", ...wellOr503(healthSchema) },
       ({ request, reply }) => {
         const { state, reason, models } = healthOf(dependencies);
         if (state === "ready") return { status: "ok", state, reason, models };
@@ -40,7 +40,7 @@ export function healthRoutes(
     );
   on(
     "GET /v1/system-check",
-    { summary: "Say how each part of the server is", ...wellOr503(systemCheckSchema) },
+    { summary: "Check each part of the server", ...wellOr503(systemCheckSchema) },
     async ({ request, reply }) => {
       const parts = await checkParts(dependencies);
       const faults = Object.entries(parts).filter(([, part]) => part !== "ok");
@@ -51,17 +51,25 @@ export function healthRoutes(
   );
   on(
     "GET /version",
-    { summary: "Say the server's version", answer: "As packages are numbered.", json: versionSchema },
+    {
+      summary: "Read the server's version",
+      answer: "The version, numbered as the package is.",
+      json: versionSchema,
+    },
     () => ({ version: dependencies.version }),
   );
   on(
     "GET /load",
-    { summary: "Say how much the server has to do", answer: "As vLLM says it.", json: loadSchema },
+    { summary: "Read the server's load", answer: "The load, in vLLM's form.", json: loadSchema },
     () => ({ server_load: inFlight.total() }),
   );
   on(
     "GET /metrics",
-    { summary: "Show the metrics", answer: "In Prometheus' text form.", text: { type: "string" } },
+    {
+      summary: "Read the metrics",
+      answer: "The metrics in Prometheus' text format.",
+      text: { type: "string" },
+    },
     async ({ reply }) => {
       const { text, contentType } = await dependencies.metrics.expose();
       return reply.header("content-type", contentType).send(text);
@@ -71,9 +79,9 @@ export function healthRoutes(
 
 /** The answers of a check: a 503 says what is wrong. */
 function wellOr503(json: object) {
-  const answer = "It is well.";
+  const answer = "The server is healthy.";
   const content = { "application/json": { schema: unhealthySchema } };
-  const down = { description: "It is not well.", content };
+  const down = { description: "The server is unhealthy.", content };
   return { answer, documented: { response: { ...answered(answer, { json }), "503": down } } };
 }
 

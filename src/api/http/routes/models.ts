@@ -36,7 +36,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     {
       summary: "List models",
       query: modelQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of models, newest first by default.",
       json: pageSchema(modelAnswer.schema),
     },
     ({ query, caller }) => {
@@ -51,9 +51,9 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
   on(
     "POST /v1/preview/models/:model_id/accept-base",
     {
-      summary: "Accept that a model's base has other weights now",
+      summary: "Accept that a model's base has new weights",
       find,
-      answer: "The versions that answer over other weights from now on.",
+      answer: "The versions that now answer over weights other than those they were trained over.",
       json: acceptedBaseSchema,
     },
     async ({ found: model }) => {
@@ -69,9 +69,9 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
   on(
     "DELETE /v1/preview/models/:model_id",
     {
-      summary: "Delete a model with everything of it",
+      summary: "Delete a model and all its data",
       find,
-      answer: "What was deleted.",
+      answer: "The model's id, and the number of versions deleted.",
       json: modelDeletionSchema,
     },
     async ({ found: model }) => ({

@@ -34,8 +34,8 @@ export function promptTransferRoute(
   endpoints(app, { tag: "chat" })(
     `POST ${transferPath}`,
     {
-      summary: "Give a prompt that is held to another server",
-      description: `For servers that share a secret (\`transfer.secret\`), as which they sign: \`authorization: ${transferScheme} <signature>\`. A prompt is given once.`,
+      summary: "Send a held prompt to another server",
+      description: `For servers that share a secret (\`transfer.secret\`). They sign with it: \`authorization: ${transferScheme} <signature>\`. A held prompt can be fetched only once.`,
       body: { schema: transferRequestSchema },
       answer: "Keys, values and scores of the prompt.",
       bytes: { type: "string", format: "binary" },

@@ -13,7 +13,7 @@ export const responseRoute: AnsweringRoute<"response"> = {
   schema: {
     summary: "Create a response",
     description:
-      "OpenAI's Responses API without its state: whatever is to be known is in the request. With `stream` it sends events that are named by their type; the last one is `response.completed`, `response.incomplete` or `error`, and no `[DONE]` follows. Fields of a chat request that have no other name here mean what they mean there.",
+      "OpenAI's Responses API without server-side state: a request carries the whole conversation. With `stream` the server sends events named by their type. The last event is `response.completed`, `response.incomplete` or `error`, and no `[DONE]` follows. Fields of a chat request without a counterpart here mean the same as there.",
     body: responsesForm.schema,
     response: answered("A response.", { json: responseSchema, events: responseEventSchema }),
   },

@@ -30,7 +30,7 @@ const nameParameter = {
   properties: {
     model: {
       type: "string",
-      description: "Any name that a chat takes as its model, slashes and versions included.",
+      description: "Any name that a chat request accepts as `model`, including slashes and versions.",
     },
   },
 } as const;
@@ -61,10 +61,10 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   on(
     "GET /v1/models",
     {
-      summary: "List every name that can be chatted with",
+      summary: "List all names that chat requests accept",
       description:
-        "With the header `anthropic-version` it is a page as Anthropic's API has it (`limit`, `after_id`, `before_id`).",
-      answer: "As OpenAI lists models.",
+        "With the header `anthropic-version` the answer is a page in the form of Anthropic's API (`limit`, `after_id`, `before_id`).",
+      answer: "The models, in OpenAI's form.",
       json: servedModelListSchema,
     },
     async ({ caller, request, reply }) => {
@@ -77,8 +77,8 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   on(
     "GET /v1/models/*",
     {
-      summary: "Say what a name stands for",
-      answer: "As the list has it.",
+      summary: "Read the model behind a name",
+      answer: "The model as in the list.",
       json: servedModelAnswer.schema,
       documented: { params: nameParameter },
       places: { model: ["path", "model"], not_found: ["path", "model"] },
@@ -98,7 +98,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   );
   on(
     "GET /v1/preview/base-models",
-    { summary: "List the base models", answer: "Their names.", json: baseModelsSchema },
+    { summary: "List the base models", answer: "The names of the base models.", json: baseModelsSchema },
     () => baseModels().map(({ name }) => name),
   );
 }

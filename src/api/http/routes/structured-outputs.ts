@@ -19,9 +19,9 @@ export function structuredOutputRoutes(
   endpoints(app, { tag: "chat", scheme: "bearer" })(
     "POST /v1/preview/structured-outputs/check",
     {
-      summary: "Say whether a constraint is served exactly, and whether values could be an answer",
+      summary: "Check whether a constraint is served exactly, and whether it accepts given values",
       body: bodies.form("constraint check", constraintCheckForm),
-      answer: "What there is to say of it.",
+      answer: "The findings about the constraint and each test.",
       json: constraintCheckSchema,
       places: { model: ["body", "model"], instances: ["body", "tests"] },
     },

@@ -261,10 +261,10 @@ test("known options that ask for what is not done are refused by name, each with
     mask_truncated_completions: [true, /leave their trajectories out/],
     entropy_coef: [0.01, /no entropy term/],
     entropy_coeff: [0.01, /no entropy term/],
-    delta: [1.5, /Say epsilon and epsilon_high.*max_negative_advantage_importance_sampling_weight/],
-    kl_loss_coef: [0.1, /Say kl_penalty_coef/],
-    clip_ratio_high: [0.3, /Say epsilon and epsilon_high/],
-    target_kl: [0.1, /Say max_kl_update/],
+    delta: [1.5, /Set epsilon and epsilon_high.*max_negative_advantage_importance_sampling_weight/],
+    kl_loss_coef: [0.1, /Set kl_penalty_coef/],
+    clip_ratio_high: [0.3, /Set epsilon and epsilon_high/],
+    target_kl: [0.1, /Set max_kl_update/],
     loss_agg_mode: ["token-mean", /mean over a step's tokens/],
   };
   const config = Object.fromEntries(Object.entries(asking).map(([name, [value]]) => [name, value]));

@@ -41,11 +41,11 @@ export function trainingJobRoutes(
     {
       summary: "Create a training job",
       description:
-        "Trains a model on trajectories with rewards; the job is on disk when it is answered. The header `Idempotency-Key` has a request that is sent again answered as the first time.",
+        "Trains a model on trajectories with rewards. The job is on disk before the server answers. If you repeat a request with the same header `Idempotency-Key`, you get the first answer again.",
       body: bodies.form("training job", trainingJobForm, (request) => ({
         vocabularySize: vocabularySizeOf(request.model, dependencies),
       })),
-      answer: "Its id.",
+      answer: "The job's id.",
       json: createdJobSchema,
       options: {
         config: { headCheck: (request) => modelCheck(request, dependencies) },
@@ -62,7 +62,7 @@ export function trainingJobRoutes(
     {
       summary: "List training jobs",
       query: jobQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of jobs, newest first by default.",
       json: pageSchema(trainingJobSchema),
       options: readsPage,
     },
@@ -84,7 +84,7 @@ export function trainingJobRoutes(
     "POST /v1/preview/training-jobs/:job_id/cancel",
     {
       summary: "Cancel a training job",
-      description: "One that has ended stays as it is; the header `x-hone-notice` then says so.",
+      description: "A job that has ended does not change; the header `x-hone-notice` then says so.",
       ...one,
     },
     async ({ found: before, reply }) => {
@@ -100,8 +100,8 @@ export function trainingJobRoutes(
       ...one,
       summary: "Replay a training job",
       description:
-        "Trains the same data from the same version with the same settings and seed once more, in a job of its own that makes no version, and compares what comes of it with the version that the job made, byte for byte. 409 says why a job cannot be repeated.",
-      answer: "The id of the replay, a job itself.",
+        "Repeats a job's training: the same data, version, settings and seed. The replay is a separate job that makes no version; it compares its result byte for byte with the version that the job made. If a job cannot be repeated, the answer is 409 with the reason.",
+      answer: "The id of the replay, which is itself a job.",
       json: createdJobSchema,
     },
     async ({ found, request }) => ({ id: await jobQueue.replay(found, madeBy(request)) }),
@@ -110,9 +110,9 @@ export function trainingJobRoutes(
     "POST /v1/preview/training-jobs/:job_id/retry",
     {
       ...one,
-      summary: "Try a training job again",
+      summary: "Retry a training job",
       description:
-        "Trains what a job was to train that failed or was cancelled, in a new job that starts from the model's newest version by then; nothing is sent again. Asked again, it answers with the same new job, until that one has failed too. 409 where there is nothing to try again.",
+        "Creates a new job with the data of one that failed or was cancelled; nothing has to be sent again. The new job starts from the model's newest version at that time. Until the new job itself fails, further requests return the same job. If nothing can be retried, the answer is 409.",
       answer: "The id of the new job.",
       json: createdJobSchema,
     },
@@ -127,11 +127,11 @@ export function trainingJobRoutes(
   on(
     "GET /v1/preview/training-jobs/:job_id/events",
     {
-      summary: "Page through a job's events, or watch them",
+      summary: "List a job's events, or follow them",
       description:
-        "With `Accept: text/event-stream` sends every event as it comes, with its id, and `[DONE]` after the last; a stream that was broken off goes on behind `after` or the header `Last-Event-ID`.",
+        "With `Accept: text/event-stream` the server sends each event with its id as it occurs, and `[DONE]` after the last one. A broken stream continues after the event in `after` or the header `Last-Event-ID`.",
       query: pageQuerySchema,
-      answer: "A page of them, the oldest first unless asked.",
+      answer: "A page of events, oldest first by default.",
       json: pageSchema(jobEventSchema),
       events: jobEventSchema,
     },

@@ -29,7 +29,7 @@ export function trajectoryRoutes(
       summary: "Log trajectories and calculate metrics",
       body: bodies.form("log", { schema: logSchema }),
       answer:
-        "The metrics of these trajectories. Their version has those of all logs under the split together.",
+        "The metrics of these trajectories. The version's metrics combine all its logs under the same split.",
       json: loggedSchema,
       options: {
         // Before the body is read: what nobody will take is not worth reading.
@@ -63,7 +63,7 @@ export function trajectoryRoutes(
       summary: "List logged trajectories",
       query: logQuerySchema,
       answer:
-        "A page of logs, the oldest first unless asked. One whose trajectories do not fit in a page says how long they are; the rows and the export have them.",
+        "A page of logs, oldest first by default. A log whose trajectories do not fit in a page only has their size; read them from the rows or the export.",
       json: trajectoryPageSchema,
       options: readsPage,
     },
@@ -89,7 +89,7 @@ export function trajectoryRoutes(
     {
       summary: "List a model's metrics over time",
       query: logQuerySchema,
-      answer: "A page of logs, the oldest first unless asked.",
+      answer: "A page of logs, oldest first by default.",
       json: pageSchema(loggedMetricsAnswer.schema),
       options: readsPage,
     },

@@ -42,15 +42,15 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
   const { calls } = dependencies.traces;
   const on = weaveEndpoints(app, { bodyLimit: dependencies.settings.feedbackBodyBytes });
   const starts = {
-    summary: "Record that a call began",
+    summary: "Record the start of a call",
     body: bodies.form("call start", callStartForm),
-    answer: "What names it.",
+    answer: "The ids of the call and its trace.",
     json: callStartAnswerSchema,
   };
   const ends = {
-    summary: "Record that a call ended",
+    summary: "Record the end of a call",
     body: bodies.form("call end", callEndForm),
-    answer: "It is stored.",
+    answer: "The end is stored.",
     json: noAnswerSchema,
   };
   const record = (inputs: readonly CallInput[], caller: Caller, project: ProjectInPath | null = null) =>
@@ -81,10 +81,10 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
     "POST /v2/:entity/:project/calls/complete",
     {
       summary: "Record calls that have ended",
-      description: "All are on disk when it is answered; what is sent again changes nothing.",
+      description: "All calls are on disk before the server answers. Sending a call again changes nothing.",
       documented: projectInPath,
       body: bodies.form("calls complete", callsCompleteForm),
-      answer: "They are stored.",
+      answer: "The calls are stored.",
       json: noAnswerSchema,
     },
     async ({ body, caller, params }) => {
@@ -95,10 +95,10 @@ export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies,
   on(
     "POST /call/upsert_batch",
     {
-      summary: "Record beginnings and ends of calls",
-      description: "All are on disk when it is answered; what is sent again changes nothing.",
+      summary: "Record starts and ends of calls",
+      description: "All parts are on disk before the server answers. Sending a part again changes nothing.",
       body: bodies.form("call batch", callBatchForm),
-      answer: "What names those that began.",
+      answer: "The ids of the calls that started.",
       json: callBatchAnswerSchema,
     },
     async ({ body, caller }) => {
@@ -125,10 +125,10 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
     "POST /calls/stream_query",
     {
       summary: "Read recorded calls",
-      description: "A call in each line, as JSON.",
+      description: "Returns one call per line, as JSON.",
       body: callsQueryForm,
       answer: "The calls.",
-      lines: { type: "string", description: "Each line is a call." },
+      lines: { type: "string", description: "One call per line." },
       options: readsPage,
     },
     async ({ body, caller, reply }) => {
@@ -142,7 +142,7 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
     {
       summary: "Count recorded calls",
       body: callsStatsForm,
-      answer: "How many there are.",
+      answer: "The number of calls.",
       json: countAnswerSchema,
     },
     async ({ body, caller }) => {
@@ -155,7 +155,7 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
     {
       summary: "Read a recorded call",
       body: callReadForm,
-      answer: "The call; null where there is none.",
+      answer: "The call; null if it does not exist.",
       json: callReadAnswerSchema,
       options: readsPage,
     },
@@ -170,9 +170,9 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
     "POST /calls/delete",
     {
       summary: "Delete recorded calls",
-      description: "They are gone for good; feedback on them stays.",
+      description: "The calls are deleted permanently; feedback on them is kept.",
       body: callsDeleteForm,
-      answer: "How many there were.",
+      answer: "The number of calls deleted.",
       json: callsDeleteAnswerSchema,
     },
     async ({ body, caller }) => ({

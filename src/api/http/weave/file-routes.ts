@@ -19,15 +19,16 @@ export async function tracedFileRoutes(
   const on = weaveEndpoints(app);
   for (const [path, summary] of [
     ["/file/create", "Publish a file"],
-    ["/files/create", "Publish a file, by another name of the route"],
+    ["/files/create", "Publish a file (other path)"],
   ] as const) {
     on(
       `POST ${path}`,
       {
         summary,
-        description: "It is on disk when it is answered. The same bytes again add nothing.",
+        description:
+          "The file is on disk before the server answers. Publishing the same bytes again adds nothing.",
         documented: { consumes: ["multipart/form-data"], body: fileCreateSchema },
-        answer: "What names it.",
+        answer: "The file's digest.",
         json: digestAnswerSchema,
         places: { expected_digest: ["body", "expected_digest"] },
       },
@@ -54,7 +55,7 @@ export async function tracedFileRoutes(
     {
       summary: "Read a published file",
       body: fileContentForm,
-      answer: "Its bytes.",
+      answer: "The file's bytes.",
       bytes: { type: "string", format: "binary" },
     },
     async ({ body: { project_id: projectId, digest }, caller, reply }) => {

@@ -18,8 +18,8 @@ export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies)
   on(
     "GET /server_info",
     {
-      summary: "Say which server this is, to clients of Weave",
-      answer: "Its version.",
+      summary: "Read this server's version, for Weave clients",
+      answer: "The version.",
       json: serverInfoSchema,
     },
     () => ({ min_required_weave_python_version: "0.0.0", trace_server_version: version }),
@@ -27,11 +27,11 @@ export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies)
   on(
     "POST /graphql",
     {
-      summary: "Answer what clients of Weave ask in GraphQL",
+      summary: "Answer the GraphQL queries of Weave clients",
       description:
-        "Whether a project is there (`project`, `upsertModel`), and who the key is (`viewer`); nothing else.",
+        "Answers whether a project exists (`project`, `upsertModel`) and who the key's owner is (`viewer`); nothing else.",
       body: graphqlForm,
-      answer: "What was asked for.",
+      answer: "The result of the query.",
       json: graphqlAnswerSchema,
     },
     ({ body: { query, variables }, caller }) => {
@@ -74,9 +74,9 @@ export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDepende
     {
       summary: "Delete all traces of a project",
       description:
-        "Its published objects, tables and files and its recorded calls are gone for good; what comes meanwhile may stay. Feedback stays.",
+        "The project's published objects, tables and files and its recorded calls are deleted permanently; data that arrives during the deletion may remain. Feedback is kept.",
       documented: projectInPath,
-      answer: "They are gone.",
+      answer: "The traces are deleted.",
       json: noAnswerSchema,
       places: { project_id: ["path", "project"] },
     },

@@ -29,9 +29,9 @@ export function objectRoutes(
     {
       summary: "Publish an object",
       description:
-        "Makes the content a version of its name, durably. The same content again adds nothing. The `field_schema` of an annotation spec is read, and refused where annotations could not be held to it.",
+        "Stores the content durably as a version of its name. Publishing the same content again adds nothing. The `field_schema` of an annotation spec is read, and refused if annotations cannot be checked against it.",
       body: bodies.form("published object", objectPublishForm),
-      answer: "What names it.",
+      answer: "The version's digest.",
       json: objectPublishAnswerSchema,
       places: {
         project_id: ["body", "obj", "project_id"],
@@ -69,7 +69,7 @@ export function objectRoutes(
     {
       summary: "List published objects",
       body: objectQueryForm,
-      answer: "Their versions.",
+      answer: "The versions of the objects.",
       json: objectQueryAnswerSchema,
       options: readsPage,
     },
@@ -83,9 +83,10 @@ export function objectRoutes(
     "POST /obj/delete",
     {
       summary: "Delete versions of a published object",
-      description: "They are gone for good. Annotations that name a spec which is gone are held to nothing.",
+      description:
+        "The versions are deleted permanently. Annotations that name a deleted spec are no longer checked.",
       body: objectDeleteForm,
-      answer: "How many there were.",
+      answer: "The number of versions deleted.",
       json: objectDeleteAnswerSchema,
       places: { not_found: ["body", "object_id"] },
     },

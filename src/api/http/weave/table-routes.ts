@@ -34,9 +34,10 @@ export function tableRoutes(
     "POST /table/create",
     {
       summary: "Publish a table",
-      description: "It is on disk when it is answered. The same table again adds nothing.",
+      description:
+        "The table is on disk before the server answers. Publishing the same table again adds nothing.",
       body: bodies.form("published table", tableCreateForm),
-      answer: "What names it and its rows.",
+      answer: "The digests of the table and its rows.",
       json: tableCreateAnswerSchema,
       places: {
         project_id: ["body", "table", "project_id"],
@@ -52,11 +53,11 @@ export function tableRoutes(
   on(
     "POST /table/create_from_digests",
     {
-      summary: "Publish a table of rows that other tables have",
+      summary: "Publish a table from rows of other tables",
       description:
-        "Clients send a large table as parts, each a table of its own, and then all of its rows by their digests.",
+        "Clients send a large table in parts, each as a separate table, and then the whole table by the digests of its rows.",
       body: bodies.form("table of digests", tableOfDigestsForm),
-      answer: "What names it.",
+      answer: "The table's digest.",
       json: digestAnswerSchema,
       places: { not_found: ["body", "row_digests"] },
     },
@@ -70,7 +71,7 @@ export function tableRoutes(
     {
       summary: "Read rows of a table",
       body: tableQueryForm,
-      answer: "The rows, in their order.",
+      answer: "The rows, in order.",
       json: tableQueryAnswerSchema,
     },
     async ({ body, caller, reply }) => {
@@ -89,7 +90,7 @@ export function tableRoutes(
     {
       summary: "Count the rows of a table",
       body: tableStatsForm,
-      answer: "How many there are.",
+      answer: "The number of rows.",
       json: countAnswerSchema,
     },
     async ({ body: { project_id: projectId, digest }, caller }) => ({
@@ -99,9 +100,9 @@ export function tableRoutes(
   onPage(
     "POST /refs/read_batch",
     {
-      summary: "Read what references lead to",
+      summary: "Read the values behind references",
       description:
-        "Objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of tables that they name (`/id/…`); null for a part that is not there.",
+        "Objects, ops, parts of them (`/attr/…`, `/key/…`, `/index/…`), and rows of tables that they name (`/id/…`); null for a part that does not exist.",
       body: refsReadForm,
       answer: "The values, in order.",
       json: refsReadAnswerSchema,

@@ -17,8 +17,8 @@ export const projectInPath = {
   params: {
     type: "object",
     properties: {
-      entity: { type: "string", description: "The project's entity." },
-      project: { type: "string", description: "The project." },
+      entity: { type: "string", description: "Entity of the project." },
+      project: { type: "string", description: "Name of the project." },
     },
   },
 } as const;

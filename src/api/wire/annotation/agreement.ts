@@ -5,34 +5,34 @@ import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
 const questionAnswer = answerOf<QuestionAgreement>()("QuestionAgreement", {
-  question: [Type.String({ description: "Its name." }), ({ question }) => question.name],
-  feedback_type: Type.String({ description: "Of the answers to it." }),
+  question: [Type.String({ description: "Name of the question." }), ({ question }) => question.name],
+  feedback_type: Type.String({ description: "Feedback type of its answers." }),
   items: [
-    Type.Integer({ minimum: 0, description: "Items that at least two have answered." }),
+    Type.Integer({ minimum: 0, description: "Items that at least two annotators have answered." }),
     ({ itemCount }) => itemCount,
   ],
   annotators: [
-    Type.Integer({ minimum: 0, description: "Who has answered one of those." }),
+    Type.Integer({ minimum: 0, description: "Annotators who have answered at least one of those items." }),
     ({ annotatorCount }) => annotatorCount,
   ],
   percent_agreement: [
     orNull(Type.Number({ minimum: 0, maximum: 100 }), {
-      description: "Of the pairs of answers to an item those that are equal, averaged over items.",
+      description: "Share of equal answers among all pairs of answers to an item, averaged over items.",
     }),
     ({ observed }) => (observed === null ? null : observed * 100),
   ],
   kappa: orNull(Type.Number({ minimum: -1, maximum: 1 }), {
-    description: "1 where all agree, 0 where they agree as often as by chance.",
+    description: "1 if all agree, 0 if they agree as often as by chance.",
   }),
   statistic: orNull(Type.Enum(["cohen", "fleiss"]), {
-    description: "Cohen's kappa where two have answered in all, Fleiss' where more have.",
+    description: "Cohen's kappa for two annotators, Fleiss' kappa for more.",
   }),
-  reason: orNull(Type.String(), { description: "Why there is no kappa, where there is none." }),
+  reason: orNull(Type.String(), { description: "Why kappa is null; null if there is a kappa." }),
 });
 
 export const agreementAnswer = answerOf<{ readonly agreement: readonly QuestionAgreement[] }>()(null, {
   agreement: [
-    Type.Array(questionAnswer.schema, { description: "Of each question that the queue asks." }),
+    Type.Array(questionAnswer.schema, { description: "One entry per question of the queue." }),
     ({ agreement }) => agreement.map(questionAnswer.body),
   ],
 });

@@ -9,17 +9,17 @@ export const projectId = Type.String({ description: "`<entity>/<project>`." });
 export const commonRows = {
   project_id: projectId,
   // Who asks is known by its key.
-  vendor_user_id: unread(Type.Optional(Type.Null({ description: "The server fills it." }))),
-  wb_user_id: unread(Type.Optional(Type.Null({ description: "The server fills it." }))),
+  vendor_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
+  wb_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
 };
 
 export const annotatorField = nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-  description: "Who annotates, for several people behind one key.",
+  description: "Name of the annotator, for several people who share one key.",
   "x-default": "the owner of the key",
 });
 
 export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), {
-  description: "Seconds for which the item is held; then others are given it.",
+  description: "Seconds for which the item is held; then others can get it.",
   "x-default": "600",
 });
 
@@ -28,21 +28,21 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
   return {
     limit: nullable(Type.Integer({ minimum: 1, maximum: limitMax }), {
       default: 100,
-      description: "Most of the answer, which has up to 4 MiB of them, but at least one.",
+      description: "Largest number of entries; the answer stops at 4 MiB, but has at least one.",
     }),
     offset: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
       default: 0,
-      description: "How many are passed over.",
+      description: "Number of entries to skip.",
     }),
     sort_by: nullable(
       Type.Array(
         Type.Object({
-          field: Type.Enum([...fields], { description: "What the order goes by." }),
-          direction: Type.Enum(["asc", "desc"], { description: "Which comes first." }),
+          field: Type.Enum([...fields], { description: "Field to sort by." }),
+          direction: Type.Enum(["asc", "desc"], { description: "Sort direction." }),
         }),
         { maxItems: 1 },
       ),
-      { description: "The order of the list.", "x-default": "as they came" },
+      { description: "Order of the list.", "x-default": "order of arrival" },
     ),
   };
 }

@@ -17,17 +17,21 @@ import { nullable, orNull } from "../nullable.ts";
 import { annotatorField, commonRows, holdField, sliceFields } from "./fields.ts";
 
 const displayField = Type.Object({
-  json_path: Type.String({ maxLength: 1024, description: "Where in the call it is." }),
-  label: Type.String({ maxLength: 256, description: "What it is called." }),
+  json_path: Type.String({ maxLength: 1024, description: "Path of the field in the call." }),
+  label: Type.String({ maxLength: 256, description: "Label of the field." }),
 });
 const recordedSchema = Type.Object(
   {
-    model_id: nullable(Type.String({ format: "uuid" }), { description: "Of one model." }),
+    model_id: nullable(Type.String({ format: "uuid" }), { description: "Only completions of this model." }),
     step: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
-      description: "Only of this version.",
+      description: "Only completions of this version.",
     }),
-    ended_from: nullable(Type.String({ format: "date-time" }), { description: "Ended then or later." }),
-    ended_before: nullable(Type.String({ format: "date-time" }), { description: "Ended before." }),
+    ended_from: nullable(Type.String({ format: "date-time" }), {
+      description: "Only completions that ended at this time or later.",
+    }),
+    ended_before: nullable(Type.String({ format: "date-time" }), {
+      description: "Only completions that ended before this time.",
+    }),
   },
   { title: "RecordedCompletionFilter" },
 );
@@ -37,22 +41,22 @@ export const itemsAddForm = creation(
     ...commonRows,
     call_ids: nullable(Type.Array(Type.String()), {
       default: [],
-      description:
-        "Ids of calls, such as those of recorded completions, or references of calls, objects or ops.",
+      description: "Ids of calls, such as recorded completions, or references of calls, objects or ops.",
     }),
     feedback_query: nullable(Type.Object({}, { additionalProperties: true }), {
-      description: 'What feedback of the project is on: `{"$expr": …}` in the language of queries.',
+      description:
+        'Adds the subjects of matching feedback in the project: `{"$expr": …}` in the query language.',
       examples: [{ $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: "vendor.reaction.1" }] } }],
     }),
     completions: readBy(
-      nullable(recordedSchema, { description: "Recorded completions of the project, the newest first." }),
+      nullable(recordedSchema, { description: "Recorded completions of the project, newest first." }),
       toRecordedFilter,
       null,
     ),
     display_fields: readBy(
       nullable(Type.Array(displayField, { maxItems: 100 }), {
         default: [],
-        description: "What of a call whoever shows it shows first.",
+        description: "Fields of a call that a client shows first.",
       }),
       (sent) => sent.map(({ json_path: jsonPath, label }) => ({ jsonPath, label })),
       [],
@@ -84,25 +88,25 @@ function toRecordedFilter(filter: Static<typeof recordedSchema>): RecordedFilter
 
 const states = ["unstarted", "in_progress", "completed", "skipped"] as const;
 const filterSchema = Type.Object({
-  id: nullable(Type.String(), { description: "Of one item." }),
-  call_id: nullable(Type.String(), { description: "Of the call that an item is of." }),
-  added_by: nullable(Type.String(), { description: "Who added them." }),
+  id: nullable(Type.String(), { description: "Id of an item." }),
+  call_id: nullable(Type.String(), { description: "Id of the item's call." }),
+  added_by: nullable(Type.String(), { description: "Name of the person who added the items." }),
   annotation_states: nullable(Type.Array(Type.Enum([...states])), {
-    description: "Those in one of these states.",
+    description: "Only items in one of these states.",
   }),
   call_op_name: nullable(Type.String(), { description: "Not supported." }),
   call_trace_id: nullable(Type.String(), { description: "Not supported." }),
 });
 const queryRows = {
   ...commonRows,
-  filter: nullable(filterSchema, { description: "Which items; what is absent lets all through." }),
+  filter: nullable(filterSchema, { description: "Items to list; absent fields match all." }),
   annotator: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-    description: "Whose states `annotation_states` is about.",
-    "x-default": "whoever is furthest with an item",
+    description: "Annotator whose state `annotation_states` filters by.",
+    "x-default": "the annotator who is furthest with an item",
   }),
   include_position: nullable(Type.Boolean(), {
     default: true,
-    description: "Whether the place of each in the queue is told.",
+    description: "True to include each item's position in the queue.",
   }),
   ...sliceFields(["position_in_queue", "created_at", "call_id"], 1000),
 };
@@ -121,7 +125,7 @@ export const progressForm = creation("AnnotationProgressReq", {
   ...commonRows,
   annotator: annotatorField,
   annotation_state: Type.Enum([...states], {
-    description: "One of in_progress, completed and skipped; what was completed or skipped stays so.",
+    description: "One of in_progress, completed and skipped. Completed and skipped items stay so.",
   }),
   hold_seconds: holdField,
 });
@@ -133,7 +137,7 @@ export const answerForm = creation("AnnotationAnswerReq", {
       {},
       {
         additionalProperties: true,
-        description: "Answers by the names of the questions.",
+        description: "Answers, keyed by question name.",
         examples: [{ tone: "good" }],
       },
     ),
@@ -163,7 +167,7 @@ const time = Type.String({ format: "date-time" });
 const annotationAnswer = answerOf<ItemAnnotation>()(null, {
   annotator: Type.String(),
   annotation_state: [Type.Enum([...states]), ({ state }) => state],
-  held_until: orNull(time, { description: "Until when nobody else is given the item." }),
+  held_until: orNull(time, { description: "Time until which nobody else gets the item." }),
   updated_at: time,
 });
 /** The position is null where it is not asked for. */
@@ -172,26 +176,26 @@ export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
   id: Type.String(),
   queue_id: Type.String(),
   call_id: Type.String(),
-  vendor_ref: Type.String({ description: "What feedback on the item is on." }),
-  weave_ref: [
-    Type.String({ description: "The same as vendor_ref, by another name." }),
-    ({ vendorRef }) => vendorRef,
-  ],
+  vendor_ref: Type.String({ description: "Subject of the feedback on the item." }),
+  weave_ref: [Type.String({ description: "Alias of vendor_ref." }), ({ vendorRef }) => vendorRef],
   display_fields: [
     Type.Array(displayField),
     ({ displayFields }) => displayFields.map(({ jsonPath, label }) => ({ json_path: jsonPath, label })),
   ],
   added_by: Type.String(),
-  annotation_state: [Type.Enum([...states], { description: "Of whoever is furthest." }), overallStateOf],
+  annotation_state: [
+    Type.Enum([...states], { description: "State of the annotator who is furthest." }),
+    overallStateOf,
+  ],
   annotator_user_id: [
-    orNull(Type.String(), { description: "Who that is." }),
+    orNull(Type.String(), { description: "That annotator." }),
     (item) => {
       const state = overallStateOf(item);
       return item.annotations.find((one) => one.state === state)?.annotator ?? null;
     },
   ],
   annotations: [
-    Type.Array(annotationAnswer.schema, { description: "How far everybody is who has begun." }),
+    Type.Array(annotationAnswer.schema, { description: "State of each annotator who has begun." }),
     ({ annotations }) => annotations.map(annotationAnswer.body),
   ],
   created_at: time,
@@ -205,7 +209,7 @@ export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
 });
 const contentAnswer = answerOf<ItemContent>()("AnnotationItemContent", {
   messages: Type.Array(Type.Object({ role: Type.String(), text: Type.String() }), {
-    description: "What was asked, the oldest first.",
+    description: "The messages of the prompt, oldest first.",
   }),
   answers: [
     Type.Array(
@@ -214,7 +218,7 @@ const contentAnswer = answerOf<ItemContent>()("AnnotationItemContent", {
         reasoning: Type.String(),
         calls: Type.Array(Type.Object({ name: Type.String(), arguments: Type.String() })),
       }),
-      { description: "The choice that the item names, or all." },
+      { description: "The choice that the item names, or all choices." },
     ),
     ({ answers }) =>
       answers.map(({ calls, ...answer }) => ({
@@ -227,29 +231,34 @@ export const itemAnswerSchema = Type.Object({ item: itemAnswer.schema });
 export const itemsAnswerSchema = Type.Object({ items: Type.Array(itemAnswer.schema) });
 export const addedItemsSchema = Type.Object({
   added_count: Type.Integer({ minimum: 0 }),
-  duplicates: Type.Integer({ minimum: 0, description: "Those that the queue had, or that came twice." }),
+  duplicates: Type.Integer({
+    minimum: 0,
+    description: "Items that the queue already had, or that were given twice.",
+  }),
 });
 export const claimAnswer = answerOf<ClaimedItem>()(null, {
   item: [
-    orNull(itemAnswer.schema, { description: "Null where there is none now." }),
+    orNull(itemAnswer.schema, { description: "Null if no item is available now." }),
     ({ item }) => (item === null ? null : itemAnswer.body(item)),
   ],
   content: [
-    orNull(contentAnswer.schema, { description: "What the call says; null where it is not recorded here." }),
+    orNull(contentAnswer.schema, {
+      description: "The call's content; null if the call is not recorded here.",
+    }),
     ({ content }) => (content === null ? null : contentAnswer.body(content)),
   ],
   annotator: Type.String(),
   remaining: Type.Object({
     open: Type.Integer({
       minimum: 0,
-      description: "Items that the annotator has still to do, this one too.",
+      description: "Items that the annotator has left to do, including this one.",
     }),
-    held: Type.Integer({ minimum: 0, description: "Those of them that others hold, and may give back." }),
+    held: Type.Integer({ minimum: 0, description: "Those of them that others hold now, and may release." }),
   }),
 });
 export const answeredItemSchema = Type.Object({
   item: itemAnswer.schema,
   feedback: Type.Array(Type.Object(contentSchema, { title: "FeedbackRecord" }), {
-    description: "The records that the answers are.",
+    description: "The feedback records of the answers.",
   }),
 });

@@ -12,8 +12,8 @@ import { commonRows, projectId, sliceFields } from "./fields.ts";
 
 const ownQuestion = Type.Object(
   {
-    name: Type.String({ description: "Answers are kept under it; unique in the queue." }),
-    text: nullable(Type.String(), { description: "What people read.", "x-default": "the name" }),
+    name: Type.String({ description: "Name under which answers are stored; unique in the queue." }),
+    text: nullable(Type.String(), { description: "Text shown to annotators.", "x-default": "the name" }),
     schema: Type.Object(
       {},
       {
@@ -25,7 +25,7 @@ const ownQuestion = Type.Object(
     ),
     optional: nullable(Type.Boolean(), {
       default: false,
-      description: "Whether an item is complete without an answer to it.",
+      description: "True if an item is complete without an answer to the question.",
     }),
   },
   { title: "AnnotationQuestion" },
@@ -56,7 +56,7 @@ export const queueUpdateForm = alteration(
 export const queueQueryForm = creation("AnnotationQueueQueryReq", {
   ...commonRows,
   name: nullable(Type.String({ maxLength: 256 }), {
-    description: "A part of the name, whatever its case.",
+    description: "Part of the name, regardless of case.",
   }),
   ...sliceFields(["name", "created_at", "updated_at"], 1000),
 });
@@ -64,7 +64,7 @@ export const queueStatsForm = creation("AnnotationQueueStatsReq", {
   ...commonRows,
   queue_ids: Type.Array(Type.String(), {
     maxItems: 100,
-    description: "Of the queues that are asked about.",
+    description: "Ids of the queues to report.",
   }),
 });
 export const queueProjectSchema = Type.Object({ project_id: projectId });
@@ -78,24 +78,24 @@ const askedAnswer = answerOf<AskedQuestion>()("AskedQuestion", {
   name: Type.String(),
   text: Type.String(),
   optional: [Type.Boolean(), ({ isOptional }) => isOptional],
-  spec_ref: orNull(Type.String(), { description: "The spec that asks it." }),
+  spec_ref: orNull(Type.String(), { description: "The spec that the question comes from." }),
   schema: orNull(anyObject, {
-    description: "Null where the spec is not stored here: any answer is taken.",
+    description: "Null if the spec is not stored here; any answer is then accepted.",
   }),
   kind: [
     Type.Enum(["choice", "boolean", "integer", "number", "text", "json"], {
-      description: "What an answer is; `json` where the schema is of no other kind.",
+      description: "Type of an answer; `json` if the schema fits no other type.",
     }),
     ({ form }) => form?.kind ?? "json",
   ],
   choices: [
-    orNull(Type.Array(Type.Unknown()), { description: "Of a choice." }),
+    orNull(Type.Array(Type.Unknown()), { description: "Choices of an `enum`." }),
     ({ form }) => (form?.kind === "choice" ? form.choices : null),
   ],
   minimum: [orNull(Type.Number()), (question) => rangeOf(question)?.minimum ?? null],
   maximum: [orNull(Type.Number()), (question) => rangeOf(question)?.maximum ?? null],
   max_length: [
-    orNull(Type.Integer(), { description: "Characters of a text." }),
+    orNull(Type.Integer(), { description: "Maximum length of a text in characters." }),
     ({ form }) => (form?.kind === "text" ? form.lengthMax : null),
   ],
 });
@@ -113,17 +113,17 @@ export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   questions: [
     Type.Array(
       Type.Object({ name: Type.String(), text: Type.String(), schema: anyObject, optional: Type.Boolean() }),
-      { description: "The queue's own." },
+      { description: "Questions of the queue itself." },
     ),
     ({ questions: own }) => own.map(({ isOptional: optional, ...question }) => ({ ...question, optional })),
   ],
   asked: [
-    Type.Array(askedAnswer.schema, { description: "All questions, those of the specs first." }),
+    Type.Array(askedAnswer.schema, { description: "All questions, those of specs first." }),
     (queue) => queue.asked.map(askedAnswer.body),
   ],
   annotators_per_item: annotatorsPerItem,
   created_at: Type.String({ format: "date-time" }),
-  created_by: Type.String({ description: "The owner of the key that made it." }),
+  created_by: Type.String({ description: "Owner of the key that created the queue." }),
   updated_at: Type.String({ format: "date-time" }),
   deleted_at: orNull(Type.String({ format: "date-time" })),
 });
@@ -142,16 +142,18 @@ const statsAnswer = answerOf<QueueStats>()("AnnotationQueueStats", {
   total_items: countSchema,
   completed_items: Type.Integer({
     minimum: 0,
-    description: "Those that as many have completed as the queue asks for.",
+    description: "Items completed by as many annotators as the queue requires.",
   }),
   annotators: [
-    Type.Array(annotatorCounts.schema, { description: "Everybody who has begun." }),
+    Type.Array(annotatorCounts.schema, { description: "Each annotator who has begun." }),
     ({ annotators }) => annotators.map(annotatorCounts.body),
   ],
 });
 export const queueStatsAnswer = answerOf<{ readonly stats: readonly QueueStats[] }>()(null, {
   stats: [
-    Type.Array(statsAnswer.schema, { description: "Of those that there are, in their order." }),
+    Type.Array(statsAnswer.schema, {
+      description: "One entry for each queue that exists, in the order requested.",
+    }),
     ({ stats }) => stats.map(statsAnswer.body),
   ],
 });

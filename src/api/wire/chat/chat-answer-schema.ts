@@ -7,25 +7,25 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 export const usageSchema = Type.Object({
-  prompt_tokens: count("Tokens of the prompt, once whatever n is."),
+  prompt_tokens: count("Tokens of the prompt, counted once regardless of n."),
   completion_tokens: count("Tokens of all choices."),
-  total_tokens: count("Both together."),
+  total_tokens: count("Sum of both."),
   prompt_tokens_details: Type.Object({
-    cached_tokens: count("Tokens of the prompt, from its first on, that an earlier request had computed."),
+    cached_tokens: count("Leading tokens of the prompt that were cached by an earlier request."),
   }),
 });
 
 const logprobEntry = {
   token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
-  logprob: Type.Number({ description: "Natural logarithm; -9999 for what is impossible." }),
+  logprob: Type.Number({ description: "Natural logarithm; -9999 for an impossible token." }),
   bytes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
-    description: "The text's bytes; together they are the answer's.",
+    description: "The text's bytes; concatenated they are the answer's bytes.",
   }),
 };
 
 const logprobsSchema = Type.Object({
   content: Type.Array(Type.Object({ ...logprobEntry, top_logprobs: Type.Array(Type.Object(logprobEntry)) }), {
-    description: "One entry for each token.",
+    description: "One entry per token.",
   }),
   refusal: Type.Null(),
 });
@@ -40,13 +40,13 @@ export const promptLogprobsSchema = orNull(
   Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))),
   {
     description:
-      "One object for each token of the prompt, by token id: the token itself, then the alternatives; null for the first.",
+      "One object per prompt token, keyed by token id: the token itself, then the alternatives; null for the first token.",
   },
 );
 
 export const finish = {
-  stop_reason: orNull(Type.Integer(), { description: "The stop token that ended it." }),
-  matched_stop: orNull(Type.String(), { description: "The stop string that ended it." }),
+  stop_reason: orNull(Type.Integer(), { description: "The stop token that ended the choice." }),
+  matched_stop: orNull(Type.String(), { description: "The stop string that ended the choice." }),
 };
 const finishReason = Type.Enum(["stop", "length", "tool_calls"]);
 
@@ -60,20 +60,20 @@ const toolCallSchema = Type.Object(
     custom: Type.Optional(
       Type.Object({
         name: Type.String(),
-        input: Type.String({ description: "Of a custom tool: its text." }),
+        input: Type.String({ description: "Input text of a custom tool call." }),
       }),
     ),
   },
   { title: "ToolCall" },
 );
 
-const reasoning = "What the model thought; under both names.";
+const reasoning = "The model's thoughts, under both names.";
 
 const messageSchema = Type.Object(
   {
     role: Type.String(),
     content: orNull(Type.String(), {
-      description: "Null where the message only calls tools, or only thinks.",
+      description: "Null if the message only calls tools or only thinks.",
     }),
     reasoning: orNull(Type.String(), { description: reasoning }),
     reasoning_content: orNull(Type.String(), { description: reasoning }),
@@ -93,7 +93,7 @@ export const choiceSchema = Type.Object(
     logprobs: orNull(logprobsSchema),
     finish_reason: finishReason,
     ...finish,
-    token_ids: orNull(tokenIds, { description: "With return_token_ids, and of trained models." }),
+    token_ids: orNull(tokenIds, { description: "Present with return_token_ids, and for trained models." }),
     prompt_token_ids: Type.Optional(tokenIds),
   },
   { title: "Choice" },
@@ -103,9 +103,9 @@ export const header = {
   id: Type.String({ description: "`chatcmpl-` and the request's id." }),
   request_id: Type.String(),
   created: Type.Integer({ description: "Seconds since 1970." }),
-  model: Type.String({ description: "The name asked for, or the default model's." }),
+  model: Type.String({ description: "The requested name, or the name of the default model." }),
   service_tier: Type.Enum(["default"]),
-  system_fingerprint: Type.String({ description: "Names base, version and engine build." }),
+  system_fingerprint: Type.String({ description: "Identifies base, version and engine build." }),
 };
 
 /** The answer that is no stream. */
@@ -116,7 +116,7 @@ export const chatAnswerSchema = Type.Object(
     choices: Type.Array(choiceSchema),
     usage: usageSchema,
     prompt_logprobs: promptLogprobsSchema,
-    prompt_token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
+    prompt_token_ids: orNull(tokenIds, { description: "Present with return_token_ids." }),
     kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),
   },
   { title: "ChatCompletion" },
@@ -133,9 +133,7 @@ const toolCallDelta = Type.Object({
 const chunkChoice = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   delta: Type.Object({
-    role: Type.Optional(
-      Type.String({ description: "In the first chunk of the choice, which comes before any text." }),
-    ),
+    role: Type.Optional(Type.String({ description: "In the first chunk of the choice, before any text." })),
     content: nullable(Type.String()),
     reasoning: nullable(Type.String()),
     reasoning_content: nullable(Type.String()),
@@ -143,7 +141,7 @@ const chunkChoice = Type.Object({
   }),
   logprobs: orNull(logprobsSchema),
   finish_reason: orNull(finishReason, {
-    description: "In the last chunk of the choice, whose delta is empty.",
+    description: "In the last chunk of the choice, which has an empty delta.",
   }),
   stop_reason: Type.Optional(finish.stop_reason),
   matched_stop: Type.Optional(finish.matched_stop),
@@ -157,7 +155,7 @@ export const chatChunkSchema = Type.Object(
     ...header,
     object: Type.Enum(["chat.completion.chunk"]),
     choices: Type.Array(chunkChoice, {
-      description: "One at a time; none in the chunk with the usage.",
+      description: "One choice per chunk; empty in the chunk with the usage.",
     }),
     usage: Type.Optional(usageSchema),
     prompt_token_ids: nullable(tokenIds, {

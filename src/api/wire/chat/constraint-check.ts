@@ -14,10 +14,9 @@ import { nullable, orNull } from "../nullable.ts";
 const testSchema = Type.Object(
   {
     data: Type.Unknown({
-      description:
-        "A value; for a constraint that is not JSON, a text. Its properties may stand in any order.",
+      description: "A value; a text if the constraint is not JSON. Properties may be in any order.",
     }),
-    valid: nullable(Type.Boolean(), { description: "What the client thinks of it; answered as it came." }),
+    valid: nullable(Type.Boolean(), { description: "The client's own verdict; returned unchanged." }),
   },
   { title: "ConstraintTest" },
 );
@@ -25,11 +24,12 @@ const testSchema = Type.Object(
 const checkSchema = Type.Object(
   {
     model: nullable(Type.String(), {
-      description: "The model whose answers are meant, by any of its names; by default the server's default.",
+      description:
+        "Model whose answers are constrained, by any of its names; the server's default model by default.",
     }),
     structured_outputs: constraintFields.structured_outputs.schema,
     response_format: constraintFields.response_format.schema,
-    tests: nullable(Type.Array(testSchema), { description: "Values to check the constraint with." }),
+    tests: nullable(Type.Array(testSchema), { description: "Values to test against the constraint." }),
   },
   { title: "ConstraintCheckRequest" },
 );
@@ -78,22 +78,24 @@ export const constraintCheckSchema = Type.Object(
   {
     served: Type.Boolean({
       description:
-        "Whether the constraint is served exactly, from the first token of an answer on and along every test.",
+        "True if the constraint is served exactly, from an answer's first token on and along every test.",
     }),
-    kind: orNull(Type.String(), { description: "Which kind of refusal." }),
-    subject: orNull(Type.String(), { description: "The keyword that is refused." }),
-    place: orNull(Type.String(), { description: "Where it stands." }),
-    reason: orNull(Type.String(), { description: "Why, for people." }),
+    kind: orNull(Type.String(), { description: "Kind of the refusal." }),
+    subject: orNull(Type.String(), { description: "The refused keyword." }),
+    place: orNull(Type.String(), { description: "Path of the keyword." }),
+    reason: orNull(Type.String(), { description: "Reason, for people." }),
     tests: Type.Array(
       Type.Object({
         valid: orNull(Type.Boolean()),
-        accepted: Type.Boolean({ description: "Whether an answer can be this value." }),
-        limit: orNull(Type.String(), { description: "The limit that was reached before it was known." }),
-        place: orNull(Type.String(), { description: "How much of the value's text stood there by then." }),
+        accepted: Type.Boolean({ description: "True if an answer can be this value." }),
+        limit: orNull(Type.String(), { description: "The limit that ended the test without a result." }),
+        place: orNull(Type.String(), {
+          description: "The value's text up to the point where the test stopped.",
+        }),
       }),
     ),
     notices: Type.Array(Type.String(), {
-      description: "What to know of a constraint that is served: formats that are not known here.",
+      description: "Notes on a constraint that is served: unknown formats.",
     }),
     compile_ms: Type.Number({ minimum: 0 }),
   },

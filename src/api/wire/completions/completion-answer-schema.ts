@@ -9,15 +9,15 @@ const logprobsSchema = Type.Object({
     description: "Natural logarithms; null for the first token of a prompt.",
   }),
   top_logprobs: Type.Array(orNull(Type.Object({}, { additionalProperties: Type.Number() })), {
-    description: "By text: the token itself, then the alternatives, most probable first.",
+    description: "Keyed by text: the token itself, then the alternatives, most probable first.",
   }),
   text_offset: Type.Array(Type.Integer({ minimum: 0 }), {
-    description: "Where each token's text begins in the choice's, in characters.",
+    description: "Offset of each token's text in the choice's text, in characters.",
   }),
 });
 
 const choice = {
-  index: Type.Integer({ minimum: 0, description: "The prompt's index times n, and the answer's." }),
+  index: Type.Integer({ minimum: 0, description: "The prompt's index times n, plus the answer's index." }),
   text: Type.String(),
   logprobs: orNull(logprobsSchema),
 };
@@ -37,8 +37,8 @@ export const completionAnswerSchema = Type.Object(
         ...choice,
         finish_reason: finishReason,
         ...finish,
-        token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
-        prompt_token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
+        token_ids: orNull(tokenIds, { description: "Present with return_token_ids." }),
+        prompt_token_ids: orNull(tokenIds, { description: "Present with return_token_ids." }),
         prompt_logprobs: promptLogprobsSchema,
       }),
     ),
@@ -56,7 +56,7 @@ export const completionChunkSchema = Type.Object(
       Type.Object({
         ...choice,
         finish_reason: orNull(finishReason, {
-          description: "In the last chunk of the choice, whose text is empty.",
+          description: "In the last chunk of the choice, which has an empty text.",
         }),
         stop_reason: Type.Optional(finish.stop_reason),
         matched_stop: Type.Optional(finish.matched_stop),
@@ -65,7 +65,7 @@ export const completionChunkSchema = Type.Object(
           description: "In the first chunk of the choice, with return_token_ids.",
         }),
       }),
-      { description: "One at a time; none in the chunk with the usage." },
+      { description: "One choice per chunk; empty in the chunk with the usage." },
     ),
     usage: Type.Optional(usageSchema),
   },

@@ -25,19 +25,19 @@ export const defaultMaxTokens = 16;
 export const completionFields = {
   prompt: field("prompt.text", promptSchema, {
     about:
-      "What the answer goes on with, as it stands: a text, a list of texts, token ids, or a list of lists of token ids. No chat template is used. Several prompts are answered at once, the choices of each after those of the one before; one that fails fails all.",
+      "Text to continue, without a chat template: a text, a list of texts, token ids, or a list of lists of token ids. Several prompts are answered at the same time, and their choices are in the order of the prompts. If one fails, all fail.",
     range: "at most 128 prompts unless configured otherwise, none empty",
     example: "The capital of France is",
   }),
   max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
     about:
-      "Most tokens of an answer; cut to the room that is left, -1 for no limit. With 0 nothing is answered but the prompt: with echo and logprobs that scores it.",
+      "Maximum number of answer tokens; reduced to the remaining context, -1 for no limit. 0 returns only the prompt: with echo and logprobs this scores it.",
     default: defaultMaxTokens,
     example: 100,
   }),
   logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Returns each token's log-probability, before bias, penalties and temperature, with so many alternatives; with echo the prompt's too. The answers of a prompt have at most 4,194,304 together.",
+      "Returns each token's log-probability, before bias, penalties and temperature, with this many alternatives; with echo also the prompt's. The answers to a prompt have at most 4,194,304 log-probabilities together.",
     otherwise: "none",
     example: 3,
   }),
@@ -47,18 +47,18 @@ export const completionFields = {
     example: true,
   }),
   add_special_tokens: field("prompt.addSpecialTokens", Type.Optional(Type.Boolean()), {
-    about: "Adds the tokenizer's special tokens, such as one that begins a text, to a prompt that is a text.",
+    about: "Adds the tokenizer's special tokens, such as a beginning-of-text token, to a text prompt.",
     default: true,
     example: false,
   }),
   // What these two may hold asks for nothing.
   best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
-    about: "How many answers are drawn: all are returned, so it can only be n.",
+    about: "Number of answers to sample. All are returned, so it must equal n.",
     otherwise: "n",
     example: 1,
   }),
   suffix: field(null, nullable(Type.String()), {
-    about: "What comes after the answer: refused unless empty.",
+    about: "Text after the answer: refused unless empty.",
     otherwise: "none",
     example: "",
   }),

@@ -22,7 +22,7 @@ const inputSchema = Type.Union(
   ],
   {
     description:
-      "What is embedded: a text, a list of texts, token ids, or a list of lists of token ids. A text gets the tokenizer's special tokens and no chat template. One that cannot be embedded fails all.",
+      "Input to embed: a text, a list of texts, token ids, or a list of lists of token ids. Texts get the tokenizer's special tokens and no chat template. If one input fails, all fail.",
     "x-range": `at most ${inputsMax} inputs, none empty or longer than the model's context, and 300000 tokens together`,
     examples: [["The cat sat on the mat.", "A dog barked."]],
   },
@@ -34,14 +34,13 @@ export const embeddingSchema = Type.Object(
     input: inputSchema,
     dimensions: nullable(Type.Integer({ minimum: 1 }), {
       description:
-        "Keeps so many of each embedding's first numbers, and brings them to length 1 again. That loses little with models that were trained for it (Matryoshka), and may lose much with others.",
-      "x-default": "all that the model has",
+        "Keeps this many leading numbers of each embedding, and rescales it to length 1. This costs little with models trained for it (Matryoshka), and may cost much with others.",
+      "x-default": "the model's full width",
       "x-range": "at most the model's width",
       examples: [64],
     }),
     encoding_format: nullable(Type.Enum(["float", "base64"]), {
-      description:
-        "How an embedding is written: as numbers, or its little-endian floats of 32 bits in base64.",
+      description: "Format of an embedding: numbers, or base64 of little-endian 32-bit floats.",
       default: "float",
       examples: ["base64"],
     }),

@@ -10,17 +10,21 @@ export const embeddingsSchema = Type.Object(
     data: Type.Array(
       Type.Object({
         object: Type.Literal("embedding"),
-        index: Type.Integer({ minimum: 0, description: "The input's place." }),
+        index: Type.Integer({ minimum: 0, description: "Index of the input." }),
         embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
-          description: "A vector of length 1: numbers, or floats in base64 where `encoding_format` says so.",
+          description:
+            "A vector of length 1: numbers, or floats in base64 if `encoding_format` asks for them.",
         }),
       }),
-      { description: "One for each input, in their order." },
+      { description: "One per input, in order." },
     ),
-    model: Type.String({ description: "The name that was asked for." }),
+    model: Type.String({ description: "The requested name." }),
     usage: Type.Object({
       prompt_tokens: Type.Integer({ minimum: 0, description: "Tokens of all inputs together." }),
-      total_tokens: Type.Integer({ minimum: 0, description: "The same: nothing is answered with tokens." }),
+      total_tokens: Type.Integer({
+        minimum: 0,
+        description: "The same as prompt_tokens: embeddings generate no tokens.",
+      }),
     }),
   },
   { title: "Embeddings" },

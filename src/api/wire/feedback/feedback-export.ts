@@ -14,23 +14,22 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 export const feedbackExportSchema = Type.Object(
   {
     project_id: Type.String({ description: "`<entity>/<project>`." }),
-    query: expressionSchema("Which records: as queries have it; all unless given."),
+    query: expressionSchema("Records to export, as in queries; all by default."),
     fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
-      description:
-        "The fields of each record, as queries have them, under exactly these names. All unless given.",
+      description: "Fields of each record, as in queries, under exactly these names. All by default.",
       examples: [["id", "created_at", "payload.stars"]],
     }),
     format: nullable(Type.Enum(["jsonl", "csv"]), {
       default: "jsonl",
       description:
-        "A JSON object a line, or CSV (RFC 4180) with a column for each field, where objects and lists are JSON and a text that a spreadsheet would take for a formula has a `'` before it.",
+        "Format: one JSON object per line, or CSV (RFC 4180) with a column per field. In CSV, objects and lists are JSON, and a `'` precedes texts that a spreadsheet would read as a formula.",
     }),
     after: nullable(Type.String(), {
       description:
-        "The id of the last record that you have: what was stored behind it comes. So an export goes on that broke off, and has what is new since one that ended.",
+        "Id of the last record that you have; the export contains the records stored after it. Use it to continue a broken export, or to get records stored since a complete one.",
     }),
     header: nullable(Type.Boolean(), {
-      description: "Of CSV, whether the names of the columns come first.",
+      description: "True if CSV begins with the column names.",
       "x-default": "true without `after`",
     }),
   },

@@ -11,7 +11,7 @@ const purgeSchema = Type.Object(
       {
         additionalProperties: true,
         description:
-          "Which records: one whose id is equal to a text, or, with `$or`, up to ten thousand of those.",
+          "Records to remove: an equality of the id and a text, or an `$or` of up to ten thousand of these.",
         examples: [
           { $expr: { $eq: [{ $getField: "id" }, { $literal: "0192d3a4-0000-7000-8000-000000000000" }] } },
         ],

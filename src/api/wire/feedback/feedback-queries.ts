@@ -34,33 +34,33 @@ export const expressionSchema = (description: string, example: object = expressi
 export const feedbackQuerySchema = Type.Object(
   {
     project_id: Type.String({ description: "`<entity>/<project>`." }),
-    query: expressionSchema('Which records: `{"$expr": …}` in the language of queries; all unless given.'),
+    query: expressionSchema('Records to return: `{"$expr": …}` in the query language; all by default.'),
     sort_by: nullable(
       Type.Array(
         Type.Object({
-          field: Type.String({ description: "As `fields` has them." }),
-          direction: Type.Enum(["asc", "desc"], { description: "From the least on, or from the greatest." }),
+          field: Type.String({ description: "A field, named as in `fields`." }),
+          direction: Type.Enum(["asc", "desc"], { description: "Ascending or descending." }),
         }),
         { maxItems: 16 },
       ),
       {
         description:
-          "By what they are sorted. Records that have a value come first, of values of the payload numbers before other texts; what is equal stays in the order in which it was stored.",
+          "Sort order. Records with a value come first. Payload numbers come before other texts. Equal records stay in the order of storing.",
         examples: [[{ field: "created_at", direction: "desc" }]],
       },
     ),
     fields: nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 100 }), {
       description:
-        "The fields of each row, under exactly these names: those of a record, `payload.<path>`, `*` for all, or `count(*)` alone. All unless given.",
+        "Fields of each row, under exactly these names: fields of a record, `payload.<path>`, `*` for all, or only `count(*)`. All by default.",
       examples: [["id", "payload.note"]],
     }),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
       default: 1000,
-      description: "Most records of the answer, which has up to 4 MiB of them, but at least one.",
+      description: "Largest number of records; the answer stops at 4 MiB, but has at least one.",
     }),
     offset: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
       default: 0,
-      description: "Records that are passed over.",
+      description: "Number of records to skip.",
     }),
   },
   { title: "FeedbackQueryReq" },
@@ -156,12 +156,12 @@ export const feedbackQueryAnswerSchema = Type.Object({
       Type.Object(contentSchema, { title: "FeedbackRecord" }),
       Type.Object(
         {},
-        { title: "FeedbackRow", additionalProperties: true, description: "The `fields` asked for." },
+        { title: "FeedbackRow", additionalProperties: true, description: "The requested `fields`." },
       ),
     ]),
-    { description: "In the order asked for; the oldest first unless given." },
+    { description: "In the requested order; oldest first by default." },
   ),
-  total_count: Type.Integer({ minimum: 0, description: "Of the records that the query is about." }),
+  total_count: Type.Integer({ minimum: 0, description: "Number of all records that match the query." }),
 });
 
 /** The rows of an answer, with the fields asked for. */

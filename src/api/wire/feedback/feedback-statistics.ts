@@ -13,7 +13,7 @@ import { expressionSchema, readMember } from "./feedback-queries.ts";
 export const feedbackStatisticsRequestSchema = Type.Object(
   {
     project_id: Type.String({ description: "`<entity>/<project>`." }),
-    query: expressionSchema("Over which records: as queries have it; all unless given."),
+    query: expressionSchema("Records to include, as in queries; all by default."),
   },
   { title: "FeedbackStatsReq" },
 );
@@ -31,22 +31,24 @@ export function feedbackStatisticsForm(
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
-  count: count("Records that have a number there."),
+  count: count("Records with a number at this path."),
   mean: Type.Number(),
-  standard_deviation: orNull(Type.Number(), { description: "Of a sample; null of a single number." }),
+  standard_deviation: orNull(Type.Number(), {
+    description: "Sample standard deviation; null for a single number.",
+  }),
   min: Type.Number(),
   max: Type.Number(),
   p50: [
     orNull(Type.Number(), {
       description:
-        "Between the two nearest, in proportion, as NumPy has it; null, as `p95` and `histogram`, where there were more numbers than are kept.",
+        "Interpolated linearly between the two nearest values, as in NumPy. Null, like `p95` and `histogram`, if there were more numbers than the server keeps.",
     }),
     ({ spread }) => spread?.p50 ?? null,
   ],
   p95: [orNull(Type.Number()), ({ spread }) => spread?.p95 ?? null],
   histogram: [
     orNull(Type.Array(Type.Integer({ minimum: 0 })), {
-      description: "How many lie in each of twenty equal parts of the range; the last one holds `max` too.",
+      description: "Counts in twenty equal parts of the range; the last part includes `max`.",
     }),
     ({ spread }) => spread?.histogram ?? null,
   ],
@@ -54,16 +56,16 @@ const numbersAnswer = answerOf<NumberSummary>()("FeedbackNumbers", {
 
 const pathAnswer = answerOf<PathStatistics>()("FeedbackPathStats", {
   path: [
-    Type.String({ description: "As queries name it.", examples: ["payload.stars"] }),
+    Type.String({ description: "Path, as in queries.", examples: ["payload.stars"] }),
     ({ path }) => `payload.${path}`,
   ],
-  count: count("Records that have a value there."),
+  count: count("Records with a value at this path."),
   kinds: Type.Object(
     Object.fromEntries(valueKinds.map((kind) => [kind, Type.Optional(Type.Integer({ minimum: 1 }))])),
-    { description: "How many of them are what." },
+    { description: "Number of values of each type." },
   ),
   numbers: [
-    orNull(numbersAnswer.schema, { description: "Null where none is a number." }),
+    orNull(numbersAnswer.schema, { description: "Null if no value is a number." }),
     ({ numbers }) => numbers && numbersAnswer.body(numbers),
   ],
   values: orNull(
@@ -75,46 +77,46 @@ const pathAnswer = answerOf<PathStatistics>()("FeedbackPathStats", {
     ),
     {
       description:
-        "How often each comes, the most frequent first; null where there are more than 50, or texts of more than 200 characters.",
+        "Count of each value, most frequent first; null if there are more than 50 values, or texts of more than 200 characters.",
     },
   ),
 });
 
 const typeAnswer = answerOf<FeedbackStatistics["types"][number]>()("FeedbackTypeStats", {
   feedback_type: Type.String(),
-  count: [count("Of its records, counted."), ({ totalCount }) => totalCount],
-  sample_count: [count("Of those that were read."), (type) => type.count],
+  count: [count("Exact count of records of the type."), ({ totalCount }) => totalCount],
+  sample_count: [count("Records of the type that were read."), (type) => type.count],
   paths: [
-    Type.Array(pathAnswer.schema, { description: "What their payloads hold, the most frequent first." }),
+    Type.Array(pathAnswer.schema, { description: "Paths of their payloads, most frequent first." }),
     ({ paths }) => paths.map(pathAnswer.body),
   ],
   other_values: [
-    count("Values of which nothing is said, since there are more than 100 paths, or they are too long."),
+    count("Values that are not reported, because there are more than 100 paths or the paths are too long."),
     ({ otherCount }) => otherCount,
   ],
 });
 
 export const feedbackStatisticsAnswer = answerOf<FeedbackStatistics>()("FeedbackStats", {
-  total_count: count("Of the records, counted."),
+  total_count: count("Exact count of records."),
   sample: [
     Type.Object(
       {
-        share: Type.Number({ description: "The part of the records that was read; 1 for all." }),
+        share: Type.Number({ description: "Share of the records that was read; 1 if all were read." }),
         count: count("Records that were read."),
-        rule: Type.String({ description: "Which, in words." }),
+        rule: Type.String({ description: "How the records were chosen, for people." }),
       },
       {
         description:
-          "What `paths` are about: counted in the records of the sample, so that a count of all is about so many divided by `share`.",
+          "The sample that `paths` describe. Divide a count in the sample by `share` to estimate the count over all records.",
       },
     ),
     ({ share, sampleCount }) => ({ share, count: sampleCount, rule: ruleOf(share) }),
   ],
   types: [
-    Type.Array(typeAnswer.schema, { description: "The hundred most frequent, the first of them first." }),
+    Type.Array(typeAnswer.schema, { description: "The hundred most frequent types, most frequent first." }),
     ({ types }) => types.map(typeAnswer.body),
   ],
-  other_types: [count("Records of further types."), ({ otherTypesCount }) => otherTypesCount],
+  other_types: [count("Records of types that are not listed."), ({ otherTypesCount }) => otherTypesCount],
 });
 
 function ruleOf(share: number): string {

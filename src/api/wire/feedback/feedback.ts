@@ -15,37 +15,39 @@ const referenceText = Type.String({ maxLength: 4096 });
 const createFields = {
   project_id: Type.String({ description: "`<entity>/<project>`." }),
   vendor_ref: nullable(referenceText, {
-    description: "What the feedback is on: an object, an op or a call; this or weave_ref must be there.",
+    description: "Subject of the feedback: an object, an op or a call. Required, here or in weave_ref.",
     examples: ["weave:///acme/games/call/0192d3a4"],
   }),
-  weave_ref: nullable(referenceText, { description: "The same as vendor_ref, by another name." }),
+  weave_ref: nullable(referenceText, { description: "Alias of vendor_ref." }),
   feedback_type: Type.String({
     minLength: 1,
     maxLength: 256,
-    description: "Which kind of feedback; some have payloads of a known form.",
+    description: "Type of the feedback; some types have payloads of a fixed form.",
     examples: ["vendor.reaction.1"],
   }),
   payload: Type.Object(
     {},
     {
       additionalProperties: true,
-      description: "What is said; at most 1 MiB of JSON.",
+      description: "Content of the feedback; at most 1 MiB of JSON.",
       examples: [{ emoji: "👍" }],
     },
   ),
   id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-    description: "Of the record; the same id with the same content again adds nothing.",
+    description: "Id of the record. Sending the same id with the same content again adds nothing.",
     "x-default": "a fresh one",
   }),
-  creator: nullable(Type.String({ maxLength: 1024 }), { description: "Who said it, in the client's words." }),
-  annotation_ref: nullable(referenceText, { description: "The `object/` that asked for it." }),
+  creator: nullable(Type.String({ maxLength: 1024 }), { description: "The client's name for the author." }),
+  annotation_ref: nullable(referenceText, { description: "The `object/` that asked for the feedback." }),
   runnable_ref: nullable(referenceText, { description: "The `op/` or `object/` that judged." }),
-  call_ref: nullable(referenceText, { description: "The `call/` in which it judged." }),
-  trigger_ref: nullable(referenceText, { description: "The `object/` that had it judged." }),
-  queue_id: nullable(Type.String({ maxLength: 256 }), { description: "The annotation queue it came from." }),
+  call_ref: nullable(referenceText, { description: "The `call/` that judged." }),
+  trigger_ref: nullable(referenceText, { description: "The `object/` that triggered the judgment." }),
+  queue_id: nullable(Type.String({ maxLength: 256 }), {
+    description: "The annotation queue that the feedback came from.",
+  }),
   // Authors are written by the server.
-  vendor_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
-  wb_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+  vendor_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
+  wb_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
 };
 
 /** One record of a batch too. */
@@ -53,22 +55,22 @@ export const feedbackRecordSchema = Type.Object(createFields, { title: "Feedback
 const replaceSchema = Type.Object(
   {
     ...createFields,
-    feedback_id: Type.String({ minLength: 1, maxLength: 256, description: "The record to replace." }),
+    feedback_id: Type.String({ minLength: 1, maxLength: 256, description: "Id of the record to replace." }),
   },
   { title: "FeedbackReplaceReq" },
 );
 const batchSchema = Type.Object(
-  { batch: Type.Array(feedbackRecordSchema, { description: "All are written, or none." }) },
+  { batch: Type.Array(feedbackRecordSchema, { description: "All records are written, or none." }) },
   { title: "FeedbackBatchCreateReq" },
 );
 const historySchema = Type.Object(
   {
     project_id: Type.String({ description: "`<entity>/<project>`." }),
-    feedback_id: Type.String({ description: "The record." }),
-    after: nullable(Type.String(), { description: "The `revision_id` that the page before ended with." }),
+    feedback_id: Type.String({ description: "Id of the record." }),
+    after: nullable(Type.String(), { description: "Cursor: the last `revision_id` of the previous page." }),
     limit: nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
       default: 100,
-      description: "Most revisions of the page.",
+      description: "Largest number of revisions in the page.",
     }),
   },
   { title: "FeedbackHistoryReq" },
@@ -136,9 +138,9 @@ function reference(text: string | null | undefined): string | null {
 const answerFields = {
   id: Type.String(),
   created_at: Type.String({ format: "date-time", description: "UTC." }),
-  vendor_user_id: Type.String({ description: "The owner of the key that wrote it." }),
+  vendor_user_id: Type.String({ description: "Owner of the key that wrote the record." }),
   wb_user_id: Type.Optional(
-    Type.String({ description: "The same, where the request was in this spelling." }),
+    Type.String({ description: "Alias of vendor_user_id, present if the request used this name." }),
   ),
   payload: Type.Object({}, { additionalProperties: true }),
 };
@@ -179,12 +181,12 @@ export const feedbackHistorySchema = Type.Object({
     Type.Object(
       {
         ...contentSchema,
-        revision_id: Type.String({ description: "What `after` takes for the next page." }),
+        revision_id: Type.String({ description: "Cursor; pass it as `after` to get the next page." }),
         replaced_at: Type.String({ format: "date-time" }),
       },
       { title: "FeedbackRevision" },
     ),
-    { description: "What the record said before, the oldest first." },
+    { description: "Earlier revisions of the record, oldest first." },
   ),
   has_more: Type.Boolean(),
 });

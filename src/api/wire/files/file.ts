@@ -9,14 +9,14 @@ export const filePurpose = "fine-tune";
 
 export const fileQuerySchema = Type.Object({
   ...pageQueryFields,
-  purpose: Type.Optional(Type.String({ description: "Only files uploaded for this." })),
+  purpose: Type.Optional(Type.String({ description: "Only files with this purpose." })),
 });
 
 /** For the document: the form is read as it comes. */
 export const uploadSchema = Type.Object(
   {
-    purpose: Type.Enum([filePurpose], { description: "What it is for." }),
-    file: Type.String({ format: "binary", description: "Its bytes, with its name." }),
+    purpose: Type.Enum([filePurpose], { description: "Purpose of the file." }),
+    file: Type.String({ format: "binary", description: "The file's bytes, with its name." }),
   },
   { title: "FileUpload" },
 );
@@ -32,7 +32,7 @@ export const fileAnswer = answerOf<UploadedFile>()("File", {
   filename: [Type.String(), ({ name }) => name],
   purpose: Type.String(),
   status: [
-    Type.Enum(["processed"], { description: "A file is ready when it is answered." }),
+    Type.Enum(["processed"], { description: "Files are ready as soon as the upload is answered." }),
     () => "processed" as const,
   ],
 });

@@ -19,16 +19,16 @@ const text = Type.String({ minLength: 1, maxLength: keyTextMax });
 export const keyCreateForm = creation("KeyCreate", {
   ...asked(keyFields),
   entity: nullable(text, {
-    description: "Whose models, jobs and feedback it reaches; a new name is a new entity.",
-    "x-default": "that of the key that asks",
+    description: "Entity whose models, jobs and feedback the key can access; a new name creates an entity.",
+    "x-default": "the entity of the requesting key",
   }),
   owner: nullable(text, {
-    description: "A name for people; feedback has it as `vendor_user_id`.",
+    description: "Name for people; stored in feedback as `vendor_user_id`.",
     "x-default": "the entity",
   }),
   role: nullable(Type.Enum([...roles]), {
     default: "member",
-    description: "An admin's key reaches every entity, and makes keys.",
+    description: "An admin key can access every entity, and create keys.",
   }),
 });
 export const keyChangeForm = alteration("KeyChange", changed(keyFields, "values"), "values");
@@ -38,33 +38,35 @@ const rotationFields = {
     minimum: 0,
     maximum: graceSecondsMax,
     default: graceSecondsDefault,
-    about: "How long the secret that it has now still holds; 0 ends it at once.",
+    about: "Seconds for which the current secret stays valid; 0 ends it immediately.",
   }),
 };
 export const keyRotationForm = creation("KeyRotation", asked(rotationFields));
 
 export const keyQuerySchema = Type.Object({
   ...pageQueryFields,
-  entity: Type.Optional(Type.String({ description: "Only those of this entity." })),
+  entity: Type.Optional(Type.String({ description: "Only keys of this entity." })),
 });
 
 const { name, expires_at: expiresAt, ...choices } = shown(keyFields);
 const rows = {
   id: Type.String(),
   name,
-  entity: Type.String({ description: "Whose models, jobs and feedback it reaches; an admin's reaches all." }),
-  owner: Type.String({ description: "A name for people; feedback has it as `vendor_user_id`." }),
+  entity: Type.String({
+    description: "Entity whose models, jobs and feedback the key can access; an admin key can access all.",
+  }),
+  owner: Type.String({ description: "Name for people; stored in feedback as `vendor_user_id`." }),
   role: Type.Enum([...roles]),
   ...choices,
   created_at: dateTime,
   expires_at: expiresAt,
   last_used_at: orNull(dateTime, {
-    description: "When a request last came with it, to the minute; null where none did.",
+    description: "Time of the last request with the key, to the minute; null if there was none.",
   }),
   former_secret_until: [
     orNull(dateTime, {
       description:
-        "How long the secret before the latest rotation holds, or held; null where there was none.",
+        "Time at which the secret before the latest rotation expires or expired; null if it was never rotated.",
     }),
     ({ previous }: AccessKey) => previous?.until ?? null,
   ],
@@ -73,5 +75,5 @@ const rows = {
 export const keyAnswer = answerOf<AccessKey>()("Key", rows);
 export const newKeyAnswer = answerOf<AccessKey & { readonly key: string }>()("NewKey", {
   ...rows,
-  key: Type.String({ description: "The secret, which requests send; no other answer has it." }),
+  key: Type.String({ description: "The secret that requests send; no other answer contains it." }),
 });

@@ -7,14 +7,16 @@ import { orNull } from "../nullable.ts";
 
 export const callerAnswer = answerOf<Caller>()("OwnKey", {
   id: [
-    Type.String({ description: "Of the key; `none` where the server asks for none." }),
+    Type.String({ description: "Id of the key; `none` if the server requires no key." }),
     ({ keyId }) => keyId,
   ],
-  owner: Type.String({ description: "Whose it is; feedback has it as `vendor_user_id`." }),
-  entity: Type.String({ description: "Whose models and jobs it reaches; an admin reaches all." }),
+  owner: Type.String({ description: "Owner of the key; stored in feedback as `vendor_user_id`." }),
+  entity: Type.String({
+    description: "Entity whose models and jobs the key can access; an admin key can access all.",
+  }),
   role: Type.Enum(["member", "admin"]),
   scopes: orNull(Type.Array(Type.Enum([...keyScopes])), {
-    description: "What it opens; null for all that its role may.",
+    description: "Scopes of the key; null if only its role limits it.",
   }),
-  project: orNull(Type.String(), { description: "The one project that it reaches; null for all." }),
+  project: orNull(Type.String(), { description: "The only project that the key can access; null for all." }),
 });

@@ -10,14 +10,16 @@ import { pageQueryFields } from "../page.ts";
 const day = { pattern: "^\\d{4}-\\d{2}-\\d{2}$", examples: ["2026-11-26"] };
 
 const filterFields = {
-  from: Type.Optional(Type.String({ ...day, description: "The first day, `YYYY-MM-DD` in UTC." })),
-  to: Type.Optional(Type.String({ ...day, description: "The last day, which is included." })),
-  key_id: Type.Optional(Type.String({ description: "Only what this key used." })),
+  from: Type.Optional(Type.String({ ...day, description: "First day, `YYYY-MM-DD` in UTC." })),
+  to: Type.Optional(Type.String({ ...day, description: "Last day, inclusive." })),
+  key_id: Type.Optional(Type.String({ description: "Only usage of this key." })),
   model: Type.Optional(
-    Type.String({ description: "Only of this model: `<entity>/<project>/<name>`, or a base model's name." }),
+    Type.String({
+      description: "Only usage of this model: `<entity>/<project>/<name>`, or a base model's name.",
+    }),
   ),
   entity: Type.Optional(
-    Type.String({ description: "Only what this entity's keys used; another than the key's for admins." }),
+    Type.String({ description: "Only usage of this entity's keys; admins may name any entity." }),
   ),
 };
 
@@ -25,29 +27,29 @@ export const usageQuerySchema = Type.Object({ ...filterFields, ...pageQueryField
 export const usageExportQuerySchema = Type.Object(filterFields);
 
 export const usageAnswer = answerOf<UsageRow>()("Usage", {
-  id: [Type.String({ description: "Of the row, for `after`." }), usageId],
+  id: [Type.String({ description: "Cursor of the row; pass it as `after`." }), usageId],
   day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
   key_id: [
     orNull(Type.String(), {
-      description: "Null for what no key asked for, such as a job of a standing rule.",
+      description: "Null for usage without a key, such as a job of an automatic rule.",
     }),
     ({ keyId }) => (keyId === "" ? null : keyId),
   ],
-  entity: Type.String({ description: "The key's." }),
+  entity: Type.String({ description: "Entity of the key." }),
   model: Type.String({ description: "`<entity>/<project>/<name>`, or a base model's name." }),
   requests: Type.Integer({
     minimum: 0,
-    description: "Answers that the model began; each prompt of a text completion is one.",
+    description: "Answers that the model began; each prompt of a text completion counts as one.",
   }),
   prompt_tokens: Type.Integer({ minimum: 0 }),
   cached_tokens: Type.Integer({
     minimum: 0,
-    description: "Those of the prompts that were not computed anew.",
+    description: "Prompt tokens that were cached.",
   }),
   completion_tokens: Type.Integer({ minimum: 0 }),
   training_tokens: Type.Integer({
     minimum: 0,
-    description: "Tokens that jobs which succeeded learned from, each as often as they did.",
+    description: "Training tokens of jobs that succeeded, counted once per pass.",
   }),
 });
 

@@ -14,13 +14,13 @@ export const logLineSchema = Type.Object(
   {
     id: Type.String({
       description:
-        "`<start>-<number>`. Numbers rise by one with each line; another start of the server has another beginning.",
+        "`<start>-<number>`. The number rises by one per line; each start of the server has another prefix.",
     }),
-    time: Type.String({ description: "When it was written." }),
+    time: Type.String({ description: "Time of writing." }),
     level: Type.Enum([...lineLevels]),
     message: Type.String(),
     fields: Type.Record(Type.String(), Type.Unknown(), {
-      description: "Everything else that the line says, such as `requestId` or `jobId`.",
+      description: "All other members of the line, such as `requestId` or `jobId`.",
     }),
   },
   { title: "LogLine" },

@@ -10,12 +10,12 @@ const never = Type.Null();
 const text = { type: Type.Enum(["text"]), text: Type.String(), citations: never };
 const thinking = {
   type: Type.Enum(["thinking"]),
-  thinking: Type.String({ description: "What the model thought." }),
-  signature: Type.String({ description: "Its SHA-256. Nothing checks it when it comes back." }),
+  thinking: Type.String({ description: "The model's thoughts." }),
+  signature: Type.String({ description: "SHA-256 of the thoughts. Not checked when it is sent back." }),
 };
 const call = {
   type: Type.Enum(["tool_use"]),
-  id: Type.String({ description: "What the call's result names." }),
+  id: Type.String({ description: "Id that the call's result refers to." }),
   name: Type.String(),
   caller: Type.Object({ type: Type.Enum(["direct"]) }),
 };
@@ -31,7 +31,7 @@ const block = Type.Union([
         {
           additionalProperties: true,
           description:
-            "The arguments; what is no JSON object, as of a call that was cut, stands in `INVALID_JSON`.",
+            "The arguments. Text that is not a JSON object, as from a truncated call, is in `INVALID_JSON`.",
         },
       ),
     },
@@ -43,21 +43,20 @@ const usage = Type.Object(
   {
     input_tokens: Type.Integer({
       minimum: 0,
-      description: "Tokens of the prompt that were computed for this request.",
+      description: "Prompt tokens that were not cached.",
     }),
     cache_creation_input_tokens: Type.Integer({
       minimum: 0,
-      description: "0: what is kept of a prompt is not told apart from the rest of it.",
+      description: "Always 0: cache writes are not counted separately.",
     }),
     cache_read_input_tokens: Type.Integer({
       minimum: 0,
-      description:
-        "Tokens of the prompt that were computed before; with `input_tokens` they are the whole prompt.",
+      description: "Prompt tokens that were cached; together with `input_tokens` the whole prompt.",
     }),
     cache_creation: never,
     output_tokens: count,
     output_tokens_details: Type.Object({
-      thinking_tokens: Type.Integer({ minimum: 0, description: "Up to the last one that was thought." }),
+      thinking_tokens: Type.Integer({ minimum: 0, description: "Tokens up to the last thinking token." }),
     }),
     server_tool_use: never,
     service_tier: Type.Enum(["standard"]),
@@ -70,9 +69,11 @@ const usage = Type.Object(
 const stopped = {
   stop_reason: orNull(
     Type.Enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"]),
-    { description: "Null until the end." },
+    { description: "Null until the answer ends." },
   ),
-  stop_sequence: orNull(Type.String(), { description: "Of the request's, the one that ended the answer." }),
+  stop_sequence: orNull(Type.String(), {
+    description: "The stop sequence of the request that ended the answer.",
+  }),
   stop_details: never,
   container: never,
 };
@@ -82,8 +83,8 @@ export const messageSchema = Type.Object(
     id: Type.String({ description: "`msg_` and the request's id." }),
     type: Type.Enum(["message"]),
     role: Type.Enum(["assistant"]),
-    model: Type.String({ description: "The name asked for, or the default model's." }),
-    content: Type.Array(block, { description: "What the model thought, said and calls, in order." }),
+    model: Type.String({ description: "The requested name, or the name of the default model." }),
+    content: Type.Array(block, { description: "The model's thoughts, texts and calls, in order." }),
     ...stopped,
     diagnostics: never,
     usage,
@@ -124,7 +125,7 @@ export const messageEventSchema = Type.Union(
 
 export const tokenCountSchema = Type.Object(
   {
-    input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt, whatever of it is kept." }),
+    input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt, whether cached or not." }),
   },
   { title: "AnthropicTokenCount" },
 );

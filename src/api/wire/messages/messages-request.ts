@@ -11,7 +11,7 @@ import { nullable } from "../nullable.ts";
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
-  description: "Accepted without use: what was computed of a prompt is kept whatever this says.",
+  description: "Accepted without use: prompts are always cached.",
 });
 
 const textBlock = Type.Object(
@@ -36,23 +36,23 @@ const contentBlock = Type.Object(
     type: Type.String({
       description: "`text`, `thinking`, `redacted_thinking`, `tool_use` or `tool_result`.",
     }),
-    text: nullable(Type.String(), { description: "Of a text." }),
-    thinking: nullable(Type.String(), { description: "Of a thought: what was thought." }),
-    signature: nullable(Type.String(), { description: "Of a thought: accepted without use." }),
-    id: nullable(Type.String(), { description: "Of a call: what its result names." }),
-    name: nullable(Type.String(), { description: "Of a call: the tool's name." }),
-    input: nullable(anyObject, { description: "Of a call: its arguments." }),
-    tool_use_id: nullable(Type.String(), { description: "Of a result: of which call." }),
-    content: nullable(textOrBlocks, { description: "Of a result: what the tool returned." }),
+    text: nullable(Type.String(), { description: "In a text block: the text." }),
+    thinking: nullable(Type.String(), { description: "In a thinking block: the thoughts." }),
+    signature: nullable(Type.String(), { description: "In a thinking block: accepted without use." }),
+    id: nullable(Type.String(), { description: "In a tool call: id that its result refers to." }),
+    name: nullable(Type.String(), { description: "In a tool call: the tool's name." }),
+    input: nullable(anyObject, { description: "In a tool call: its arguments." }),
+    tool_use_id: nullable(Type.String(), { description: "In a tool result: id of the call." }),
+    content: nullable(textOrBlocks, { description: "In a tool result: what the tool returned." }),
     is_error: nullable(Type.Boolean(), {
       description:
-        "Of a result: accepted without use, for templates know no failed calls. Say it in the content.",
+        "In a tool result: accepted without use, because chat templates have no failed calls. Describe the failure in the content.",
     }),
     cache_control: cached,
     // Members that the blocks of answers have.
     citations: free("Accepted without use."),
     caller: free("Accepted without use."),
-    data: free("Of a redacted thought: accepted without use."),
+    data: free("In a redacted thinking block: accepted without use."),
   },
   { ...named, title: "AnthropicContentBlock" },
 );
@@ -61,7 +61,7 @@ const messageSchema = Type.Object(
   {
     role: Type.Enum(["user", "assistant", "system"], {
       description:
-        "Messages of the user that follow each other are one turn, as are those of the assistant. A last message of the assistant is gone on with.",
+        "Consecutive messages of the same role form one turn. The model continues a last message of the assistant.",
     }),
     content: Type.Union(
       [Type.String({ title: "str" }), Type.Array(contentBlock, { title: "list[AnthropicContentBlock]" })],
@@ -75,13 +75,12 @@ const toolSchema = Type.Object(
   {
     type: nullable(Type.String(), {
       default: "custom",
-      description:
-        "`custom`. Others are left out: the server runs no tools itself, and knows none by its type.",
+      description: "`custom`. Tools of other types are left out: the server runs no tools itself.",
     }),
-    name: nullable(Type.String(), { description: "What the model calls it by." }),
-    description: nullable(Type.String(), { description: "What it does, for the model." }),
+    name: nullable(Type.String(), { description: "Name of the tool, as the model sees it." }),
+    description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
     input_schema: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-    strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
+    strict: nullable(Type.Boolean(), { description: "If true, arguments satisfy the schema exactly." }),
     cache_control: cached,
   },
   { ...named, title: "AnthropicTool" },
@@ -90,12 +89,12 @@ const toolSchema = Type.Object(
 const toolChoiceSchema = Type.Object(
   {
     type: Type.Enum(["auto", "any", "tool", "none"], {
-      description: "`any` asks for a call, `tool` for one of the tool that is named.",
+      description: "`any` requires a call, `tool` a call of the named tool.",
     }),
-    name: nullable(Type.String(), { description: "With `tool`: one of the tools' names." }),
+    name: nullable(Type.String(), { description: "With `tool`: name of one of the tools." }),
     disable_parallel_tool_use: nullable(Type.Boolean(), {
       default: false,
-      description: "Ends the answer behind its first call.",
+      description: "Ends the answer after its first call.",
     }),
   },
   { ...named, title: "AnthropicToolChoice" },
@@ -104,16 +103,15 @@ const toolChoiceSchema = Type.Object(
 const thinkingSchema = Type.Object(
   {
     type: Type.Enum(["enabled", "adaptive", "disabled"], {
-      description: "Whether the model may think first; whether it does is up to it and its template.",
+      description: "Permission to think first; the model and its template decide whether it thinks.",
     }),
     budget_tokens: nullable(Type.Integer({ minimum: 1 }), {
       description:
-        "With `enabled`: most tokens of a thought, where the vocabulary has `<think>` and `</think>`; of other models `max_tokens` alone limits it.",
+        "With `enabled`: maximum number of thinking tokens, if the vocabulary has `<think>` and `</think>`. For other models only `max_tokens` applies.",
     }),
     display: nullable(Type.Enum(["summarized", "omitted"]), {
       default: "summarized",
-      description:
-        "With `omitted` no thinking blocks are answered; else what was thought is answered in full.",
+      description: "`omitted` leaves thinking blocks out of the answer; otherwise they contain all thoughts.",
     }),
   },
   { ...named, title: "AnthropicThinkingConfig" },
@@ -121,7 +119,7 @@ const thinkingSchema = Type.Object(
 
 const formatSchema = Type.Object(
   {
-    type: Type.Enum(["json_schema"], { description: "What the answer's text is held to." }),
+    type: Type.Enum(["json_schema"], { description: "Format of the answer's text." }),
     schema: Type.Object({}, { additionalProperties: true, description: "The JSON Schema." }),
   },
   { ...named, title: "AnthropicOutputFormat" },
@@ -131,11 +129,11 @@ const outputSchema = Type.Object(
   {
     effort: nullable(Type.Enum(["low", "medium", "high", "xhigh", "max"]), {
       "x-default": "the template's own",
-      description: "How much the model is to think, where it may.",
+      description: "How much the model should think, if it may think.",
     }),
     format: nullable(formatSchema, {
       "x-default": "free text",
-      description: "The form of the answer's text.",
+      description: "Format of the answer's text.",
     }),
   },
   { ...named, title: "AnthropicOutputConfig" },
@@ -175,13 +173,13 @@ const promptFields = {
   }),
   system: field("read", nullable(textOrBlocks), {
     about:
-      "A system message before the conversation. A block that begins with `x-anthropic-billing-header:` is left out: it says nothing to a model, and would keep prompts from being shared.",
+      "System message before the conversation. Blocks that begin with `x-anthropic-billing-header:` are dropped: they mean nothing to a model, and would prevent prompt caching.",
     otherwise: "none",
     example: "Answer in one word.",
   }),
   tools: field("read", nullable(Type.Array(toolSchema)), {
     about:
-      "Tools that the chat template shows to the model; the header `x-hone-notice` names those that are left out.",
+      "Tools that the chat template shows to the model; the header `x-hone-notice` names tools that were left out.",
     range: "at most 1,024 unless configured otherwise",
     otherwise: "none",
     example: [
@@ -189,38 +187,38 @@ const promptFields = {
     ],
   }),
   tool_choice: field("read", nullable(toolChoiceSchema), {
-    about: "Whether the answer may call tools, must, or must not.",
+    about: "Tool calls in the answer: allowed, required, or forbidden.",
     otherwise: "as in a chat request",
     example: { type: "auto" },
   }),
   thinking: field("read", nullable(thinkingSchema), {
-    about: "Whether the model is to think before it answers.",
-    otherwise: "it is told not to, by the template's `enable_thinking`",
+    about: "Thinking before the answer.",
+    otherwise: "no thinking, through the template's `enable_thinking`",
     example: { type: "enabled", budget_tokens: 1024 },
   }),
   output_config: field("read", nullable(outputSchema), {
-    about: "The form of the answer, and how much the model is to think.",
+    about: "Format of the answer, and how much the model should think.",
     otherwise: "none",
     example: { format: { type: "json_schema", schema: { type: "object" } } },
   }),
   output_format: field("read", nullable(formatSchema), {
-    about: "The same as output_config.format, by its older name.",
+    about: "Older name of output_config.format.",
     otherwise: "none",
     example: { type: "json_schema", schema: { type: "object" } },
   }),
   cache_control: field(null, nullable(anyObject), {
-    about: "Accepted without use: what was computed of a prompt is kept whatever this says.",
+    about: "Accepted without use: prompts are always cached.",
     otherwise: "none",
     example: { type: "ephemeral" },
   }),
   context_management: field("read", nullable(anyObject), {
     about:
-      "Not applied: the conversation is taken as it was sent, and the header `x-hone-notice` says so where there are edits.",
+      "Not applied: the conversation is used as sent. If there are edits, the header `x-hone-notice` says so.",
     otherwise: "none",
     example: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
   }),
   mcp_servers: field(null, nullable(Type.Array(Type.Unknown())), {
-    about: "Refused unless empty: the server calls no other one.",
+    about: "Refused unless empty: the server does not call other servers.",
     default: [],
     refusedUnless: isEmpty,
     cure: "call them from your own program, and send their tools as tools",
@@ -231,11 +229,11 @@ export const messagesFields = {
   ...promptFields,
   ...borrowedFields(lentNames),
   max_tokens: field("read", Type.Integer({ minimum: 1 }), {
-    about: "Most tokens of the answer, thoughts included; cut to the room that is left.",
+    about: "Maximum number of answer tokens, thinking included; reduced to the remaining context.",
     example: 1024,
   }),
   stop_sequences: field("read", nullable(Type.Array(Type.String())), {
-    about: "Texts that end the answer, and are not part of it; `stop_sequence` says which one did.",
+    about: "Texts that end the answer and are not part of it; `stop_sequence` names the one that did.",
     range: "at most 1,024 texts of 4,096 characters each, none empty, unless configured otherwise",
     default: [],
     example: ["\n\n"],
@@ -250,12 +248,14 @@ export const messagesFields = {
     nullable(
       Type.Object(
         {
-          user_id: nullable(Type.String(), { description: "Whom the request is for; accepted without use." }),
+          user_id: nullable(Type.String(), {
+            description: "The client's name for its user; accepted without use.",
+          }),
         },
         { ...named, title: "AnthropicMetadata" },
       ),
     ),
-    { about: "What the client says of the request.", otherwise: "none", example: { user_id: "somebody" } },
+    { about: "Client metadata of the request.", otherwise: "none", example: { user_id: "somebody" } },
   ),
   service_tier: field(null, nullable(Type.Enum(["auto", "standard_only"])), {
     about: "Accepted without use.",

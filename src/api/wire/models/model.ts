@@ -16,38 +16,42 @@ import { pageQueryFields } from "../page.ts";
 
 export const modelQuerySchema = Type.Object({
   ...pageQueryFields,
-  entity: Type.Optional(Type.String({ description: "Only this entity's." })),
-  project: Type.Optional(Type.String({ description: "Only this project's." })),
-  name: Type.Optional(Type.String({ description: "Only those of this name." })),
+  entity: Type.Optional(Type.String({ description: "Only models of this entity." })),
+  project: Type.Optional(Type.String({ description: "Only models of this project." })),
+  name: Type.Optional(Type.String({ description: "Only models with this name." })),
 });
 
 const returnFields = {
   returnExisting: flag({
     default: false,
     about:
-      "Answers with the model of this name where there is one, without copying anything; otherwise that is a conflict.",
+      "If true and a model of this name exists, returns that model and copies nothing. If false, an existing name is a conflict.",
   }),
 };
 
 export const modelCreateForm = creation("ModelCreate", {
   entity: nullable(Type.String({ maxLength: 128 }), {
-    description: "Whose it is.",
+    description: "Entity of the model.",
     "x-default": "the caller's own",
   }),
-  project: Type.String({ minLength: 1, maxLength: 128, description: "Comes into being at first use." }),
+  project: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: "Project of the model; created at first use.",
+  }),
   name: Type.String({ minLength: 1, maxLength: 128, description: "Unique in its project." }),
-  base_model: Type.String({ minLength: 1, description: "The name of the base model that is trained." }),
+  base_model: Type.String({ minLength: 1, description: "Name of the base model to train." }),
   lora_rank: nullable(Type.Integer({ minimum: 1, maximum: 256 }), {
     description: "Rank of the model's adapters.",
     "x-default": "training.loraRank",
   }),
   lora_alpha: nullable(Type.Number({ minimum: 0.001, maximum: 65_536 }), {
-    description: "What its adapters are scaled by, divided by their rank.",
+    description: "Scale of the adapters; divided by their rank.",
     "x-default": "twice the rank",
   }),
   target_modules: readBy(
     nullable(Type.Array(Type.Enum(projectionNames), { minItems: 1, maxItems: 7 }), {
-      description: "The projections that its adapters are on, in every layer, by PEFT's names.",
+      description: "Projections with adapters, in every layer, by PEFT's names.",
       "x-default": "all seven",
     }),
     orderedProjections,
@@ -58,16 +62,16 @@ export const modelCreateForm = creation("ModelCreate", {
       Type.Object({
         model: Type.String({
           minLength: 1,
-          description: "Any name that a chat takes as its model, its id too; over the same base model.",
+          description: "Name or id of the model, as in a chat request; it must have the same base model.",
         }),
         step: nullable(Type.Integer({ minimum: 0 }), {
-          description: "The version.",
-          "x-default": "the one that the name says, or its newest",
+          description: "Version of that model.",
+          "x-default": "the version in the name, or the newest",
         }),
       }),
       {
         description:
-          "A version of another model to start from: it is copied, with the state of its optimizer where that is kept, and is version 1 of this one.",
+          "Version of another model to start from. It is copied as version 1 of this model, with its optimizer state if that is stored.",
       },
     ),
     ({ model, step = null }) => ({ model, step }),
@@ -90,7 +94,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
   steps: Type.Array(Type.Integer({ minimum: 0 }), {
     maxItems: 100_000,
     description:
-      "The versions to delete. Step 0 counts as deleted and stays servable; the model's name stands for the newest that is left.",
+      "Versions to delete. Step 0 counts as deleted and can still be served; the model's name then stands for the newest remaining version.",
   }),
 });
 
@@ -99,18 +103,18 @@ type WithAdapter = { readonly adapter: AdapterWish };
 /** What a model asks of its adapters. */
 export const adapterRows = {
   lora_rank: [
-    orNull(Type.Integer(), { description: "Rank of its new adapters; null leaves that to the server." }),
+    orNull(Type.Integer(), { description: "Rank of new adapters; null lets the server choose." }),
     ({ adapter }: WithAdapter) => adapter.rank,
   ],
   lora_alpha: [
     orNull(Type.Number(), {
-      description: "What they are scaled by, divided by their rank; null leaves that to the server.",
+      description: "Scale of the adapters, divided by their rank; null lets the server choose.",
     }),
     ({ adapter }: WithAdapter) => adapter.alpha,
   ],
   target_modules: [
     orNull(Type.Array(Type.Enum(projectionNames)), {
-      description: "The projections that they are on; null stands for all seven.",
+      description: "Projections with adapters; null means all seven.",
     }),
     ({ adapter }: WithAdapter) => adapter.targets,
   ],
@@ -135,30 +139,35 @@ export const modelDeletionSchema = Type.Object({
 
 export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
   id: Type.String(),
-  step: Type.Integer({ minimum: 0, description: "Version, policy version and step are one number." }),
+  step: Type.Integer({
+    minimum: 0,
+    description: "Number of the version; version, policy version and step are the same number.",
+  }),
   metrics: Type.Object({}, { additionalProperties: Type.Number() }),
   created_at: Type.String({ format: "date-time" }),
   job_id: orNull(Type.String({ format: "uuid" }), {
-    description: "The job that made it; null for step 0, and for what was imported.",
+    description: "Job that made the version; null for step 0 and for imported versions.",
   }),
   has_optimizer_state: [
-    Type.Boolean({ description: "Whether training goes on from where it was." }),
+    Type.Boolean({
+      description: "True if the optimizer state is stored, so that training can continue from it.",
+    }),
     ({ trainerState }) => trainerState !== null,
   ],
   pinned: [
-    Type.Boolean({ description: "Whether it stays until it is unpinned." }),
+    Type.Boolean({ description: "True if the version is kept until it is unpinned." }),
     ({ isPinned }) => isPinned,
   ],
   base_hash: [
     orNull(Type.String(), {
       description:
-        "SHA-256 of the base model's weights that it was trained over; over others it is refused with 409. `files:` stands before a hash of all files, of which it is known alone; null for step 0, and where nothing is known.",
+        "SHA-256 of the base model's weights at training; over other weights the version is refused with 409. The prefix `files:` marks a hash of all files, when no other hash is known. Null for step 0, and if no hash is known.",
     }),
     ({ base }) => base,
   ],
   adapter_hash: orNull(Type.String(), {
     description:
-      "SHA-256 over the adapter's two files, which is compared whenever they are loaded or exported; null for step 0, and until it is recorded.",
+      "SHA-256 over the adapter's two files, verified at each load or export; null for step 0, and until it is recorded.",
   }),
 });
 
@@ -173,12 +182,12 @@ export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
   deleted_count: [Type.Integer({ minimum: 0 }), ({ deleted }) => deleted.length],
   not_found_steps: [Type.Array(Type.Integer()), ({ notFound }) => notFound],
   pinned_steps: [
-    Type.Array(Type.Integer(), { description: "They stay until they are unpinned." }),
+    Type.Array(Type.Integer(), { description: "Versions kept because they are pinned." }),
     ({ pinned }) => pinned,
   ],
   in_use_steps: [
     Type.Array(Type.Integer(), {
-      description: "They stay while a training job starts from them; delete them when it has ended.",
+      description: "Versions kept because a training job starts from them; delete them when it has ended.",
     }),
     ({ inUse }) => inUse,
   ],
@@ -187,6 +196,8 @@ export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
 export const acceptedBaseSchema = Type.Object({
   model_id: Type.String({ format: "uuid" }),
   base_model: Type.String(),
-  base_hash: Type.String({ description: "SHA-256 of its weights now." }),
-  accepted_steps: Type.Array(Type.Integer(), { description: "The versions that were trained over others." }),
+  base_hash: Type.String({ description: "SHA-256 of the current weights." }),
+  accepted_steps: Type.Array(Type.Integer(), {
+    description: "The versions that were trained over other weights.",
+  }),
 });

@@ -52,19 +52,19 @@ export interface ServedModel {
 }
 
 export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
-  id: Type.String({ description: "What `model` takes." }),
+  id: Type.String({ description: "A value for `model` in requests." }),
   object: [Type.Enum(["model"]), () => "model" as const],
   created: [
     Type.Integer({ description: "Seconds since 1970." }),
     ({ createdAt }) => Math.floor(createdAt.getTime() / 1000),
   ],
   owned_by: [Type.String(), ({ owner }) => owner],
-  root: Type.String({ description: "The model that a version is of; of all others the name itself." }),
-  parent: orNull(Type.String(), { description: "The base model of a trained one." }),
+  root: Type.String({ description: "For a version, the name of its model; otherwise the name itself." }),
+  parent: orNull(Type.String(), { description: "Base model of a trained model." }),
   max_model_len: [
     orNull(Type.Integer({ minimum: 1 }), {
       description:
-        "Tokens that prompt and answer may have together; null where the base model is not served.",
+        "Context length in tokens, prompt and answer together; null if the base model is not served.",
     }),
     ({ base }) => base?.contextLength ?? null,
   ],
@@ -72,7 +72,7 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   exact: [
     orNull(Type.Boolean(), {
       description:
-        "Whether a seeded request has the same tokens and log-probabilities each time, to the last bit, whatever runs beside it; null where the base model is not served.",
+        "True if a seeded request has the same tokens and log-probabilities each time, to the last bit, regardless of concurrent requests. Null if the base model is not served.",
     }),
     ({ base }) => base?.isExact ?? null,
   ],
@@ -81,12 +81,12 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
       Type.Object({
         value: Type.Enum(["cpu", "webgpu", "vllm"]),
         reason: Type.String({
-          description: "Why it is not the one that was asked for, for people; empty when it is.",
+          description: "Why the precision differs from the configured one, for people; empty if it does not.",
         }),
       }),
       {
         description:
-          "What computes the base model's tokens: this machine's processor or graphics processor, or vLLM servers; null where it is not served.",
+          "Hardware or servers that compute the base model's tokens: this machine's processor or graphics processor, or vLLM servers. Null if the base model is not served.",
       },
     ),
     ({ base }) => (base?.device ? { value: base.device.device, reason: base.device.reason } : null),
@@ -94,20 +94,22 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   tool_calls: [
     orNull(
       Type.Object({
-        format: Type.String({ description: "In which calls are read out of answers; `off` where none are." }),
-        reason: Type.String({ description: "Why, for people." }),
+        format: Type.String({
+          description: "Format in which tool calls are read from answers; `off` if none are read.",
+        }),
+        reason: Type.String({ description: "Reason, for people." }),
       }),
-      { description: "Whether the model calls tools; null where the base model is not served." },
+      { description: "Support for tool calls; null if the base model is not served." },
     ),
     ({ base }) => base?.replies?.calls ?? null,
   ],
   thoughts: [
     orNull(
       Type.Object({
-        read: Type.Boolean({ description: "Whether they are told apart from the answer." }),
-        reason: Type.String({ description: "Why, for people." }),
+        read: Type.Boolean({ description: "True if thoughts are separated from the answer." }),
+        reason: Type.String({ description: "Reason, for people." }),
       }),
-      { description: "What the model thinks before it answers; null where the base model is not served." },
+      { description: "Support for thinking before the answer; null if the base model is not served." },
     ),
     ({ base }) =>
       base?.replies ? { read: base.replies.thoughts.areRead, reason: base.replies.thoughts.reason } : null,
@@ -116,21 +118,20 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
     orNull(
       Type.Object({
         value: Type.Enum(["loaded", "loading", "unloaded", "failed"]),
-        reason: Type.String({ description: "Why it is not loaded, for people; empty when it is." }),
+        reason: Type.String({ description: "Why the model is not loaded, for people; empty if it is." }),
         memory_bytes: Type.Integer({
           minimum: 0,
-          description:
-            "What the base model takes while it is loaded, its running requests included, at most.",
+          description: "Maximum memory of the loaded base model, including its running requests.",
         }),
         key_value_bytes: Type.Integer({
           minimum: 0,
           description:
-            "Of `memory_bytes`, the most that keys and values of requests may take. They begin with nothing and grow with what runs; small models never need so much.",
+            "Part of `memory_bytes` for keys and values of requests, at most. The cache starts empty and grows with the running requests; small models never need so much.",
         }),
       }),
       {
         description:
-          "Whether the base model is in memory. An unloaded one is loaded for its next request; requests for a failed one are answered 503 with the reason. Null if this server does not have the model.",
+          "True if the base model is in memory. An unloaded model is loaded for its next request; requests for a failed one are answered with 503 and the reason. Null if this server does not have the model.",
       },
     ),
     ({ base }) =>
@@ -144,12 +145,12 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   files: [
     orNull(
       Type.Object({
-        weight_bytes: Type.Integer({ minimum: 0, description: "Of the weights, as they lie on the disk." }),
+        weight_bytes: Type.Integer({ minimum: 0, description: "Size of the weights on disk." }),
         license: orNull(Type.String(), {
-          description: "As the model's card or its file names it; null where neither does.",
+          description: "License from the model card or model file; null if neither has one.",
         }),
       }),
-      { description: "What the base model's files are; null where it is not served." },
+      { description: "Files of the base model; null if it is not served." },
     ),
     ({ base }) =>
       base?.files ? { weight_bytes: base.files.weightBytes, license: base.files.license } : null,
@@ -160,4 +161,4 @@ export const servedModelListSchema = Type.Object({
   data: Type.Array(servedModelAnswer.schema),
 });
 
-export const baseModelsSchema = Type.Array(Type.String(), { description: "The default first." });
+export const baseModelsSchema = Type.Array(Type.String(), { description: "Base models, the default first." });

@@ -26,12 +26,12 @@ const preferencesMax = 20_000;
 const correctionsSchema = Type.Object(
   {
     feedback_type: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Which feedback.",
+      description: "Feedback to read.",
       "x-default": "of any type",
     }),
     path: nullable(Type.String({ minLength: 1, maxLength: 1024 }), {
       default: "correction",
-      description: "Where in the payload the text is, as queries spell it.",
+      description: "Path of the corrected text in the payload, as in queries.",
     }),
   },
   { title: "Corrections" },
@@ -41,31 +41,31 @@ const rows = {
   ...askedFeedback,
   corrections: nullable(correctionsSchema, {
     description:
-      "Feedback on an answer that holds what should have been answered: that is preferred to the answer. {} reads `correction` of any payload.",
-    "x-default": "none is read",
+      "Feedback with a corrected answer, which is preferred to the answer. `{}` reads `correction` of any payload.",
+    "x-default": "no corrections",
   }),
   ...asked({
     marginMin: number({
       minimum: 0,
       maximum: 1e6,
       default: 0,
-      about: "By how much the rewards of a pair differ at least; not with kto.",
+      about: "Smallest difference between the rewards of a pair; not with kto.",
     }),
   }),
   threshold: nullable(Type.Number({ minimum: -1e6, maximum: 1e6 }), {
     "x-default": "0.5 with kto",
     description:
-      "With kto: people wanted the answers whose reward is greater, and did not want those whose reward is smaller.",
+      "With kto: answers with a higher reward count as wanted, those with a lower reward as unwanted.",
   }),
   ...asked({
     pairsMax: integer({
       minimum: 1,
       maximum: preferencesMax,
       default: 2048,
-      about: "Most pairs of the job, with kto answers; what is left is for the next.",
+      about: "Most pairs, or kto answers, of the job; the rest is left for the next job.",
     }),
   }),
-  config: nullable(preferenceConfigForm, { description: "How it is trained." }),
+  config: nullable(preferenceConfigForm, { description: "Settings of the training." }),
 };
 
 export const feedbackPreferencesForm = creation("FeedbackPreferenceJobCreate", rows, {
@@ -151,16 +151,16 @@ export function toPreferenceOrder(
 const count = Type.Integer({ minimum: 0 });
 
 const sideAnswer = answerOf<ComparedAnswer>()("ComparedAnswer", {
-  call: Type.String({ description: "The answer's reference, or that of the answer that it corrects." }),
-  text: Type.String({ description: "How it begins." }),
+  call: Type.String({ description: "Reference of the answer, or of the answer that it corrects." }),
+  text: Type.String({ description: "Start of the text." }),
   correction: [
-    Type.Boolean({ description: "Whether a person wrote it, in place of the answer." }),
+    Type.Boolean({ description: "True if a person wrote it to correct the answer." }),
     ({ isCorrection }) => isCorrection,
   ],
-  step: Type.Integer({ minimum: 0, description: "The version that answered." }),
-  reward: orNull(Type.Number(), { description: "Null where people did not rate it." }),
+  step: Type.Integer({ minimum: 0, description: "Version that answered." }),
+  reward: orNull(Type.Number(), { description: "Null if people did not rate it." }),
   people: [
-    Type.Integer({ minimum: 1, description: "Whose feedback has it stand here." }),
+    Type.Integer({ minimum: 1, description: "People whose feedback put it here." }),
     ({ peopleCount }) => peopleCount,
   ],
   feedback_ids: feedbackIds(),
@@ -172,12 +172,12 @@ export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & MadeJob>()
     Type.Object({
       feedback: Type.Integer({ minimum: 0, description: "Records that may be read." }),
       prompts: count,
-      pairs: Type.Integer({ minimum: 0, description: "That train, with kto answers." }),
-      corrections: Type.Integer({ minimum: 0, description: "Pairs of which one is a correction." }),
-      people: Type.Integer({ minimum: 0, description: "Whose feedback counts, on all answers." }),
+      pairs: Type.Integer({ minimum: 0, description: "Pairs, or kto answers, that train." }),
+      corrections: Type.Integer({ minimum: 0, description: "Pairs that include a correction." }),
+      people: Type.Integer({ minimum: 0, description: "People whose feedback counts, over all answers." }),
       left_out: Type.Object(
         {},
-        { additionalProperties: count, description: "Answers that are in no pair, by the reason." },
+        { additionalProperties: count, description: "Answers in no pair, by reason." },
       ),
     }),
     ({ counts: { feedback, prompts, preferences: pairs, corrections, people, leftOut: left_out } }) => ({
@@ -193,11 +193,11 @@ export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & MadeJob>()
   pairs: [
     Type.Array(
       Type.Object({
-        prompt: Type.String({ description: "How it begins." }),
+        prompt: Type.String({ description: "Start of the prompt." }),
         chosen: orNull(sideAnswer.schema),
         rejected: orNull(sideAnswer.schema),
       }),
-      { description: "The first hundred; with kto one of the two may be null." },
+      { description: "The first hundred pairs; with kto one of the two may be null." },
     ),
     ({ preferences }) =>
       preferences.slice(0, shownMax).map(({ prompt, chosen, rejected }) => ({

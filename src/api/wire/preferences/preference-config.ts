@@ -29,70 +29,70 @@ export const preferenceConfigForm = Type.Object(
   {
     loss: nullable(loss, {
       description:
-        "How answers are compared: dpo, ipo and simpo take two answers to a prompt; kto judges each by itself, and takes pairs as two of them.",
+        "Loss function. dpo, ipo and simpo compare two answers to a prompt; kto judges each answer by itself, and counts a pair as two.",
       default: defaults.loss,
     }),
     beta: nullable(aboveZero, {
-      description: "How much log ratios count; the greater, the nearer the model stays to the reference.",
+      description: "Weight of the log ratios; a greater value keeps the model nearer to the reference.",
       "x-default": `${defaults.beta}; ${simpo.beta} with simpo`,
     }),
     label_smoothing: nullable(Type.Number({ minimum: 0, maximum: 0.5 }), {
-      description: "How often a preference is taken to be the wrong way round (cDPO); with dpo and simpo.",
+      description: "Assumed share of preferences that are reversed (cDPO); with dpo and simpo.",
       default: defaults.labelSmoothing,
     }),
     gamma: nullable(Type.Number({ minimum: 0, maximum: numberMax }), {
-      description: "By how much the reward of a chosen answer is to exceed the other's; with simpo.",
+      description: "Target margin between the rewards of chosen and rejected answers; with simpo.",
       "x-default": `${simpo.gamma} with simpo`,
     }),
     length_normalized: nullable(Type.Boolean(), {
       description:
-        "Whether the mean over an answer's tokens counts, and not their sum; with dpo, ipo and simpo.",
+        "True to use the mean over an answer's tokens instead of their sum; with dpo, ipo and simpo.",
       "x-default": "true with ipo and simpo",
     }),
     desirable_weight: nullable(aboveZero, {
-      description: "What answers that people wanted count for; with kto.",
+      description: "Weight of wanted answers; with kto.",
       default: defaults.desirableWeight,
     }),
     undesirable_weight: nullable(aboveZero, {
-      description: "What answers that they did not want count for; with kto.",
+      description: "Weight of unwanted answers; with kto.",
       default: defaults.undesirableWeight,
     }),
     reference: nullable(reference, {
       description:
-        "Whose log-probabilities answers are compared with: those of the version that the job starts from, or of the base model. simpo compares with none.",
+        "Reference for log-probabilities: the version that the job starts from, or the base model. simpo has no reference.",
       "x-default": "start",
     }),
     base_precision: nullable(precision, {
       description:
-        "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+        "Precision of products with the base model's weights. int8 makes steps faster with rounded weights; the job reports how far its log-probabilities are from those with float32.",
       "x-default": "float32",
     }),
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
-      description: `Pairs of one step, with kto answers; auto is ${defaults.batchSize}.`,
+      description: `Pairs, or kto answers, of one step; auto is ${defaults.batchSize}.`,
       default: defaults.batchSize,
     }),
     learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
-      description: "Of AdamW, of every step.",
+      description: "AdamW's learning rate at every step.",
       default: defaults.learningRate,
     }),
     epochs: nullable(epochs, {
-      description: "How often each of them trains.",
+      description: "Number of times each of them trains.",
       default: defaults.epochCount,
     }),
     num_epochs: nullable(epochs, {
-      description: "The same as epochs, by another name.",
+      description: "Alias of epochs.",
       default: defaults.epochCount,
     }),
     weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-      description: "Of AdamW, times the learning rate.",
+      description: "AdamW's weight decay; multiplied by the learning rate.",
       default: defaults.weightDecay,
     }),
     max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
-      description: "Gradients are scaled down to this norm; 0 never scales.",
+      description: "Maximum norm of gradients; larger gradients are scaled down. 0 disables scaling.",
       default: defaults.gradientNormMax,
     }),
     shuffle: nullable(Type.Boolean(), {
-      description: "Whether they are shuffled, anew for each epoch; the same job shuffles alike.",
+      description: "True to shuffle before each epoch; the same job always shuffles the same way.",
       default: defaults.isShuffled,
     }),
     ...foreignProperties(foreignOptions.preference),

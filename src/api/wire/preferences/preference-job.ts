@@ -18,16 +18,19 @@ import { PreferenceReader, type StoredPreferences } from "./preferences.ts";
 
 const creationSchema = Type.Object(
   {
-    model_id: Type.String({ format: "uuid", description: "The model to train; best sent first." }),
+    model_id: Type.String({
+      format: "uuid",
+      description: "The model to train; send this field first for best performance.",
+    }),
     pairs: nullable(Type.Array(preferenceSchema), {
       description:
-        "What it is trained on: prompts with a chosen and a rejected answer, with the loss kto also single answers.",
+        "Training data: prompts with a chosen and a rejected answer; with the loss kto also single answers.",
     }),
     file_id: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:
-        "In place of pairs a file of this server with one a line: its id, `hone-file://<id>`, or its address here.",
+        "A file on this server with one pair per line, instead of pairs: its id, `hone-file://<id>`, or its URL here.",
     }),
-    config: nullable(preferenceConfigForm, { description: "How it is trained." }),
+    config: nullable(preferenceConfigForm, { description: "Settings of the training." }),
   },
   { title: "PreferenceJobCreate" },
 );

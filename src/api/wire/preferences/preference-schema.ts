@@ -8,7 +8,7 @@ const open = { additionalProperties: true };
 
 const messages = Type.Array(exampleMessageSchema, { minItems: 1, title: "list[ExampleMessage]" });
 
-const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "What is answered." });
+const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "The prompt." });
 
 /** A message or a recorded Choice; which of the two it must be is checked apart. */
 const messageOrChoice = Type.Object(
@@ -22,28 +22,28 @@ const messageOrChoice = Type.Object(
 
 const answer = Type.Union([Type.String({ title: "str" }), messageOrChoice, messages]);
 
-const tools = nullable(Type.Array(Type.Object({}, open)), { description: "The tools that the request has." });
+const tools = nullable(Type.Array(Type.Object({}, open)), { description: "Tools of the request." });
 
 export const preferenceSchema = Type.Object(
   {
     prompt: nullable(Type.Union([Type.String({ title: "str" }), messages]), {
       description:
-        "What is answered: messages, or the text of a user's. Without it the messages that both answers begin with, where they are lists.",
+        "The prompt: messages, or the text of a user's message. By default the messages that both answers begin with, if they are lists.",
     }),
-    messages: nullable(messages, { description: "The same as prompt, by another name." }),
+    messages: nullable(messages, { description: "Alias of prompt." }),
     chosen: nullable(answer, {
       description:
-        "The answer that people preferred: its text, a message, the messages behind the prompt, or a Choice as it was answered, which trains by its tokens.",
+        "The preferred answer: its text, a message, the messages after the prompt, or a Choice as it was returned, which trains by its tokens.",
     }),
-    rejected: nullable(answer, { description: "The answer that they did not." }),
-    completion: nullable(answer, { description: "With the loss kto: an answer that is judged by itself." }),
-    label: nullable(Type.Boolean(), { description: "Whether people wanted `completion`." }),
+    rejected: nullable(answer, { description: "The rejected answer." }),
+    completion: nullable(answer, { description: "With the loss kto: an answer judged by itself." }),
+    label: nullable(Type.Boolean(), { description: "True if people wanted `completion`." }),
     input: nullable(Type.Object({ messages: asked, tools }, { ...open, title: "PreferenceInput" }), {
-      description: "The prompt as OpenAI's files have it.",
+      description: "The prompt, in the form of OpenAI's files.",
     }),
-    preferred_output: nullable(answer, { description: "The same as chosen, as OpenAI's files have it." }),
+    preferred_output: nullable(answer, { description: "Alias of chosen, in OpenAI's files." }),
     non_preferred_output: nullable(answer, {
-      description: "The same as rejected, as OpenAI's files have it.",
+      description: "Alias of rejected, in OpenAI's files.",
     }),
     tools,
     ...promptFields,

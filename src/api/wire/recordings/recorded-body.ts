@@ -20,7 +20,7 @@ import { outline, recordedMessage } from "./stored-chats.ts";
 const feedbackAnswer = answerOf<CallFeedback>()("CallFeedback", {
   id: Type.String(),
   feedback_type: Type.String(),
-  vendor_ref: Type.String({ description: "The whole answer, or one of its choices." }),
+  vendor_ref: Type.String({ description: "Reference of the whole answer, or of one of its choices." }),
   vendor_user_id: Type.String(),
   created_at: Type.String({ format: "date-time" }),
 });
@@ -34,13 +34,13 @@ const samplingAnswer = answerOf<RecordedSampling>()("RecordedSampling", {
   repetition_penalty: Type.Number(),
   frequency_penalty: Type.Number(),
   presence_penalty: Type.Number(),
-  seed: Type.Number({ description: "The request's, or the one that was drawn for it." }),
+  seed: Type.Number({ description: "The request's seed, or the one chosen for it." }),
   max_tokens: Type.Integer(),
   min_tokens: Type.Integer(),
   stop: Type.Array(Type.String()),
   use_beam_search: [Type.Boolean(), ({ isSearched }) => isSearched],
   is_held: Type.Boolean({
-    description: "Whether a constraint, a bias, forbidden words or a processor held what could come.",
+    description: "True if a constraint, a bias, forbidden words or a processor limited the tokens.",
   }),
 });
 
@@ -48,18 +48,18 @@ export const recordedSchema = Type.Object(
   {
     ...outline.schema.properties,
     messages: orNull(Type.Array(anyObject), {
-      description: "As they were sent; null of a text completion, and where it is not whole.",
+      description: "The messages as sent; null for a text completion, and if the recording is not whole.",
     }),
     tools: orNull(Type.Array(anyObject)),
     ...promptFields,
-    prompt_text: orNull(Type.String(), { description: "Of a text completion whose prompt was a text." }),
+    prompt_text: orNull(Type.String(), { description: "Prompt of a text completion, if it was a text." }),
     prompt_token_ids: orNull(tokenIds, { description: "The prompt's exact tokens." }),
-    sampling: orNull(samplingAnswer.schema, { description: "How it was drawn, every default resolved." }),
+    sampling: orNull(samplingAnswer.schema, { description: "Sampling parameters, with defaults filled in." }),
     choices: Type.Array(choiceSchema, {
-      description: "As they were answered; empty where it is not whole.",
+      description: "The choices as returned; empty if the recording is not whole.",
     }),
     feedback: Type.Array(feedbackAnswer.schema, {
-      description: "What there is on it or on one of its choices, the oldest first; at most a thousand.",
+      description: "Feedback on the completion or its choices, oldest first; at most a thousand records.",
     }),
   },
   { title: "RecordedCompletion" },

@@ -23,17 +23,21 @@ export const storedQuerySchema = Type.Object({
   model: Type.Optional(
     Type.String({
       description:
-        "Only of this trained model, by its id or a name as in a chat request; with `:step3` only of that version.",
+        "Only completions of this trained model: its id or a name as in a chat request; with `:step3` only that version.",
     }),
   ),
-  step: Type.Optional(Type.Integer({ minimum: 0, description: "Only of this version." })),
-  since: Type.Optional(Type.String({ format: "date-time", description: "Only what ended then or later." })),
-  until: Type.Optional(Type.String({ format: "date-time", description: "Only what ended before." })),
-  request_id: Type.Optional(Type.String({ description: "Only the answer of this request." })),
+  step: Type.Optional(Type.Integer({ minimum: 0, description: "Only completions of this version." })),
+  since: Type.Optional(
+    Type.String({ format: "date-time", description: "Only completions that ended at this time or later." }),
+  ),
+  until: Type.Optional(
+    Type.String({ format: "date-time", description: "Only completions that ended before this time." }),
+  ),
+  request_id: Type.Optional(Type.String({ description: "Only the answer to this request." })),
   feedback: Type.Optional(
     Type.String({
       description:
-        "`any`: only what there is feedback on; `none`: only what there is none on; else a type of feedback, of which there is some.",
+        "`any`: only completions with feedback; `none`: only those without; otherwise a feedback type that they must have.",
       examples: ["any"],
     }),
   ),
@@ -43,7 +47,7 @@ export const storedQuerySchema = Type.Object({
       {
         additionalProperties: Type.String(),
         style: "deepObject",
-        description: "As `metadata[name]=text`, and all of several: only those whose request said so.",
+        description: "Metadata filters `metadata[name]=text`; a completion must match all of them.",
       },
     ),
   ),
@@ -104,7 +108,7 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
 /** What each answer about a recorded completion has. */
 export const outline = answerOf<ListedCompletion>()(null, {
   id: [
-    Type.String({ description: "Of the answer: `chatcmpl-` and the request's id." }),
+    Type.String({ description: "Id of the answer: `chatcmpl-` and the request's id." }),
     ({ requestId }) => `chatcmpl-${requestId}`,
   ],
   object: [Type.Enum(["chat.completion"]), () => "chat.completion" as const],
@@ -113,36 +117,39 @@ export const outline = answerOf<ListedCompletion>()(null, {
     ({ startedAt }) => Math.floor(startedAt.getTime() / 1000),
   ],
   request_id: Type.String(),
-  reference: [Type.String({ description: "As what feedback names it." }), (listed) => callReference(listed)],
+  reference: [
+    Type.String({ description: "Reference of the completion for feedback." }),
+    (listed) => callReference(listed),
+  ],
   project_id: projectField,
   model_id: Type.String({ format: "uuid" }),
-  step: Type.Integer({ minimum: 0, description: "The version that answered." }),
-  model: Type.String({ description: "The name that was asked for." }),
+  step: Type.Integer({ minimum: 0, description: "Version that answered." }),
+  model: Type.String({ description: "The requested name." }),
   system_fingerprint: [
-    Type.String({ description: "Names base, version and engine build." }),
+    Type.String({ description: "Identifies base, version and engine build." }),
     ({ fingerprint }) => fingerprint,
   ],
   service_tier: [Type.Enum(["default"]), () => "default" as const],
-  owner: Type.String({ description: "Of the key that asked." }),
+  owner: Type.String({ description: "Owner of the key that sent the request." }),
   started_at: Type.String({ format: "date-time" }),
   ended_at: Type.String({ format: "date-time" }),
   usage: [usageSchema, ({ usage }) => usageBody(usage)],
-  prompt_hash: Type.String({ description: "Equal for prompts of the same tokens." }),
-  finish_reasons: Type.Array(Type.String(), { description: "Of each choice." }),
+  prompt_hash: Type.String({ description: "Equal for prompts with the same tokens." }),
+  finish_reasons: Type.Array(Type.String(), { description: "One per choice." }),
   has_logprobs: Type.Boolean(),
   is_whole: Type.Boolean({
-    description: "False of one that was too large: neither messages nor tokens are recorded of it.",
+    description: "False if the completion was too large; its messages and tokens are then not recorded.",
   }),
   byte_count: Type.Integer({
     minimum: 0,
-    description: "Of what is stored of it alone, without what it shares with others.",
+    description: "Bytes stored only for this completion, without data that it shares with others.",
   }),
   prompt: [
-    Type.String({ description: "How the last message of a user begins, or the prompt's text." }),
+    Type.String({ description: "Start of the last user message, or of the prompt's text." }),
     ({ promptText }) => promptText,
   ],
-  answer: [Type.String({ description: "How the first choice begins." }), ({ answerText }) => answerText],
-  metadata: Type.Object({}, { additionalProperties: Type.String(), description: "Of the request." }),
+  answer: [Type.String({ description: "Start of the first choice." }), ({ answerText }) => answerText],
+  metadata: Type.Object({}, { additionalProperties: Type.String(), description: "Metadata of the request." }),
 });
 
 export const storedPageSchema = pageSchema(
@@ -150,7 +157,8 @@ export const storedPageSchema = pageSchema(
     {
       ...outline.schema.properties,
       choices: Type.Array(choiceSchema, {
-        description: "Without log-probabilities; empty of one that was too large to be recorded whole.",
+        description:
+          "The choices without log-probabilities; empty if the completion was too large to be recorded whole.",
       }),
     },
     { title: "StoredChatCompletion" },
@@ -188,7 +196,7 @@ export function noPlace(after: string): ServiceError {
 
 const storedMessageSchema = Type.Object(
   {
-    id: Type.String({ description: "Of the message: the completion's, and its place." }),
+    id: Type.String({ description: "The completion's id and the message's index." }),
     role: Type.String(),
   },
   { additionalProperties: true, title: "StoredMessage" },

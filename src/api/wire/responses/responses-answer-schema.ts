@@ -10,7 +10,7 @@ const status = Type.Enum(["in_progress", "completed", "incomplete"]);
 
 const logprob = { token: Type.String(), logprob: Type.Number(), bytes: Type.Array(count) };
 const logprobs = Type.Array(Type.Object({ ...logprob, top_logprobs: Type.Array(Type.Object(logprob)) }), {
-  description: "One entry for each token of the text, where they were asked for.",
+  description: "One entry per token of the text, if the request asked for them.",
 });
 
 const textPart = Type.Object({
@@ -40,7 +40,7 @@ const item = Type.Union([
     {
       type: Type.Enum(["function_call"]),
       id: Type.String(),
-      call_id: Type.String({ description: "What the call's output names." }),
+      call_id: Type.String({ description: "Id that the call's output refers to." }),
       name: Type.String(),
       arguments: Type.String({ description: "JSON." }),
       status,
@@ -51,9 +51,9 @@ const item = Type.Union([
     {
       type: Type.Enum(["custom_tool_call"]),
       id: Type.String(),
-      call_id: Type.String({ description: "What the call's output names." }),
+      call_id: Type.String({ description: "Id that the call's output refers to." }),
       name: Type.String(),
-      input: Type.String({ description: "The text that the tool takes." }),
+      input: Type.String({ description: "Input text of the tool." }),
       status,
     },
     { title: "OutputCustomToolCall" },
@@ -63,7 +63,7 @@ const item = Type.Union([
       type: Type.Enum(["reasoning"]),
       id: Type.String(),
       summary: Type.Array(Type.Unknown(), { maxItems: 0 }),
-      content: Type.Array(reasoningPart, { description: "What the model thought." }),
+      content: Type.Array(reasoningPart, { description: "The model's thoughts." }),
       status,
     },
     { title: "OutputReasoning" },
@@ -75,7 +75,7 @@ const usage = Type.Object({
   input_tokens_details: Type.Object({ cached_tokens: count }),
   output_tokens: count,
   output_tokens_details: Type.Object({
-    reasoning_tokens: Type.Integer({ minimum: 0, description: "Up to the last one that was thought." }),
+    reasoning_tokens: Type.Integer({ minimum: 0, description: "Tokens up to the last thinking token." }),
   }),
   total_tokens: count,
 });
@@ -88,9 +88,9 @@ export const responseSchema = Type.Object(
     status: Type.Enum(["in_progress", "completed", "incomplete", "failed"]),
     error: orNull(Type.Object({ code: Type.Enum(["server_error"]), message: Type.String() })),
     incomplete_details: orNull(Type.Object({ reason: Type.Enum(["max_output_tokens"]) })),
-    model: Type.String({ description: "The name asked for, or the default model's." }),
-    output: Type.Array(item, { description: "What the model thought, said and called, in order." }),
-    usage: orNull(usage, { description: "Null until the end." }),
+    model: Type.String({ description: "The requested name, or the name of the default model." }),
+    output: Type.Array(item, { description: "The model's thoughts, texts and calls, in order." }),
+    usage: orNull(usage, { description: "Null until the answer ends." }),
     background: Type.Boolean(),
     previous_response_id: Type.Null(),
     service_tier: Type.Enum(["default"]),
@@ -109,7 +109,7 @@ export const responseSchema = Type.Object(
     truncation: Type.Enum(["auto", "disabled"]),
     user: orNull(Type.String()),
   },
-  { title: "Response", description: "What begins at `instructions` repeats the request." },
+  { title: "Response", description: "The fields from `instructions` on repeat the request." },
 );
 
 function event(types: readonly string[], members: Readonly<Record<string, TSchema>>) {

@@ -15,8 +15,8 @@ const free = (description: string) => Type.Optional(Type.Unknown({ description }
 const part = Type.Object(
   {
     type: Type.String({ description: "`input_text`, `output_text` or `refusal`." }),
-    text: free("Of a text: the text."),
-    refusal: free("Of a refusal: its text."),
+    text: free("Text of a text part."),
+    refusal: free("Text of a refusal."),
     annotations: free("Accepted without use."),
     logprobs: free("Accepted without use."),
   },
@@ -31,24 +31,25 @@ const itemSchema = Type.Object(
       description:
         "`message`, `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output` or `reasoning`.",
     }),
-    role: nullable(Type.String(), { description: "Of a message: user, assistant, system or developer." }),
+    role: nullable(Type.String(), {
+      description: "Role of a message: user, assistant, system or developer.",
+    }),
     content: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(part, { title: "list[InputPart]" })]),
       {
-        description:
-          "Of a message: its text, or parts of it; of a reasoning item, parts of what was thought.",
+        description: "Text or parts of a message; thoughts of a reasoning item.",
       },
     ),
-    call_id: nullable(Type.String(), { description: "Of a call and of its output: which belong together." }),
-    name: nullable(Type.String(), { description: "Of a call: the function's name." }),
-    arguments: nullable(Type.String(), { description: "Of a call: its arguments as JSON." }),
-    input: nullable(Type.String(), { description: "Of a custom tool's call: its text." }),
+    call_id: nullable(Type.String(), { description: "Links a call and its output." }),
+    name: nullable(Type.String(), { description: "Name of the called function." }),
+    arguments: nullable(Type.String(), { description: "Arguments of a function call, as JSON text." }),
+    input: nullable(Type.String(), { description: "Input text of a custom tool call." }),
     output: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(part, { title: "list[InputPart]" })]),
-      { description: "Of a call's output: what the function returned." },
+      { description: "Output of the call." },
     ),
     summary: nullable(Type.Array(anyObject), {
-      description: "Of a reasoning item without content: what was thought.",
+      description: "Thoughts of a reasoning item without content.",
     }),
     // Members that the items of answers have.
     id: free("Accepted without use."),
@@ -63,22 +64,22 @@ const toolSchema = Type.Object(
   {
     type: Type.String({
       description:
-        "`function`, or `custom`, which takes one text. Others are left out: the server runs no tools itself.",
+        "`function`, or `custom`, which takes one text. Tools of other types are left out: the server runs no tools itself.",
     }),
-    name: nullable(Type.String(), { description: "What the model calls it by." }),
-    description: nullable(Type.String(), { description: "What it does, for the model." }),
+    name: nullable(Type.String(), { description: "Name of the tool, as the model sees it." }),
+    description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
     parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-    strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
+    strict: nullable(Type.Boolean(), { description: "If true, arguments satisfy the schema exactly." }),
     format: nullable(
       Type.Object(
         {
-          type: Type.String({ description: "`text`, or `grammar`." }),
-          syntax: nullable(Type.String(), { description: "Of a grammar: `lark` or `regex`." }),
-          definition: nullable(Type.String(), { description: "Of a grammar: what every call keeps." }),
+          type: Type.String({ description: "`text` or `grammar`." }),
+          syntax: nullable(Type.String(), { description: "Notation of a grammar: `lark` or `regex`." }),
+          definition: nullable(Type.String(), { description: "Grammar that every call matches." }),
         },
         { ...named, title: "CustomToolFormat" },
       ),
-      { description: "Of a custom tool: what its text is held to." },
+      { description: "Format of a custom tool's input text." },
     ),
   },
   { ...named, title: "ResponseTool" },
@@ -89,9 +90,9 @@ const toolChoiceSchema = Type.Union([
   Type.Object(
     {
       type: Type.String({ description: "`function`, `custom` or `allowed_tools`." }),
-      name: nullable(Type.String(), { description: "One of the tools' names." }),
+      name: nullable(Type.String(), { description: "Name of one of the tools." }),
       mode: nullable(Type.Enum(["auto", "required"]), {
-        description: "Of allowed tools: whether one of them must be called.",
+        description: "With allowed tools: `required` if one of them must be called.",
       }),
       tools: nullable(Type.Array(anyObject), { description: "Tools that may be called, by type and name." }),
     },
@@ -105,24 +106,24 @@ const textSchema = Type.Object(
       Type.Object(
         {
           type: Type.Enum(["text", "json_object", "json_schema"], {
-            description: "What the answer is held to.",
+            description: "Kind of the format.",
           }),
-          name: nullable(Type.String(), { description: "For people; nothing depends on it." }),
-          description: nullable(Type.String(), { description: "For people; nothing depends on it." }),
+          name: nullable(Type.String(), { description: "For people; not used." }),
+          description: nullable(Type.String(), { description: "For people; not used." }),
           schema: nullable(anyObject, {
-            description: "With `json_schema`, and optionally with `json_object`: the JSON Schema.",
+            description: "The JSON Schema: required with `json_schema`, optional with `json_object`.",
           }),
           strict: nullable(Type.Boolean(), {
-            description: "Every schema is kept exactly, whatever this says.",
+            description: "Ignored: every schema is enforced exactly.",
           }),
         },
         { ...named, title: "TextFormat" },
       ),
-      { "x-default": "text", description: "The form that the answer must have." },
+      { "x-default": "text", description: "Format of the answer." },
     ),
     verbosity: nullable(Type.Enum(["low", "medium", "high"]), {
       default: "medium",
-      description: "Accepted without use: models here have one way.",
+      description: "Accepted without use: models here have only one verbosity.",
     }),
   },
   { title: "TextConfig" },
@@ -132,10 +133,10 @@ const reasoningSchema = Type.Object(
   {
     effort: chatFields.reasoning_effort.schema,
     summary: nullable(Type.Enum(["auto", "concise", "detailed"]), {
-      description: "Accepted without use: what was thought is answered in full.",
+      description: "Accepted without use: thoughts are returned in full.",
     }),
     generate_summary: nullable(Type.Enum(["auto", "concise", "detailed"]), {
-      description: "The same by its older name.",
+      description: "Older name of summary.",
     }),
   },
   { title: "Reasoning" },
@@ -163,7 +164,7 @@ export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }
 
-const refused = "Nothing is kept between requests.";
+const refused = "The server keeps no state between requests.";
 const unused = "Accepted without use.";
 
 export const responsesFields = {
@@ -177,48 +178,48 @@ export const responsesFields = {
     },
   ),
   instructions: field("read", nullable(Type.String()), {
-    about: "A system message before the input.",
+    about: "System message before the input.",
     otherwise: "none",
     example: "Answer in one word.",
   }),
   ...borrowedFields(borrowedNames),
   max_output_tokens: field("read", tokenLimitSchema(), {
-    about: "Most tokens of the answer; cut to the room that is left.",
+    about: "Maximum number of answer tokens; reduced to the remaining context.",
     range: tokenLimitRange,
-    otherwise: "the model's own, else all the room",
+    otherwise: "the model's own, else the remaining context",
     example: 100,
   }),
   tools: field("read", nullable(Type.Array(toolSchema)), {
     about:
-      "Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names those that are left out.",
+      "Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names tools that were left out.",
     range: "at most 1,024 unless configured otherwise",
     otherwise: "none",
     example: [{ type: "function", name: "weather", parameters: { type: "object" } }],
   }),
   tool_choice: field("read", nullable(toolChoiceSchema), {
     about:
-      "Whether the answer may call tools (auto), must (required, or a tool by name) or must not (none), and which (allowed_tools).",
+      "Tool calls in the answer: allowed (auto), required (required, or a tool by name), forbidden (none), or limited to some tools (allowed_tools).",
     otherwise: "as in a chat request",
     example: "auto",
   }),
   text: field("read", nullable(textSchema), {
-    about: "What the answer's text is held to.",
+    about: "Format of the answer's text.",
     otherwise: "free text",
     example: { format: { type: "json_object" } },
   }),
   reasoning: field("read", nullable(reasoningSchema), {
-    about: "How much the model is to think.",
+    about: "How much the model should think.",
     otherwise: "the template's own",
     example: { effort: "low" },
   }),
   top_logprobs: field("read", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
-    about: "Returns each token's log-probability, with so many alternatives.",
+    about: "Returns each token's log-probability, with this many alternatives.",
     default: 0,
     example: 3,
   }),
   include: field("read", nullable(Type.Array(Type.String())), {
     about:
-      "What the answer shows beside its text: `message.output_text.logprobs` has log-probabilities, all others ask for what there never is; the header `x-hone-notice` names those that are not known.",
+      "Additional output. `message.output_text.logprobs` adds log-probabilities; other known values have no effect here. The header `x-hone-notice` names unknown values.",
     default: [],
     example: ["message.output_text.logprobs"],
   }),
@@ -233,18 +234,18 @@ export const responsesFields = {
     example: { include_obfuscation: false },
   }),
   metadata: field("answer form", nullable(Type.Object({}, { additionalProperties: Type.String() })), {
-    about: "Comes back with the answer.",
+    about: "Returned with the answer.",
     default: {},
     example: { topic: "demo" },
   }),
   truncation: field("read", nullable(Type.Enum(["auto", "disabled"])), {
-    about: "With auto the last tokens of a prompt that is too long are kept, otherwise it is refused.",
+    about: "With auto, a prompt that is too long keeps only its last tokens; otherwise it is refused.",
     default: "disabled",
     example: "auto",
   }),
   store: field("read", nullable(Type.Boolean()), {
     about:
-      "Whether the response can be asked for later; it cannot: true is answered as false, and the header `x-hone-notice` says so. False also keeps it from being recorded.",
+      "Responses cannot be retrieved later: true is answered as false, and the header `x-hone-notice` says so. False also excludes the response from recording.",
     default: false,
     example: false,
   }),
@@ -270,12 +271,12 @@ export const responsesFields = {
     refusedUnless: isEmpty,
   }),
   moderation: field(null, nullable(anyObject), {
-    about: "Nothing is moderated.",
+    about: "The server moderates nothing.",
     otherwise: "none",
     refusedUnless: never,
   }),
   max_tool_calls: field(null, nullable(Type.Integer({ minimum: 0 })), {
-    about: "Accepted without use: it limits tools that the server runs, and it runs none.",
+    about: "Accepted without use: it limits tools that the server runs, and the server runs none.",
     otherwise: "none",
   }),
   service_tier: field(null, nullable(Type.Enum(["auto", "default", "flex", "scale", "priority"])), {

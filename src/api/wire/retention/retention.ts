@@ -12,24 +12,24 @@ import { flag } from "../../../base/domain/resources/fields.ts";
 import { answerOf, asked, creation } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
-const count = Type.Integer({ minimum: 0, description: "Logs, jobs, completions or revisions." });
-const bytes = Type.Integer({ minimum: 0, description: "Of what was theirs alone." });
+const count = Type.Integer({ minimum: 0, description: "Number of logs, jobs, completions or revisions." });
+const bytes = Type.Integer({ minimum: 0, description: "Bytes of data that was not shared with others." });
 const kind = Type.Enum([...keptKinds], {
   description:
-    "`trajectories` that were logged, what `jobs` that have ended trained on with their events, `recordings` of completions, and `revisions` of feedback.",
+    "`trajectories` that were logged, training data and events of `jobs` that have ended, `recordings` of completions, and `revisions` of feedback.",
 });
 
 const ruleSchema = Type.Object(
   {
     kind,
-    days: orNull(Type.Number({ minimum: 0 }), { description: "How long it stays; null for ever." }),
+    days: orNull(Type.Number({ minimum: 0 }), { description: "Days that data is kept; null for no limit." }),
     entity_bytes: orNull(Type.Integer({ minimum: 0 }), {
-      description: "Of an entity the newest so many bytes stay; null for all.",
+      description: "Newest bytes kept per entity; null for no limit.",
     }),
     model_count: orNull(Type.Integer({ minimum: 0 }), {
-      description: "Of a model the newest so many stay; null for all.",
+      description: "Newest entries kept per model; null for no limit.",
     }),
-    stored_bytes: Type.Integer({ minimum: 0, description: "What there is of it." }),
+    stored_bytes: Type.Integer({ minimum: 0, description: "Bytes stored now." }),
   },
   { title: "RetentionRule" },
 );
@@ -42,24 +42,22 @@ const removedRows = {
 const removedOfDayAnswer = answerOf<RemovedOfDay>()("RemovedOfDay", {
   day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
   ...removedRows,
-  last_at: Type.String({ description: "When the last of it was removed." }),
+  last_at: Type.String({ description: "Time of the last removal." }),
 });
 export const removedAnswer = answerOf<RemovedData & { readonly kind: KeptKind }>()("Removed", removedRows);
 
 const storedWords: Readonly<Record<StoredKind, string>> = {
-  trajectories: "Of logged trajectories.",
-  jobs: "Of what jobs trained on, and the events of those that have ended.",
-  recordings: "Of recorded completions, with what several have in common once.",
-  revisions: "Of what feedback was before it was replaced.",
-  feedback: "Of the payloads of feedback.",
-  files: "Of uploaded files.",
-  traces: "Of files that clients of traces published.",
+  trajectories: "Bytes of logged trajectories.",
+  jobs: "Bytes of training data of jobs, and of events of jobs that have ended.",
+  recordings: "Bytes of recorded completions; data that several share counts once.",
+  revisions: "Bytes of earlier revisions of feedback.",
+  feedback: "Bytes of feedback payloads.",
+  files: "Bytes of uploaded files.",
+  traces: "Bytes of files that trace clients published.",
 };
 
 export const retentionQuerySchema = Type.Object({
-  entity: Type.Optional(
-    Type.String({ description: "Only this entity's; another than the key's for admins." }),
-  ),
+  entity: Type.Optional(Type.String({ description: "Only this entity; admins may name any entity." })),
 });
 
 const storedSchema = Type.Object(
@@ -74,18 +72,18 @@ export const retentionSchema = Type.Object(
     stored: storedSchema,
     quota_bytes: orNull(Type.Integer({ minimum: 0 }), {
       description:
-        "What the entity may have of all that together; null where nothing limits it, or it is everybody's.",
+        "Storage quota of the entity for all of it together; null without a quota, or for all entities together.",
     }),
     rules: Type.Array(ruleSchema),
     removed: Type.Array(removedOfDayAnswer.schema, {
-      description: "What was removed by them, the latest day first; at most 1000 rows of the last 400 days.",
+      description: "Removals by these limits, latest day first; at most 1000 rows of the last 400 days.",
     }),
   },
   { title: "Retention" },
 );
 
 const sweepFields = {
-  dryRun: flag({ default: false, about: "Removes nothing, and says what would be." }),
+  dryRun: flag({ default: false, about: "Removes nothing, and reports what would be removed." }),
 };
 export const sweepForm = creation("RetentionSweepCreate", asked(sweepFields));
 
@@ -94,7 +92,8 @@ export const sweepAnswerSchema = Type.Object(
     dry_run: Type.Boolean(),
     removed: Type.Array(removedAnswer.schema),
     is_complete: Type.Boolean({
-      description: "False where there was no time for all of it: the server goes on by itself.",
+      description:
+        "False if time ran out before everything was removed; the server then continues automatically.",
     }),
   },
   { title: "RetentionSweep" },

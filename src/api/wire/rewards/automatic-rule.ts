@@ -22,8 +22,8 @@ export const feedbackSelectionFields = {
   filter: readBy(
     nullable(Type.Object({}, { additionalProperties: true }), {
       description:
-        'Which feedback of the model\'s project: `{"$expr": …}` in the language of `/feedback/query`.',
-      "x-default": "all that the rule reads",
+        'Feedback of the model\'s project that counts: `{"$expr": …}` in the language of `/feedback/query`.',
+      "x-default": "all feedback that the rule reads",
     }),
     // Safe cast: parsed from JSON.
     (filter) => filter as JsonObject,
@@ -33,14 +33,15 @@ export const feedbackSelectionFields = {
 };
 
 export const experimentalConfigField = nullable(trainingConfigSchema, {
-  description: "How it is trained, as for any training job; what is not applied is listed in the job.",
+  description:
+    "Settings of the training, as for any training job; the job lists settings that are not applied.",
 });
 
 const limits = asked(standingLimits);
 
 const standingForm = creation("StandingOrder", {
   model_id: readBy(
-    Type.String({ format: "uuid", description: "The model to train, of the rule's project." }),
+    Type.String({ format: "uuid", description: "The model to train, in the rule's project." }),
     (id) => id.toLowerCase(),
   ),
   ...feedbackSelectionFields,
@@ -95,13 +96,13 @@ export const standingStateAnswer = answerOf<ShownState & { readonly order: Stand
     status: [
       Type.Enum([...statuses], {
         description:
-          "`collecting` lacks groups, `training` has a job that has not ended, `waiting` may not make one yet, `ready` makes one at once.",
+          "`collecting`: too few groups. `training`: a job has not ended. `waiting`: no job may be created yet. `ready`: a job is about to be created.",
       }),
       ({ kind }) => kind,
     ],
-    reason: Type.String({ description: "Why, for people." }),
+    reason: Type.String({ description: "Reason, for people." }),
     next_job_at: orNull(Type.String({ format: "date-time" }), {
-      description: "Not before; null where it may be now.",
+      description: "Earliest time of the next job; null if it may be created now.",
     }),
     groups_ready: [count, ({ progress }) => progress.readyCount],
     groups_min: [count, ({ order }) => order.groupsMin],

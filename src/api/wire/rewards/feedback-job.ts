@@ -14,24 +14,24 @@ import { experimentalConfigField, feedbackSelectionFields } from "./automatic-ru
 export const askedFeedback = {
   model_id: Type.String({
     format: "uuid",
-    description: "The model to train, whose answers the feedback is on.",
+    description: "The model to train; the feedback is on its answers.",
   }),
   rule: readBy(
     nullable(Type.Object({ terms: rewardTermsSchema }), {
-      description: "How feedback becomes a reward; either this or rule_id.",
+      description: "How feedback becomes a reward; give this or rule_id.",
     }),
     ({ terms }) => toRewardRule(terms),
     null,
   ),
   rule_id: nullable(Type.String({ format: "uuid" }), {
-    description: "A reward rule of the model's project.",
+    description: "Id of a reward rule in the model's project.",
   }),
   ...feedbackSelectionFields,
   ...asked({
-    until: orNullField(time({ about: "Feedback from before then alone." })),
+    until: orNullField(time({ about: "Only feedback from before this time." })),
     dryRun: flag({
       default: false,
-      about: "Answers what the job would train on and what not, and makes none.",
+      about: "Reports what the job would train on and leave out, and creates no job.",
     }),
   }),
 };
@@ -48,7 +48,7 @@ export const feedbackJobForm = creation(
         minimum: 1,
         maximum: jobGroupsMax,
         default: 512,
-        about: "Most groups of the job; what is left is for the next.",
+        about: "Most groups of the job; the rest is left for the next job.",
       }),
     }),
   },
@@ -74,42 +74,44 @@ const count = Type.Integer({ minimum: 0 });
 export const shownMax = 100;
 
 const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
-  call: Type.String({ description: "The answer's reference." }),
-  text: Type.String({ description: "How it begins." }),
-  step: Type.Integer({ minimum: 0, description: "The version that answered." }),
+  call: Type.String({ description: "Reference of the answer." }),
+  text: Type.String({ description: "Start of the text." }),
+  step: Type.Integer({ minimum: 0, description: "Version that answered." }),
   reward: Type.Number(),
   people: [
-    Type.Integer({ minimum: 1, description: "Whose feedback the reward is the mean of." }),
+    Type.Integer({ minimum: 1, description: "People whose feedback the reward averages." }),
     ({ peopleCount }) => peopleCount,
   ],
   terms: [
     Type.Array(orNull(Type.Object({ value: Type.Number(), people: count })), {
-      description: "What each term of the rule gave; null where it found nothing to read.",
+      description: "Value of each term of the rule; null if the term found nothing to read.",
     }),
     ({ terms }) => terms.map((term) => term && { value: term.value, people: term.peopleCount }),
   ],
   feedback_ids: feedbackIds(),
   use: Type.Enum(["trained", "compared"], {
     description:
-      "`compared` was trained before: its reward counts for the group's mean, and it does not train again.",
+      "`compared`: trained earlier. Its reward counts in the group's mean, and it does not train again.",
   }),
 });
 
 /** The records behind an answer. */
 export function feedbackIds() {
   return [
-    Type.Array(Type.String(), { description: "The records that count; the first hundred." }),
+    Type.Array(Type.String(), { description: "Feedback records that count; the first hundred." }),
     ({ feedbackIds: ids }: Pick<RewardedAnswer, "feedbackIds">) => ids.slice(0, shownMax),
   ] as const;
 }
 
 const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAnswer", {
-  reference: Type.String({ description: "The answer's, or what the feedback names where there is none." }),
+  reference: Type.String({
+    description: "Reference of the answer, or the subject of the feedback if there is no answer.",
+  }),
   reason: Type.String(),
   reward: orNull(Type.Number()),
   people: [count, ({ peopleCount }) => peopleCount],
   feedback: [
-    Type.Integer({ minimum: 0, description: "Records on it." }),
+    Type.Integer({ minimum: 0, description: "Feedback records on it." }),
     ({ feedbackCount }) => feedbackCount,
   ],
 });
@@ -124,7 +126,7 @@ export interface MadeJob {
 /** The rows that answers about both kinds of jobs begin with. */
 export const madeJob = {
   id: orNull(Type.String({ format: "uuid" }), {
-    description: "The job's; null of a dry run, and where there was nothing to train on.",
+    description: "Id of the job; null for a dry run, or if there was nothing to train on.",
   }),
   dry_run: [Type.Boolean(), ({ isDryRun }: MadeJob) => isDryRun],
 } as const;
@@ -132,7 +134,7 @@ export const madeJob = {
 /** The row of what the reasons mean. */
 export const reasons = Type.Object(
   {},
-  { additionalProperties: Type.String(), description: "What the reasons that there are mean." },
+  { additionalProperties: Type.String(), description: "Explanation of each reason that occurs." },
 );
 
 /** The row of the first answers that do not train. */
@@ -147,13 +149,13 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & MadeJob>()("Feedback
     Type.Object({
       feedback: Type.Integer({ minimum: 0, description: "Records that the rule may read." }),
       groups: Type.Integer({ minimum: 0, description: "Prompts with answers that train." }),
-      answers: Type.Integer({ minimum: 0, description: "That train." }),
+      answers: Type.Integer({ minimum: 0, description: "Answers that train." }),
       compared: count,
-      people: Type.Integer({ minimum: 0, description: "Whose feedback counts, on all answers." }),
-      tokens: Type.Integer({ minimum: 0, description: "Of the prompts and answers that train." }),
+      people: Type.Integer({ minimum: 0, description: "People whose feedback counts, over all answers." }),
+      tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompts and answers that train." }),
       left_out: Type.Object(
         {},
-        { additionalProperties: count, description: "Answers that do not train, by the reason." },
+        { additionalProperties: count, description: "Answers that do not train, by reason." },
       ),
     }),
     ({ counts: { leftOut: byReason, ...counts } }) => ({ ...counts, left_out: byReason }),
@@ -162,7 +164,7 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & MadeJob>()("Feedback
   groups: [
     Type.Array(
       Type.Object({
-        prompt: Type.String({ description: "How it begins." }),
+        prompt: Type.String({ description: "Start of the prompt." }),
         answers: Type.Array(rewardedAnswer.schema),
       }),
       { description: "The first hundred." },

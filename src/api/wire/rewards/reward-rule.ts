@@ -25,7 +25,9 @@ const rows = {
   }),
   terms: readBy(rewardTermsSchema, toRewardRule),
   standing: readBy(
-    nullable(standingSchema, { description: "Has it train a model by itself, as feedback comes." }),
+    nullable(standingSchema, {
+      description: "Makes the rule automatic: it trains a model as feedback arrives.",
+    }),
     toStandingOrder,
     null,
   ),
@@ -45,13 +47,13 @@ export const ruleCreateForm = creation(
   "RewardRuleCreate",
   {
     entity: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-      description: "Whose it is.",
+      description: "Entity of the rule.",
       "x-default": "the caller's own",
     }),
     project: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: "Whose feedback it reads; comes into being at first use.",
+      description: "Project whose feedback the rule reads; created at first use.",
     }),
     ...rows,
   },
@@ -60,9 +62,9 @@ export const ruleCreateForm = creation(
 
 export const ruleQuerySchema = Type.Object({
   ...pageQueryFields,
-  entity: Type.Optional(Type.String({ description: "Only this entity's." })),
-  project: Type.Optional(Type.String({ description: "Only this project's." })),
-  model_id: Type.Optional(Type.String({ description: "Only standing ones of this model." })),
+  entity: Type.Optional(Type.String({ description: "Only rules of this entity." })),
+  project: Type.Optional(Type.String({ description: "Only rules of this project." })),
+  model_id: Type.Optional(Type.String({ description: "Only automatic rules of this model." })),
 });
 
 /** A rule, with the state of a standing one. */
@@ -73,15 +75,15 @@ export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownSta
   name: Type.String(),
   terms: [rewardTermsSchema, ({ rule }) => rewardTermsBody(rule)],
   standing: [
-    orNull(standingSchema, { description: "Null of one that trains when somebody asks alone." }),
+    orNull(standingSchema, { description: "Null for a rule that trains only on request." }),
     ({ standing }) => standing && standingBody(standing),
   ],
   paused: [
-    Type.Boolean({ description: "Whether a standing one makes no jobs until it is resumed." }),
+    Type.Boolean({ description: "True if an automatic rule creates no jobs until it is resumed." }),
     ({ isPaused }) => isPaused,
   ],
   state: [
-    orNull(standingStateAnswer.schema, { description: "What a standing one is about; null of others." }),
+    orNull(standingStateAnswer.schema, { description: "State of an automatic rule; null for others." }),
     ({ standing: order, state }) => order && state && standingStateAnswer.body({ ...state, order }),
   ],
   created_at: Type.String({ format: "date-time" }),

@@ -27,45 +27,45 @@ const rewardTermSchema = Type.Object(
   {
     kind: Type.Enum([...kinds], {
       description:
-        "What it reads: reactions, a number in the payload, the value of an annotation, or which of two answers is preferred.",
+        "Source of the term: reactions, a number in the payload, the value of an annotation, or the preferred of two answers.",
     }),
     weight: nullable(Type.Number({ exclusiveMinimum: 0, maximum: weightMax }), {
       default: 1,
       description:
-        "An answer's reward is the mean of what terms give by their weights, of those that found something to read.",
+        "Weight of the term. An answer's reward is the weighted mean of the terms that found something to read.",
     }),
     rewards: nullable(Type.Object({}, { additionalProperties: reward }), {
       description:
-        "Of `reaction`, required: what each emoji earns, by itself or by its name between colons (`:thumbs_up:`). Of `annotation`: what each text earns.",
+        "With `reaction`, required: reward of each emoji, given as itself or as a name between colons (`:thumbs_up:`). With `annotation`: reward of each text.",
       examples: [{ "👍": 1, "👎": 0 }],
     }),
     feedback_type: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Of `number`, required, and of `preference`: which feedback.",
+      description: "Feedback type to read; required with `number`, optional with `preference`.",
     }),
     path: nullable(Type.String({ minLength: 1, maxLength: 1024 }), {
-      description: "Of `number`, required: where in the payload, as queries spell it: `scores.helpfulness`.",
+      description: "Required with `number`: path in the payload, as in queries: `scores.helpfulness`.",
     }),
     name: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description:
-        "Of `annotation`, required: `<name>` of feedback of the type `<maker>.annotation.<name>`, or `annotation.<name>`, as the questions of a queue itself have it.",
+        "Required with `annotation`: `<name>` for feedback of the type `<maker>.annotation.<name>`, or `annotation.<name>`, the type that questions of a queue have.",
     }),
     range: nullable(pair, {
       description:
-        "Of `number` and `annotation`: which numbers become 0 and 1; the others are between, or the nearest.",
+        "With `number` and `annotation`: the numbers that become 0 and 1. Numbers between are interpolated, others are clamped.",
       examples: [[1, 5]],
     }),
     factor: nullable(number, {
-      description: "Of the two instead of `range`: what the number is multiplied by.",
+      description: "With `number` and `annotation`, instead of `range`: factor of the number.",
     }),
-    offset: nullable(number, { description: "Beside `factor`: what is added." }),
+    offset: nullable(number, { description: "With `factor`: value to add." }),
     clamp: nullable(pair, {
       default: [0, 1],
-      description: "Of the two, beside `factor`: the least and the most that comes of it.",
+      description: "With `factor`: minimum and maximum of the result.",
     }),
     prior: nullable(Type.Number({ minimum: 0.001, maximum: 1000 }), {
       default: 1,
       description:
-        "Of `preference`: in how many comparisons with a middling answer, half of them won, each is taken to have been.",
+        "With `preference`: number of virtual comparisons with an average answer, half of them won, added to each answer.",
     }),
   },
   { title: "RewardTerm" },

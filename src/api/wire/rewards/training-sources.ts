@@ -9,30 +9,32 @@ import { orNull } from "../nullable.ts";
 export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId: string }>()(
   "TrainingSource",
   {
-    id: Type.String({ description: "What `after` takes." }),
+    id: Type.String({ description: "Cursor; pass it as `after`." }),
     call: [
-      Type.String({ description: "The answer's reference." }),
+      Type.String({ description: "Reference of the answer." }),
       (source) => callReference(source, source.choice),
     ],
-    step: Type.Integer({ minimum: 0, description: "The version that answered." }),
+    step: Type.Integer({ minimum: 0, description: "Version that answered." }),
     reward: orNull(Type.Number(), {
-      description: "Null of an answer that people did not rate, but corrected.",
+      description: "Null for an answer that people corrected but did not rate.",
     }),
     people: [
-      Type.Integer({ minimum: 1, description: "Whose feedback it trained by." }),
+      Type.Integer({ minimum: 1, description: "People whose feedback it trained on." }),
       ({ peopleCount }) => peopleCount,
     ],
     use: Type.Enum(["trained", "compared"], {
       description:
-        "`compared` was trained before, and nothing new was said of it; the others were compared with it.",
+        "`compared`: trained earlier, without new feedback since; the others were compared with it.",
     }),
     feedback: [
       Type.Array(
         Type.Object({
           id: Type.String(),
-          is_new: Type.Boolean({ description: "Whether no earlier version was trained on it, as it was." }),
+          is_new: Type.Boolean({
+            description: "True if no earlier version was trained on this answer with this feedback.",
+          }),
         }),
-        { description: "The records that it trained by." },
+        { description: "Feedback records that it trained on." },
       ),
       ({ feedback }) => feedback.map(({ id, isNew }) => ({ id, is_new: isNew })),
     ],

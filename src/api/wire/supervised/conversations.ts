@@ -25,9 +25,9 @@ export const conversationSchema = Type.Object(
   {
     messages: Type.Array(exampleMessageSchema, {
       minItems: 1,
-      description: "The conversation; what the assistant says in it trains.",
+      description: "The conversation; the assistant's messages train.",
     }),
-    tools: nullable(Type.Array(Type.Object({}, open)), { description: "The tools that the request has." }),
+    tools: nullable(Type.Array(Type.Object({}, open)), { description: "Tools of the request." }),
     ...promptFields,
   },
   { ...open, title: "ExampleConversation" },

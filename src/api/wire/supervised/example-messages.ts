@@ -12,7 +12,7 @@ export const exampleMessageSchema = Type.Object(
     ...messageSchema.properties,
     weight: nullable(Type.Integer({ minimum: 0, maximum: 1 }), {
       default: 1,
-      description: "Of an assistant's message: 0 makes it context that does not train.",
+      description: "In an assistant message: 0 makes it context that does not train.",
     }),
   },
   { additionalProperties: true, title: "ExampleMessage" },

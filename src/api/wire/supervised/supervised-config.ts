@@ -25,36 +25,37 @@ const precision = Type.Enum([...basePrecisions]);
 const shared = {
   base_precision: nullable(precision, {
     description:
-      "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+      "Precision of products with the base model's weights. int8 makes steps faster with rounded weights; the job reports how far its log-probabilities are from those with float32.",
     "x-default": "float32",
   }),
   learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
-    description: "Of AdamW: one for all steps, or a list with one for each batch.",
+    description: "AdamW's learning rate: one for all steps, or a list with one per batch.",
     default: defaults.learningRate,
   }),
   epochs: nullable(epochs, {
-    description: "How often each conversation trains.",
+    description: "Number of times each conversation trains.",
     default: defaults.epochCount,
   }),
   num_epochs: nullable(epochs, {
-    description: "The same as epochs, by another name.",
+    description: "Alias of epochs.",
     default: defaults.epochCount,
   }),
   weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-    description: "Of AdamW, times the learning rate.",
+    description: "AdamW's weight decay; multiplied by the learning rate.",
     default: defaults.weightDecay,
   }),
   max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
-    description: "Gradients are scaled down to this norm; 0 never scales.",
+    description: "Maximum norm of gradients; larger gradients are scaled down. 0 disables scaling.",
     default: defaults.gradientNormMax,
   }),
   shuffle: nullable(Type.Boolean(), {
-    description: "Whether the conversations are shuffled, anew for each epoch; the same job shuffles alike.",
+    description:
+      "True to shuffle the conversations before each epoch; the same job always shuffles the same way.",
     default: defaults.isShuffled,
   }),
   assistant_turns: nullable(Type.Enum(["all", "last"]), {
     description:
-      "Which messages of the assistant train: all, or the last message of each conversation alone, which then must be the assistant's.",
+      "Messages of the assistant that train: all, or only the last message of each conversation, which must then be the assistant's.",
     default: defaults.assistantTurns,
   }),
 };

@@ -22,17 +22,20 @@ import {
 
 const creationSchema = Type.Object(
   {
-    model_id: Type.String({ format: "uuid", description: "The model to train; best sent first." }),
+    model_id: Type.String({
+      format: "uuid",
+      description: "The model to train; send this field first for best performance.",
+    }),
     training_data: nullable(Type.Array(conversationSchema), {
-      description: "What it is trained on; either this or training_data_url.",
+      description: "Training data; give this or training_data_url.",
     }),
     training_data_url: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:
-        "A file of this server with a conversation a line: its id, `hone-file://<id>`, or its address here.",
+        "A file on this server with one conversation per line: its id, `hone-file://<id>`, or its URL here.",
     }),
-    config: nullable(supervisedConfigForm, { description: "How it is trained." }),
+    config: nullable(supervisedConfigForm, { description: "Settings of the training." }),
     experimental_config: nullable(Type.Object({}, { additionalProperties: true }), {
-      description: "Nothing of it is applied; the job lists what it held.",
+      description: "Never applied; the job lists its members.",
     }),
   },
   { title: "SupervisedJobCreate" },

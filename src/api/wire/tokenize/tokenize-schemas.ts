@@ -16,21 +16,21 @@ export const tokenizeSchema = Type.Object(
   {
     model: requestFields.model.schema,
     prompt: nullable(Type.String(), {
-      description: "A text, tokenized as it stands.",
-      "x-default": "messages are there instead",
+      description: "A text to tokenize without a chat template.",
+      "x-default": "messages are given instead",
       examples: ["What is the capital of France?"],
     }),
     messages: Type.Optional(messages.schema),
     ...schemasOf(others),
     add_special_tokens: Type.Optional(
       Type.Boolean({
-        description: "Adds the tokenizer's special tokens, such as one that begins a text.",
-        "x-default": "true for a prompt, false for messages, whose template writes its own",
+        description: "Adds the tokenizer's special tokens, such as a beginning-of-text token.",
+        "x-default": "true for a prompt, false for messages, whose template adds its own",
         examples: [false],
       }),
     ),
     return_token_strs: nullable(Type.Boolean(), {
-      description: "Whether each token is answered as the tokenizer spells it, too.",
+      description: "True to return each token also in the tokenizer's spelling.",
       default: false,
       examples: [true],
     }),
@@ -40,12 +40,14 @@ export const tokenizeSchema = Type.Object(
 
 export const tokenizedSchema = Type.Object(
   {
-    count: Type.Integer({ minimum: 0, description: "How many tokens there are." }),
-    max_model_len: Type.Integer({ description: "How many the model takes, prompt and answer together." }),
-    tokens: Type.Array(Type.Integer(), { description: "Their ids, as a chat would have them." }),
+    count: Type.Integer({ minimum: 0, description: "Number of tokens." }),
+    max_model_len: Type.Integer({
+      description: "The model's context length in tokens, prompt and answer together.",
+    }),
+    tokens: Type.Array(Type.Integer(), { description: "Token ids, as in a chat." }),
     token_strs: orNull(Type.Array(Type.String()), {
       description:
-        "As the tokenizer spells them (`▁hello`, `Ġhello`), where that was asked for; `/detokenize` says their text.",
+        "Tokens in the tokenizer's spelling (`▁hello`, `Ġhello`), if requested; `/detokenize` returns their text.",
     }),
   },
   { title: "Tokenized" },
@@ -68,6 +70,6 @@ export const detokenizeSchema = Type.Object(
 );
 
 export const detokenizedSchema = Type.Object(
-  { prompt: Type.String({ description: "Their text, with that of special tokens." }) },
+  { prompt: Type.String({ description: "Text of the tokens, including special tokens." }) },
   { title: "Detokenized" },
 );

@@ -20,8 +20,8 @@ const only = (value: unknown, description: string): ForeignOption => ({
 });
 
 const ofModel =
-  "The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is registered, before its first job.";
-const noSchedule = "The learning rate stays as it is within a job; send jobs with rates of their own.";
+  "The model decides the shape of adapters: set lora_rank, lora_alpha and target_modules when you register it, before its first job.";
+const noSchedule = "The learning rate is constant within a job; send several jobs with different rates.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
 /** Of jobs of every kind. */
@@ -29,33 +29,33 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   adam_beta1: only(0.9, ofOptimizer),
   adam_beta2: only(0.99, ofOptimizer),
   adam_epsilon: only(1e-8, "The optimizer is AdamW with an epsilon of 1e-8."),
-  adam_params: refused(`${ofOptimizer} Its weight_decay and max_grad_norm are options of their own.`),
+  adam_params: refused(`${ofOptimizer} Its weight_decay and max_grad_norm are separate options.`),
   final_training_step: accepted("Every job makes a version."),
-  gradient_accumulation_steps: only(1, "Say batch_size, the sequences of a step."),
+  gradient_accumulation_steps: only(1, "Set batch_size, the sequences per step."),
   lora_alpha: refused(ofModel),
   lora_config: refused(ofModel),
   lora_dropout: only(0, "Adapters train without dropout."),
   lora_rank: refused(ofModel),
   lr_scheduler: only("constant", noSchedule),
   lr_scheduler_type: only("constant", noSchedule),
-  max_steps: only(-1, "Say steps and passes, or batch_size."),
+  max_steps: only(-1, "Set steps and passes, or batch_size."),
   optim: { asksNothing: is("adamw", "adamw_torch"), description: ofOptimizer },
-  optimizer_save_interval: accepted("The optimizer's state is kept with every version."),
+  optimizer_save_interval: accepted("The optimizer's state is stored with every version."),
   peft_args: refused(ofModel),
   save_checkpoint: only(true, "Every job makes a version."),
-  seed: refused("What is random in a job is decided by its content: the same job trains the same."),
+  seed: refused("The content of a job determines its random choices: the same job trains the same."),
   start_step: refused("A job starts from the model's newest version."),
   target_modules: refused(ofModel),
   warmup_ratio: only(0, noSchedule),
   warmup_steps: only(0, noSchedule),
 };
 
-const ofClipping = "Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high].";
+const ofClipping = "Set epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high].";
 const ofEntropy = "The loss has no entropy term; sample at a higher temperature, or lower learning_rate.";
-const ofKl = "Say kl_penalty_coef, which moves advantages; there is no KL term in the loss.";
-const ofLoss = "The loss is the mean over a step's tokens, each trajectory weighing alike.";
+const ofKl = "Set kl_penalty_coef, which moves advantages; there is no KL term in the loss.";
+const ofLoss = "The loss is the mean over a step's tokens, with equal weight for each trajectory.";
 const ofTruncated =
-  "Answers that were cut off train as the others do, by the reward that you give them; leave their trajectories out, or reward them less.";
+  "Truncated answers train like others, by the reward that you give them; leave their trajectories out, or reward them less.";
 
 /** Of reinforcement learning. */
 const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
@@ -67,7 +67,7 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   clip_ratio_low: refused(ofClipping),
   cliprange: refused(ofClipping),
   delta: refused(
-    `${ofClipping} Ratios of both signs are capped by max_negative_advantage_importance_sampling_weight.`,
+    `${ofClipping} max_negative_advantage_importance_sampling_weight caps ratios of both signs.`,
   ),
   dynamic_sampling: only(false, "A group whose rewards are all equal is skipped; send others."),
   entropy_coef: only(0, ofEntropy),
@@ -76,8 +76,8 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   eps_clip: refused(ofClipping),
   eps_clip_high: refused(ofClipping),
   eps_clip_low: refused(ofClipping),
-  gamma: only(1, "A trajectory has one reward, which all of its tokens share."),
-  grad_clip: refused("Say max_grad_norm."),
+  gamma: only(1, "A trajectory has one reward, shared by all its tokens."),
+  grad_clip: refused("Set max_grad_norm."),
   init_kl_coef: only(0, ofKl),
   kl_coef: only(0, ofKl),
   kl_loss_coef: only(0, ofKl),
@@ -85,31 +85,33 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   kl_penalty_reference_step: only(0, "The base model, step 0, is the reference."),
   kl_penalty_step_lag: refused("The base model, step 0, is the reference, and does not move."),
   kl_ref_adapter_path: refused("The base model, step 0, is the reference."),
-  logprob_calculation_chunk_size: accepted("The memory that training takes has settings."),
-  loss_fn_config: refused("The options of the loss stand beside it."),
+  logprob_calculation_chunk_size: accepted("Server settings control the memory of training."),
+  loss_fn_config: refused("Options of the loss are on the same level as loss_fn."),
   lam: only(1, "Advantages are those of the group; there is no critic."),
   loss_agg_mode: refused(ofLoss),
   loss_reduction: refused(ofLoss),
   loss_type: only("bnpo", ofLoss),
   mask_truncated_completions: only(false, ofTruncated),
   max_completion_length: refused(
-    "Say max_completion_tokens in the rollouts' requests; nothing is cut in training.",
+    "Set max_completion_tokens in the rollouts' requests; training truncates nothing.",
   ),
-  max_prompt_length: refused("Nothing is cut; what is too long is left out (packed_sequence_length)."),
+  max_prompt_length: refused(
+    "Nothing is truncated; sequences that are too long are left out (packed_sequence_length).",
+  ),
   moe_routing_replay_bundle: refused("There are no experts to route to."),
   moe_routing_replay_path: refused("There are no experts to route to."),
   moe_routing_replay_strict: accepted("There are no experts to route to."),
-  num_iterations: only(1, "Say passes."),
+  num_iterations: only(1, "Set passes."),
   overlong_buffer_len: refused(ofTruncated),
   overlong_filtering: only(false, ofTruncated),
   plot_tensors: only(false, "Nothing is plotted."),
-  policy_loss_type: refused("Say loss_fn, cispo or ppo."),
-  ppo_epochs: only(1, "Say passes."),
-  ppo_mini_batch_size: refused("Say batch_size, the sequences of a step."),
+  policy_loss_type: refused("Set loss_fn to cispo or ppo."),
+  ppo_epochs: only(1, "Set passes."),
+  ppo_mini_batch_size: refused("Set batch_size, the sequences per step."),
   reward_weights: refused("A trajectory has one reward; weigh its parts before sending it."),
   scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not follow the rewards."),
   sync_ref_model: only(false, "The base model, step 0, is the reference, and does not move."),
-  target_kl: refused("Say max_kl_update, above which a job fails; steps do not end early."),
+  target_kl: refused("Set max_kl_update, above which a job fails; steps do not end early."),
   top_entropy_quantile: only(1, "All tokens of an answer train."),
   use_entropy_loss: only(false, ofEntropy),
   use_kl_loss: only(false, ofKl),
@@ -118,17 +120,19 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
 /** Of preference training, as TRL has them. */
 const ofPreferences: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
-  cpo_alpha: only(0, "The losses have no term of likelihood beside the comparison."),
-  disable_dropout: accepted("Nothing is dropped out."),
-  f_divergence_type: only("reverse_kl", "Log ratios are compared."),
-  loss_type: refused("Say loss: TRL's sigmoid is dpo."),
-  max_completion_length: refused("Nothing is cut; what is too long is left out."),
-  max_length: refused("Nothing is cut; what is too long is left out (training.sequenceLengthMax)."),
-  max_prompt_length: refused("Nothing is cut; what is too long is left out."),
+  cpo_alpha: only(0, "The losses have no likelihood term."),
+  disable_dropout: accepted("There is no dropout."),
+  f_divergence_type: only("reverse_kl", "The losses compare log ratios."),
+  loss_type: refused("Set loss: TRL's sigmoid is dpo."),
+  max_completion_length: refused("Nothing is truncated; sequences that are too long are left out."),
+  max_length: refused(
+    "Nothing is truncated; sequences that are too long are left out (training.sequenceLengthMax).",
+  ),
+  max_prompt_length: refused("Nothing is truncated; sequences that are too long are left out."),
   precompute_ref_log_probs: accepted("They are computed once, before the first step."),
-  reference_free: only(false, "Say loss simpo, which compares with no reference."),
-  rpo_alpha: refused("The losses have no term of likelihood beside the comparison."),
-  simpo_gamma: refused("Say gamma."),
+  reference_free: only(false, "Set loss to simpo, which has no reference."),
+  rpo_alpha: refused("The losses have no likelihood term."),
+  simpo_gamma: refused("Set gamma."),
   sync_ref_model: only(false, "The reference does not move within a job."),
 };
 
@@ -146,7 +150,7 @@ export function foreignProperties(options: Readonly<Record<string, ForeignOption
 
 function acceptanceOf(asksNothing: AsksNothing): string {
   if (asksNothing === never) return "Refused.";
-  return asksNothing(undefined) ? "Accepted." : "Refused with a value that asks for more than is done.";
+  return asksNothing(undefined) ? "Accepted." : "Refused with a value that asks for anything else.";
 }
 
 /**

@@ -58,27 +58,27 @@ const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
     "advantageBalance",
     Type.Number({ minimum: -1, maximum: 1 }),
-    "Positive shrinks negative advantages, negative shrinks positive ones.",
+    "Positive values shrink negative advantages, negative values shrink positive ones.",
   ),
   allow_training_without_logprobs: option(
     "allowTrainingWithoutLogprobs",
     Type.Boolean(),
-    "Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.",
+    "Also trains the texts of assistant messages, and of Choices without tokens.",
   ),
   base_precision: option(
     "basePrecision",
     Type.Enum([...basePrecisions]),
-    "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+    "Precision of products with the base model's weights. int8 makes steps faster with rounded weights; the job reports how far its log-probabilities are from those with float32.",
     "float32",
   ),
   batch_size: option(
     "batchSize",
     sequencesOfStep,
-    "Sequences of one optimizer step; not beside steps.",
+    "Sequences per optimizer step; excludes steps.",
     "1, unless the server counts tokens (training.batchTokens)",
   ),
   grad_accumulation_sequences: {
-    ...option("batchSize", sequencesOfStep, "The same as batch_size, by another name.", "as batch_size"),
+    ...option("batchSize", sequencesOfStep, "Alias of batch_size.", "as batch_size"),
     spells: "batch_size",
   },
   epsilon: option(
@@ -96,71 +96,75 @@ const options: Readonly<Record<string, Option>> = {
   importance_sampling_level: option(
     "importanceSamplingLevel",
     Type.Enum([...importanceSamplingLevels]),
-    "Over what the ratio of new to old probability is taken.",
+    "Unit over which the ratio of new to old probability is taken.",
   ),
   vendor_k2_tau: option(
     "k2Tau",
     atLeastZero,
-    "Weight of the squared difference from the policy that sampled; 0 is off.",
+    "Weight of the squared difference from the policy that sampled; 0 disables it.",
   ),
   kimi_k2_tau: {
-    ...option("k2Tau", atLeastZero, "The same as vendor_k2_tau, by another name."),
+    ...option("k2Tau", atLeastZero, "Alias of vendor_k2_tau."),
     spells: "vendor_k2_tau",
   },
   kl_penalty_coef: option(
     "klPenaltyCoefficient",
     atLeastZero,
-    "Takes advantage from tokens that the model now finds likelier than the base model does, and gives it to the others; 0 is off. Costs a forward pass of the base model.",
+    "Moves advantage away from tokens that the model now finds likelier than the base model does, and gives it to the others. 0 disables it. Costs a forward pass of the base model.",
   ),
   kl_penalty_source: option(
     "klPenaltySource",
     Type.Enum([...klPenaltySources]),
-    "Whose log-probabilities the penalty compares with the base model's: those of the model as it trains, or those that were recorded as it was sampled.",
+    "Log-probabilities that the penalty compares with the base model's: those of the model in training, or those recorded when the answers were sampled.",
   ),
-  learning_rate: option("learningRate", Type.Number({ exclusiveMinimum: 0 }), "Of AdamW, of every step."),
+  learning_rate: option(
+    "learningRate",
+    Type.Number({ exclusiveMinimum: 0 }),
+    "AdamW's learning rate at every step.",
+  ),
   mask_prob_ratio: option(
     "maskProbRatio",
     Type.Boolean(),
-    "Leaves out tokens whose ratio is out of bounds instead of clipping it.",
+    "Leaves out tokens with a ratio out of bounds instead of clipping the ratio.",
   ),
   max_grad_norm: option(
     "gradientNormMax",
     Type.Number({ minimum: 0, maximum: 1e9 }),
-    "Gradients are scaled down to this norm; 0 never scales.",
-    "left to the server, 0.1",
+    "Maximum norm of gradients; larger gradients are scaled down. 0 disables scaling.",
+    "chosen by the server, 0.1",
   ),
   max_kl_update: option(
     "klUpdateMax",
     atLeastZero,
-    "Fails the job, which then makes no version, if it moves the policy by more than this from the one before it, in nats a token (the version's loss/kl_update); 0 is off.",
+    "Maximum change of the policy in nats per token (the version's loss/kl_update). A job that exceeds it fails and makes no version. 0 disables the limit.",
     "0",
   ),
   max_negative_advantage_importance_sampling_weight: option(
     "maxNegativeAdvantageImportanceSamplingWeight",
     atLeastZero,
-    "Caps every ratio; 0 is off.",
+    "Upper limit of every ratio; 0 disables it.",
   ),
   num_trajectories_learning_rate_multiplier_power: option(
     "learningRatePower",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "A step's learning rate is multiplied by the number of its sequences to this power.",
+    "Multiplies a step's learning rate by the number of its sequences to this power.",
   ),
   packed_sequence_length: option(
     "packedSequenceLength",
     Type.Integer({ minimum: 2, maximum: 1_048_576 }),
-    "A longer sequence is left out. Steps do not go by it, unless the server counts their tokens (training.batchTokens).",
-    "left to the server",
+    "Maximum length of a sequence; longer ones are left out. It does not affect the steps, unless the server counts their tokens (training.batchTokens).",
+    "chosen by the server",
   ),
-  passes: option("passCount", passes, "How often each sequence trains, in another order each time."),
+  passes: option("passCount", passes, "Number of times each sequence trains, in another order each time."),
   num_epochs: {
-    ...option("passCount", passes, "The same as passes, by another name."),
+    ...option("passCount", passes, "Alias of passes."),
     spells: "passes",
   },
-  ppo: option("ppo", Type.Boolean(), "Clips as PPO does, instead of as CISPO does."),
+  ppo: option("ppo", Type.Boolean(), "Clips as in PPO instead of CISPO."),
   loss_fn: {
     reads: "ppo",
     schema: nullable(Type.Enum(["cispo", "ppo"]), {
-      description: "The same as ppo, by name; wins over it.",
+      description: "Loss by name; takes precedence over ppo.",
       default: "cispo",
     }),
     spells: "ppo",
@@ -170,7 +174,7 @@ const options: Readonly<Record<string, Option>> = {
   precalculate_logprobs: option(
     "precalculateLogprobs",
     Type.Boolean(),
-    "Computes the old log-probabilities anew before the first step, instead of taking the recorded ones.",
+    "Recomputes the old log-probabilities before the first step, instead of using the recorded ones.",
   ),
   scale_rewards: option(
     "scaleRewards",
@@ -178,26 +182,26 @@ const options: Readonly<Record<string, Option>> = {
     "Divides a group's advantages by the standard deviation of its rewards.",
   ),
   normalize_advantages: {
-    ...option("scaleRewards", Type.Boolean(), "The same as scale_rewards, by another name; wins over it."),
+    ...option("scaleRewards", Type.Boolean(), "Alias of scale_rewards; takes precedence over it."),
     spells: "scale_rewards",
     wins: true,
   },
   steps: option(
     "stepCount",
     sequencesOfStep,
-    "Optimizer steps of a pass, into which the sequences are divided evenly: 1 takes one step over all. Not beside batch_size; there are never more than sequences.",
-    "as batch_size makes",
+    "Optimizer steps per pass; the sequences are divided evenly among them, at most one step per sequence. 1 takes one step over all. Excludes batch_size.",
+    "as batch_size implies",
   ),
   truncated_importance_sampling: option(
     "truncatedImportanceSampling",
     atLeastZero,
-    "With precalculate_logprobs each token counts for the ratio of the computed to the recorded probability, up to this much; 0 is off. Not applied without.",
+    "With precalculate_logprobs: weighs each token by the ratio of computed to recorded probability, up to this limit. 0 disables it. Ignored without precalculate_logprobs.",
   ),
   weight_decay: option(
     "weightDecay",
     Type.Number({ minimum: 0, maximum: 10 }),
-    "Of AdamW, times the learning rate.",
-    "left to the server, 0.1",
+    "AdamW's weight decay; multiplied by the learning rate.",
+    "chosen by the server, 0.1",
   ),
 };
 

@@ -8,16 +8,17 @@ import type { RowFilter } from "./rows.ts";
 /** A version that trajectories are asked for by. */
 export const stepField = Type.Integer({
   minimum: 0,
-  description: "Only of this version: the newest when it was logged, or the one that the job starts from.",
+  description:
+    "Only trajectories of this version: the newest at the time of logging, or the one that the job starts from.",
 });
 
 /** Between which times they were stored. */
 export const timeFields = {
   recorded_from: Type.Optional(
-    Type.String({ format: "date-time", description: "Only what was stored then or later." }),
+    Type.String({ format: "date-time", description: "Only trajectories stored at this time or later." }),
   ),
   recorded_before: Type.Optional(
-    Type.String({ format: "date-time", description: "Only what was stored before." }),
+    Type.String({ format: "date-time", description: "Only trajectories stored before this time." }),
   ),
 };
 
@@ -25,21 +26,21 @@ const filterFields = {
   source: Type.Optional(
     Type.Enum(["logs", "jobs"], {
       default: "logs",
-      description: "Trajectories that were logged, or those that training jobs were sent.",
+      description: "Logged trajectories, or trajectories sent to training jobs.",
     }),
   ),
-  log_id: Type.Optional(Type.String({ description: "Only this log's." })),
-  job_id: Type.Optional(Type.String({ description: "Only this training job's." })),
+  log_id: Type.Optional(Type.String({ description: "Only trajectories of this log." })),
+  job_id: Type.Optional(Type.String({ description: "Only trajectories of this training job." })),
   split: Type.Optional(Type.String({ description: "Only logs under this split; jobs count as train." })),
   step: Type.Optional(stepField),
   ...timeFields,
-  reward_min: Type.Optional(Type.Number({ description: "Only rewards of at least this." })),
-  reward_max: Type.Optional(Type.Number({ description: "Only rewards of at most this." })),
+  reward_min: Type.Optional(Type.Number({ description: "Smallest reward." })),
+  reward_max: Type.Optional(Type.Number({ description: "Largest reward." })),
   metadata: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 16,
       description:
-        "`key=value`, and all of several: only trajectories whose metadata, or whose group's, has the value, written as text or JSON.",
+        "Metadata filters `key=value`; a trajectory must match all of them. A filter matches if the trajectory's or its group's metadata has the value, as text or JSON.",
     }),
   ),
 };
@@ -54,7 +55,7 @@ export const rowExportQuerySchema = Type.Object({
   ...filterFields,
   format: Type.Enum(["jsonl", "parquet", "groups"], {
     description:
-      "Trajectories as a JSON object a line, or as an Apache Parquet file; or `groups`: a JSON object a line for each group, with all that it holds beside its trajectories.",
+      "One JSON object per trajectory and line, or an Apache Parquet file. With `groups` one JSON object per group and line, with everything it contains besides its trajectories.",
   }),
 });
 

@@ -35,28 +35,28 @@ export interface RowFilter {
 
 /** Everything of a row beside what was sent of the trajectory. */
 const placeFields = {
-  id: Type.String({ description: "What `after` takes to go on behind it." }),
+  id: Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
-  source_id: Type.String({ format: "uuid", description: "Of the log, or of the training job." }),
+  source_id: Type.String({ format: "uuid", description: "Id of the log, or of the training job." }),
   split: Type.String(),
-  step: orNull(Type.Integer({ minimum: 0 }), { description: "Null for a job that has not begun." }),
+  step: orNull(Type.Integer({ minimum: 0 }), { description: "Null for a job that has not started." }),
   recorded_at: Type.String({ format: "date-time" }),
   group_index: Type.Integer({ minimum: 0 }),
-  index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
+  index: Type.Integer({ minimum: 0, description: "Index of the trajectory in its group." }),
   group_metadata: Type.Object(
     {},
-    { additionalProperties: true, description: "Empty where it has more than 1 MiB." },
+    { additionalProperties: true, description: "Empty if it is larger than 1 MiB." },
   ),
   group_metrics: Type.Object(
     {},
-    { additionalProperties: true, description: "Empty where it has more than 1 MiB." },
+    { additionalProperties: true, description: "Empty if it is larger than 1 MiB." },
   ),
   reward: Type.Number(),
   left_out_bytes: Type.Optional(
     Type.Integer({
       minimum: 0,
       description:
-        "Only where the row does not fit in a page: how many bytes it has. What is long of it is empty here; the export has all of it.",
+        "Size of the row in bytes, only if the row does not fit in a page. Its long fields are then empty; the export contains the whole row.",
     }),
   ),
 };
@@ -64,7 +64,7 @@ const placeFields = {
 export const rowSchema = Type.Object(placeFields, {
   title: "StoredTrajectory",
   additionalProperties: true,
-  description: "With every field of the trajectory as it was sent.",
+  description: "A trajectory with every field that was sent.",
 });
 export const rowPageSchema = pageSchema(rowSchema);
 

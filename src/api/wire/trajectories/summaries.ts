@@ -17,14 +17,16 @@ export const outlineQuerySchema = Type.Object({
   ...pageQueryFields,
   source: Type.Optional(
     Type.Enum([...sources], {
-      description: "Only those that were logged, or those that training jobs were sent.",
+      description: "Only logged trajectories, or only those sent to training jobs.",
     }),
   ),
-  split: Type.Optional(Type.String({ description: "Only those under this split; jobs count as train." })),
+  split: Type.Optional(
+    Type.String({ description: "Only trajectories under this split; jobs count as train." }),
+  ),
   step: Type.Optional(stepField),
   ...timeFields,
-  reward_min: Type.Optional(Type.Number({ description: "Only rewards of at least this." })),
-  reward_max: Type.Optional(Type.Number({ description: "Only rewards of at most this." })),
+  reward_min: Type.Optional(Type.Number({ description: "Smallest reward." })),
+  reward_max: Type.Optional(Type.Number({ description: "Largest reward." })),
 });
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
@@ -48,37 +50,36 @@ export function outlineFilter(query: Static<typeof outlineQuerySchema>): Outline
 export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
   id: [
     Type.String({
-      description:
-        "Its number among the trajectories of its model, from 1 on, in the order they were stored.",
+      description: "Number of the trajectory within its model, counted from 1 in the order of storing.",
       examples: ["42"],
     }),
     ({ number }) => String(number),
   ],
   source: Type.Enum([...sources]),
-  source_id: Type.String({ format: "uuid", description: "Of the log, or of the training job." }),
+  source_id: Type.String({ format: "uuid", description: "Id of the log, or of the training job." }),
   split: Type.String(),
   step: orNull(Type.Integer({ minimum: 0 }), {
-    description: "The model's newest version when it was logged; null for a job's.",
+    description: "The model's newest version at the time of logging; null for trajectories of a job.",
   }),
   recorded_at: Type.String({ format: "date-time" }),
   group_index: Type.Integer({ minimum: 0 }),
-  index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
+  index: Type.Integer({ minimum: 0, description: "Index of the trajectory in its group." }),
   reward: Type.Number(),
   metrics: Type.Object(
     {},
     {
       additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]),
-      description: "Its first twelve.",
+      description: "The first twelve.",
     },
   ),
-  reply_count: Type.Integer({ minimum: 0, description: "Answers of the model in it." }),
+  reply_count: Type.Integer({ minimum: 0, description: "Number of answers of the model in the trajectory." }),
   token_count: Type.Integer({
     minimum: 0,
-    description: "Tokens of those answers, as far as they carry them.",
+    description: "Tokens of those answers, if they include token ids.",
   }),
   has_logprobs: Type.Boolean(),
-  prompt: Type.String({ description: "How the first message of a user begins." }),
-  answer: Type.String({ description: "How the last answer begins." }),
+  prompt: Type.String({ description: "Start of the first user message." }),
+  answer: Type.String({ description: "Start of the last answer." }),
 });
 
 const countAnswer = answerOf<OutlineCount>()("TrajectoryCount", {
@@ -91,7 +92,7 @@ const countAnswer = answerOf<OutlineCount>()("TrajectoryCount", {
 export const outlineCountsAnswer = answerOf<{ readonly counts: readonly OutlineCount[] }>()(null, {
   object: [Type.Enum(["list"]), () => "list" as const],
   data: [
-    Type.Array(countAnswer.schema, { description: "The most first; at most a hundred." }),
+    Type.Array(countAnswer.schema, { description: "Largest counts first; at most a hundred." }),
     ({ counts }) => counts.map(countAnswer.body),
   ],
 });

@@ -11,18 +11,21 @@ export const passingSchema = Type.Object(
   {
     do_remote_decode: nullable(Type.Boolean(), {
       default: false,
-      description: "Holds the prompt for another server, which the answer's `kv_transfer_params` are for.",
+      description:
+        "Holds the prompt for another server; the answer's `kv_transfer_params` are for that server.",
     }),
     do_remote_prefill: nullable(Type.Boolean(), {
       default: false,
-      description: "Fetches the prompt from the server that holds it, which the other members name.",
+      description: "Fetches the prompt from the server that holds it; the other fields name it.",
     }),
     remote_host: nullable(Type.String({ minLength: 1, maxLength: 253 }), {
-      description: "Of the server that holds it; one of those that the operator named.",
+      description: "Host of the server that holds the prompt; one that the operator has listed.",
     }),
-    remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), { description: "Of that server." }),
+    remote_port: nullable(Type.Integer({ minimum: 1, maximum: 65_535 }), {
+      description: "Port of that server.",
+    }),
     remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Under which it is held.",
+      description: "Id under which the prompt is held.",
     }),
   },
   { ...named, title: "KvTransferParams" },

@@ -3,11 +3,15 @@ import { Type } from "typebox";
 
 export const transferRequestSchema = Type.Object(
   {
-    handle: Type.String({ minLength: 1, maxLength: 256, description: "Of the prompt: `remote_request_id`." }),
+    handle: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: "Handle of the prompt: `remote_request_id`.",
+    }),
     entity: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: "Of the request that had it computed.",
+      description: "Id of the request that computed the prompt.",
     }),
   },
   { title: "TransferRequest" },

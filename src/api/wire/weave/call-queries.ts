@@ -14,11 +14,11 @@ const texts = (description: string) =>
 
 const callFilterSchema = Type.Object(
   {
-    op_names: texts("Calls of these ops; a reference that ends in `:*` stands for all versions."),
-    call_ids: texts("These calls."),
-    trace_ids: texts("Those of these traces."),
-    parent_ids: texts("Those that these calls made."),
-    trace_roots_only: nullable(Type.Boolean(), { description: "Those alone that no call made." }),
+    op_names: texts("Only calls of these ops; a reference that ends in `:*` stands for all versions."),
+    call_ids: texts("Only these calls."),
+    trace_ids: texts("Only calls of these traces."),
+    parent_ids: texts("Only calls made by these calls."),
+    trace_roots_only: nullable(Type.Boolean(), { description: "Only calls without a parent." }),
     input_refs: texts("Not supported."),
     output_refs: texts("Not supported."),
     thread_ids: texts("Not supported."),
@@ -40,40 +40,41 @@ const unservedFilters = [
 
 const queryFields = {
   project_id: projectIdField,
-  filter: nullable(callFilterSchema, { description: "Which calls; all unless given." }),
-  query: nullable(anyObject, { description: "Not supported: calls are found by `filter`." }),
+  filter: nullable(callFilterSchema, { description: "Calls to return; all by default." }),
+  query: nullable(anyObject, { description: "Not supported: use `filter`." }),
 };
 
 const callsQuerySchema = Type.Object(
   {
     ...queryFields,
     limit: nullable(Type.Integer({ minimum: 0 }), {
-      description: "Most calls of the answer; all unless given.",
+      description: "Largest number of calls; all by default.",
     }),
-    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "Number of calls to skip." }),
     sort_by: nullable(
       Type.Array(
         Type.Object(
           {
-            field: Type.Enum(["started_at"], { description: "When they began." }),
-            direction: Type.Enum(["asc", "desc"], { description: "Rising or falling." }),
+            field: Type.Enum(["started_at"], { description: "Start time." }),
+            direction: Type.Enum(["asc", "desc"], { description: "Ascending or descending." }),
           },
           { title: "WeaveCallOrder" },
         ),
         { maxItems: 1 },
       ),
-      { description: "As they began unless given." },
+      { description: "Sort order; by start time by default." },
     ),
-    columns: texts("The fields of each call, beside those that every call has; all unless given."),
+    columns: texts("Fields of each call, besides those that every call has; all by default."),
     include_feedback: nullable(Type.Boolean(), {
       default: false,
-      description: "Has the feedback on each call in `summary.weave.feedback`, up to 100 records.",
+      description:
+        "True to include the feedback on each call in `summary.weave.feedback`, up to 100 records.",
     }),
     include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
     include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
-    expand_columns: texts("Not supported: clients read references by POST /refs/read_batch."),
-    return_expanded_column_values: nullable(Type.Boolean(), { description: "Without effect." }),
+    expand_columns: texts("Not supported: clients read references with POST /refs/read_batch."),
+    return_expanded_column_values: nullable(Type.Boolean(), { description: "No effect." }),
   },
   { title: "WeaveCallsQueryReq" },
 );
@@ -81,7 +82,7 @@ const callsQuerySchema = Type.Object(
 const callsStatsSchema = Type.Object(
   {
     ...queryFields,
-    limit: nullable(Type.Integer({ minimum: 0 }), { description: "Counts no further." }),
+    limit: nullable(Type.Integer({ minimum: 0 }), { description: "Limit of the count." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     expand_columns: texts("Not supported."),
   },
@@ -90,11 +91,11 @@ const callsStatsSchema = Type.Object(
 
 /** What no call is found by. */
 const unserved = {
-  query: { refusedUnless: isEmpty, cure: "find calls by filter" },
+  query: { refusedUnless: isEmpty, cure: "use filter" },
   include_costs: { refusedUnless: is(false) },
   include_storage_size: { refusedUnless: is(false) },
   include_total_storage_size: { refusedUnless: is(false) },
-  expand_columns: { refusedUnless: isEmpty, cure: "read references by POST /refs/read_batch" },
+  expand_columns: { refusedUnless: isEmpty, cure: "read references with POST /refs/read_batch" },
 };
 
 function unservedFilter({ filter }: Readonly<Record<string, unknown>>) {
@@ -122,7 +123,7 @@ export type CallsQueryBody = Static<typeof callsQuerySchema>;
 const callReadSchema = Type.Object(
   {
     project_id: projectIdField,
-    id: Type.String({ minLength: 1, maxLength: 256, description: "Of the call." }),
+    id: Type.String({ minLength: 1, maxLength: 256, description: "Id of the call." }),
     include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
     include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
@@ -134,14 +135,17 @@ export const callReadForm: BodyForm<typeof callReadSchema> = { schema: callReadS
 const callsDeleteSchema = Type.Object(
   {
     project_id: projectIdField,
-    call_ids: Type.Array(Type.String({ maxLength: 256 }), { maxItems: 1000, description: "The calls." }),
+    call_ids: Type.Array(Type.String({ maxLength: 256 }), {
+      maxItems: 1000,
+      description: "Ids of the calls.",
+    }),
     wb_user_id: userField,
   },
   { title: "WeaveCallsDeleteReq" },
 );
 export const callsDeleteForm: BodyForm<typeof callsDeleteSchema> = { schema: callsDeleteSchema };
 export const callsDeleteAnswerSchema = Type.Object({
-  num_deleted: Type.Integer({ description: "How many of them there were." }),
+  num_deleted: Type.Integer({ description: "Number of calls deleted." }),
 });
 
 export const callSchema = Type.Object(
@@ -162,9 +166,9 @@ export const callSchema = Type.Object(
     exception: orNull(Type.String()),
     summary: Type.Object(
       {},
-      { ...open, description: "As its end has it; `weave` has its status, name and latency." },
+      { ...open, description: "Summary from the call's end; `weave` contains its status, name and latency." },
     ),
-    wb_user_id: Type.String({ description: "The owner of the key that recorded it." }),
+    wb_user_id: Type.String({ description: "Owner of the key that recorded the call." }),
     wb_run_id: orNull(Type.String()),
     wb_run_step: orNull(Type.Integer()),
   },

@@ -18,37 +18,37 @@ import { nullable } from "../nullable.ts";
 import { utcMicroseconds } from "./microseconds.ts";
 import { projectIdField, userField } from "./objects.ts";
 
-const callId = Type.String({ minLength: 1, maxLength: 256, description: "Of the call." });
+const callId = Type.String({ minLength: 1, maxLength: 256, description: "Id of the call." });
 const members = (description: string) => Type.Object({}, { ...open, description });
 const time = (description: string) => Type.String({ format: "date-time", description });
 const shortText = (description: string) => nullable(Type.String({ maxLength: 1024 }), { description });
 
 const startFields = {
   project_id: projectIdField,
-  id: nullable(callId, { description: "Of the call.", "x-default": "a fresh one" }),
+  id: nullable(callId, { description: "Id of the call.", "x-default": "a fresh one" }),
   op_name: Type.String({
     maxLength: 4096,
-    description: "The op that was called: its reference, or any name.",
+    description: "The called op: its reference, or any name.",
   }),
-  display_name: shortText("What people call it."),
-  trace_id: nullable(callId, { description: "What it is a part of.", "x-default": "a fresh one" }),
-  parent_id: nullable(callId, { description: "The call that made it; null for the root of a trace." }),
-  thread_id: shortText("The thread that it belongs to."),
-  turn_id: shortText("The turn of that."),
-  started_at: time("When it began."),
-  attributes: members("What the client says of it."),
-  inputs: members("What it was given, by name."),
-  otel_dump: nullable(anyObject, { description: "Kept, and not shown." }),
+  display_name: shortText("Name for people."),
+  trace_id: nullable(callId, { description: "Id of the trace.", "x-default": "a fresh one" }),
+  parent_id: nullable(callId, { description: "The parent call; null for the root of a trace." }),
+  thread_id: shortText("Thread of the call."),
+  turn_id: shortText("Turn in that thread."),
+  started_at: time("Start time."),
+  attributes: members("The client's attributes of the call."),
+  inputs: members("Arguments by name."),
+  otel_dump: nullable(anyObject, { description: "Stored, but not returned." }),
   wb_user_id: userField,
-  wb_run_id: shortText("The run that it belongs to."),
-  wb_run_step: nullable(Type.Integer(), { description: "The step of that." }),
+  wb_run_id: shortText("Run of the call."),
+  wb_run_step: nullable(Type.Integer(), { description: "Step in that run." }),
 };
 const endFields = {
-  ended_at: time("When it ended."),
-  exception: nullable(Type.String(), { description: "What went wrong." }),
-  output: Type.Optional(Type.Unknown({ description: "What came of it." })),
-  summary: nullable(anyObject, { description: "What it sums up, such as tokens that were used." }),
-  wb_run_step_end: nullable(Type.Integer(), { description: "The step of the run when it ended." }),
+  ended_at: time("End time."),
+  exception: nullable(Type.String(), { description: "Error of the call." }),
+  output: Type.Optional(Type.Unknown({ description: "Result of the call." })),
+  summary: nullable(anyObject, { description: "Summary, such as the tokens used." }),
+  wb_run_step_end: nullable(Type.Integer(), { description: "Step of the run at the end." }),
 };
 const startSchema = Type.Object(startFields, {
   title: "WeaveCallStart",
@@ -66,7 +66,7 @@ const completeSchema = Type.Object(
 const startRequestSchema = Type.Object({ start: startSchema }, { title: "WeaveCallStartReq" });
 const endRequestSchema = Type.Object({ end: endSchema }, { title: "WeaveCallEndReq" });
 const completeRequestSchema = Type.Object(
-  { batch: Type.Array(completeSchema, { description: "All are stored, or none." }) },
+  { batch: Type.Array(completeSchema, { description: "All calls are stored, or none." }) },
   { title: "WeaveCallsCompleteReq" },
 );
 const batchRequestSchema = Type.Object(
@@ -74,15 +74,15 @@ const batchRequestSchema = Type.Object(
     batch: Type.Array(
       Type.Object(
         {
-          mode: Type.Enum(["start", "end"], { description: "Which of the two it is." }),
+          mode: Type.Enum(["start", "end"], { description: "Part of the call." }),
           req: Type.Object(
             { start: Type.Optional(startSchema), end: Type.Optional(endSchema) },
-            { title: "WeaveCallPart", description: "The one that `mode` says." },
+            { title: "WeaveCallPart", description: "The part that `mode` names." },
           ),
         },
         { title: "WeaveCallBatchItem" },
       ),
-      { description: "All are stored, or none." },
+      { description: "All parts are stored, or none." },
     ),
   },
   { title: "WeaveCallBatchReq" },
@@ -137,7 +137,7 @@ export const callStartAnswerSchema = startedSchema;
 export const noAnswerSchema = Type.Object({});
 export const callBatchAnswerSchema = Type.Object({
   res: Type.Array(Type.Object({ id: Type.Optional(Type.String()), trace_id: Type.Optional(Type.String()) }), {
-    description: "An item for each of the batch; empty for ends.",
+    description: "One item per part of the batch; empty for ends.",
   }),
 });
 

@@ -9,9 +9,9 @@ export const fileCreateSchema = Type.Object(
   {
     project_id: projectIdField,
     expected_digest: Type.Optional(
-      Type.String({ description: "The digest that the client has computed; 409 where it is another." }),
+      Type.String({ description: "Digest computed by the client; 409 if the server computes another." }),
     ),
-    file: Type.String({ format: "binary", description: "At most 64 MiB." }),
+    file: Type.String({ format: "binary", description: "The file; at most 64 MiB." }),
   },
   { title: "WeaveFileCreateReq" },
 );

@@ -7,17 +7,20 @@ import { nullable } from "../nullable.ts";
 
 export const serverInfoSchema = Type.Object(
   {
-    min_required_weave_python_version: Type.String({ description: "Every client is taken." }),
-    trace_server_version: Type.String({ description: "The version of this server." }),
+    min_required_weave_python_version: Type.String({ description: "Every client version is accepted." }),
+    trace_server_version: Type.String({ description: "Version of this server." }),
   },
   { title: "WeaveServerInfo" },
 );
 
 const graphqlSchema = Type.Object(
   {
-    query: Type.String({ maxLength: 65_536, description: "Asks for `project`, `upsertModel` or `viewer`." }),
-    variables: nullable(anyObject, { description: "What the query names." }),
-    operationName: nullable(Type.String(), { description: "Which part of the query is asked." }),
+    query: Type.String({
+      maxLength: 65_536,
+      description: "A GraphQL query for `project`, `upsertModel` or `viewer`.",
+    }),
+    variables: nullable(anyObject, { description: "Variables of the query." }),
+    operationName: nullable(Type.String(), { description: "Name of the operation to run." }),
   },
   { title: "WeaveGraphqlReq" },
 );

@@ -6,13 +6,13 @@ import type { BodyForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
 export const projectIdField = Type.String({ description: "`<entity>/<project>`." });
-export const userField = Type.Optional(Type.Null({ description: "The server fills it." }));
+export const userField = Type.Optional(Type.Null({ description: "Filled by the server." }));
 
-const objectName = Type.String({ minLength: 1, maxLength: 128, description: "The object's name." });
+const objectName = Type.String({ minLength: 1, maxLength: 128, description: "Name of the object." });
 export const digestField = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: "What names the content.",
+  description: "Digest of the content.",
 });
 
 export const objectPublishSchema = Type.Object(
@@ -23,19 +23,19 @@ export const objectPublishSchema = Type.Object(
         object_id: Type.String({
           minLength: 1,
           maxLength: 128,
-          description: "Its name: letters, digits, `_`, `-` and `.`.",
+          description: "Name of the object: letters, digits, `_`, `-` and `.`.",
           examples: ["quality"],
         }),
-        val: Type.Unknown({ description: "The content: any JSON of at most 4 MiB." }),
+        val: Type.Unknown({ description: "Content: any JSON of at most 4 MiB." }),
         builtin_object_class: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
-          description: "The class of a value that names none itself, such as `AnnotationSpec`.",
+          description: "Class of a value that does not name one itself, such as `AnnotationSpec`.",
         }),
         expected_digest: nullable(digestField, {
-          description: "The digest that the client has computed; 409 where it is another.",
+          description: "Digest computed by the client; 409 if the server computes another.",
         }),
         wb_user_id: userField,
       },
-      { title: "WeaveObjectDraft", description: "What is published." },
+      { title: "WeaveObjectDraft", description: "The object to publish." },
     ),
   },
   { title: "WeaveObjectCreateReq" },
@@ -70,7 +70,7 @@ const objectReadSchema = Type.Object(
       maxLength: 128,
       description: "A digest, `v0` and so on, or `latest`.",
     }),
-    metadata_only: nullable(Type.Boolean(), { default: false, description: "Leaves the content out." }),
+    metadata_only: nullable(Type.Boolean(), { default: false, description: "True to omit the content." }),
   },
   { title: "WeaveObjectReadReq" },
 );
@@ -85,37 +85,39 @@ const objectQuerySchema = Type.Object(
     filter: nullable(
       Type.Object(
         {
-          base_object_classes: texts("Those whose class goes back to one of these."),
-          leaf_object_classes: texts("Those of one of these classes."),
-          object_ids: texts("Those of these names."),
-          is_op: nullable(Type.Boolean(), { description: "Ops alone, or all but ops." }),
-          latest_only: nullable(Type.Boolean(), { description: "The newest version of each." }),
+          base_object_classes: texts("Only objects whose class derives from one of these."),
+          leaf_object_classes: texts("Only objects of one of these classes."),
+          object_ids: texts("Only objects with these names."),
+          is_op: nullable(Type.Boolean(), { description: "True for only ops, false for all other objects." }),
+          latest_only: nullable(Type.Boolean(), {
+            description: "True for only the newest version of each object.",
+          }),
         },
         { title: "WeaveObjectFilter" },
       ),
-      { description: "Which of them; all unless given." },
+      { description: "Objects to return; all by default." },
     ),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 1000 }), {
       default: 100,
-      description: "Most objects of the answer, which has up to 4 MiB of them, but at least one.",
+      description: "Largest number of objects; the answer stops at 4 MiB, but has at least one.",
     }),
-    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "Number of objects to skip." }),
     sort_by: nullable(
       Type.Array(
         Type.Object(
           {
             field: Type.Enum(["object_id", "created_at"], {
-              description: "What goes first: names or times.",
+              description: "Sort by name or by time.",
             }),
-            direction: Type.Enum(["asc", "desc"], { description: "Rising or falling." }),
+            direction: Type.Enum(["asc", "desc"], { description: "Ascending or descending." }),
           },
           { title: "WeaveObjectOrder" },
         ),
         { maxItems: 1 },
       ),
-      { description: "By name, then version, unless given." },
+      { description: "Sort order; by name, then version, by default." },
     ),
-    metadata_only: nullable(Type.Boolean(), { default: false, description: "Leaves the contents out." }),
+    metadata_only: nullable(Type.Boolean(), { default: false, description: "True to omit the contents." }),
   },
   { title: "WeaveObjectQueryReq" },
 );
@@ -127,7 +129,7 @@ const objectDeleteSchema = Type.Object(
     project_id: projectIdField,
     object_id: objectName,
     digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
-      description: "The versions; all of the name unless given.",
+      description: "Versions to delete; all versions of the name by default.",
     }),
     wb_user_id: userField,
   },
@@ -140,7 +142,7 @@ const refsReadSchema = Type.Object(
   {
     refs: Type.Array(Type.String({ maxLength: 4096 }), {
       maxItems: 1000,
-      description: "Of objects, ops and tables, and of parts of objects.",
+      description: "References of objects, ops and tables, and of parts of objects.",
     }),
   },
   { title: "WeaveRefsReadReq" },
@@ -151,10 +153,10 @@ export const refsReadAnswerSchema = Type.Object({
 });
 
 export const digestAnswerSchema = Type.Object({
-  digest: Type.String({ description: "What names the content." }),
+  digest: Type.String({ description: "Digest of the content." }),
 });
 export const objectPublishAnswerSchema = Type.Object({
-  digest: Type.String({ description: "What names the version." }),
+  digest: Type.String({ description: "Digest of the version." }),
   object_id: Type.String(),
 });
 
@@ -163,13 +165,13 @@ export const objectSchema = Type.Object(
     project_id: Type.String(),
     object_id: Type.String(),
     digest: Type.String(),
-    version_index: Type.Integer({ description: "Counts from 0 among the versions of the name." }),
-    is_latest: Type.Integer({ description: "1 where no version is newer." }),
+    version_index: Type.Integer({ description: "Index of the version among those of the name, from 0." }),
+    is_latest: Type.Integer({ description: "1 if no version is newer." }),
     kind: Type.Enum(["object", "op"]),
     base_object_class: orNull(Type.String()),
     leaf_object_class: orNull(Type.String()),
     created_at: Type.String({ format: "date-time" }),
-    wb_user_id: Type.String({ description: "The owner of the key that published it." }),
+    wb_user_id: Type.String({ description: "Owner of the key that published it." }),
     val: Type.Unknown({ description: "The content." }),
   },
   { title: "WeaveObject" },

@@ -18,20 +18,20 @@ const tableCreateSchema = Type.Object(
     table: Type.Object(
       {
         project_id: projectIdField,
-        rows: Type.Array(anyObject, { description: "In their order; a body has at most 32 MiB." }),
+        rows: Type.Array(anyObject, { description: "Rows in order; a body has at most 32 MiB." }),
         expected_digest: nullable(digestField, {
-          description: "The digest that the client has computed; 409 where it is another.",
+          description: "Digest computed by the client; 409 if the server computes another.",
         }),
         wb_user_id: userField,
       },
-      { title: "WeaveTableDraft", description: "What is published." },
+      { title: "WeaveTableDraft", description: "The table to publish." },
     ),
   },
   { title: "WeaveTableCreateReq" },
 );
 export const tableCreateForm: BodyForm<typeof tableCreateSchema> = { schema: tableCreateSchema };
 export const tableCreateAnswerSchema = Type.Object({
-  digest: Type.String({ description: "What names the table." }),
+  digest: Type.String({ description: "Digest of the table." }),
   row_digests: Type.Array(Type.String(), { description: "In the order of the rows." }),
 });
 
@@ -39,10 +39,10 @@ const tableOfDigestsSchema = Type.Object(
   {
     project_id: projectIdField,
     row_digests: Type.Array(Type.String(), {
-      description: "Of rows that other tables of the project have, in their order.",
+      description: "Digests of rows that other tables of the project have, in order.",
     }),
     expected_digest: nullable(digestField, {
-      description: "The digest that the client has computed; 409 where it is another.",
+      description: "Digest computed by the client; 409 if the server computes another.",
     }),
   },
   { title: "WeaveTableOfDigestsReq" },
@@ -68,18 +68,18 @@ const tableQuerySchema = Type.Object(
       Type.Object(
         {
           row_digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
-            description: "Those rows alone.",
+            description: "Only these rows.",
           }),
         },
         { title: "WeaveRowFilter" },
       ),
-      { description: "Which rows; all unless given." },
+      { description: "Rows to return; all by default." },
     ),
     limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
       default: 1000,
-      description: "Most rows of the answer, which has up to 4 MiB of them, but at least one.",
+      description: "Largest number of rows; the answer stops at 4 MiB, but has at least one.",
     }),
-    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "Number of rows to skip." }),
   },
   { title: "WeaveTableQueryReq" },
 );
@@ -90,7 +90,7 @@ export const tableQueryAnswerSchema = Type.Object({
       {
         digest: Type.String(),
         val: Type.Unknown({ description: "The row." }),
-        original_index: Type.Integer({ description: "Its place in the table, from 0." }),
+        original_index: Type.Integer({ description: "Index in the table, from 0." }),
       },
       { title: "WeaveRow" },
     ),

@@ -15,23 +15,23 @@ const dateTime = Type.String({ format: "date-time" });
 
 export const deliveryQuerySchema = Type.Object({
   ...pageQueryFields,
-  state: Type.Optional(Type.Enum([...states], { description: "Only those in this state." })),
+  state: Type.Optional(Type.Enum([...states], { description: "Only deliveries in this state." })),
 });
 
 const attemptAnswer = answerOf<DeliveryAttempt>()(null, {
   at: dateTime,
   duration_ms: Type.Integer({ minimum: 0 }),
-  status: orNull(Type.Integer(), { description: "Null where nothing was answered." }),
-  error: orNull(Type.String(), { description: "Why it does not count as taken; null where it does." }),
-  answer: Type.String({ description: "The first bytes of the answer." }),
+  status: orNull(Type.Integer(), { description: "HTTP status of the answer; null without an answer." }),
+  error: orNull(Type.String(), { description: "Why the attempt failed; null if it succeeded." }),
+  answer: Type.String({ description: "First bytes of the answer." }),
 });
 
 const replayRows = {
   delivery_id: nullable(Type.String(), {
-    description: "The one to send again, whether or not it was taken.",
+    description: "Id of a delivery to resend, whether or not it succeeded.",
   }),
   failed_since: readBy(
-    nullable(dateTime, { description: "Or all that failed then or later." }),
+    nullable(dateTime, { description: "Resends all deliveries that failed at this time or later." }),
     (time) => new Date(time),
     null,
   ),
@@ -50,15 +50,15 @@ export function replayed({ deliveryId, failedSince }: ReadValues<typeof replayRo
 }
 
 export const replayAnswerSchema = Type.Object({
-  replayed: Type.Integer({ minimum: 0, description: "Deliveries that are sent again." }),
-  has_more: Type.Boolean({ description: "There may be more that failed; ask once more." }),
+  replayed: Type.Integer({ minimum: 0, description: "Number of deliveries to resend." }),
+  has_more: Type.Boolean({ description: "True if more failed deliveries may remain; repeat the request." }),
 });
 
 export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
-  id: Type.String({ description: "What receivers get as `webhook-id`, at each attempt." }),
+  id: Type.String({ description: "Sent to receivers as `webhook-id`, with each attempt." }),
   type: Type.Enum([...webhookEventTypes]),
   subject: [
-    Type.Object({}, { additionalProperties: true, description: "What it is about, by ids." }),
+    Type.Object({}, { additionalProperties: true, description: "Subject of the event, by ids." }),
     ({ subject }) =>
       subject.kind === "job"
         ? { job_id: subject.jobId }
@@ -67,10 +67,13 @@ export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
   state: Type.Enum([...states]),
   created_at: dateTime,
   ended_at: orNull(dateTime),
-  next_attempt_at: [orNull(dateTime, { description: "Null once it is over." }), ({ dueAt }) => dueAt],
+  next_attempt_at: [
+    orNull(dateTime, { description: "Null once the delivery has succeeded or failed." }),
+    ({ dueAt }) => dueAt,
+  ],
   attempt_count: Type.Integer({ minimum: 0 }),
   attempts: [
-    Type.Array(attemptAnswer.schema, { description: "The latest twenty, the oldest of them first." }),
+    Type.Array(attemptAnswer.schema, { description: "The latest twenty attempts, oldest first." }),
     ({ attempts }) => attempts.map(attemptAnswer.body),
   ],
 });

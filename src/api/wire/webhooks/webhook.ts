@@ -9,10 +9,12 @@ const dateTime = Type.String({ format: "date-time" });
 export const webhookCreateForm = creation("WebhookCreate", {
   ...asked(webhookFields),
   secret: nullable(Type.String({ maxLength: 128 }), {
-    description: "What requests are signed with: `whsec_` and the base64 of 24 to 64 bytes.",
+    description: "Secret that signs requests: `whsec_` and the base64 of 24 to 64 bytes.",
     "x-default": "a fresh one",
   }),
-  entity: nullable(Type.String(), { description: "Whose events; another than the key's for admins." }),
+  entity: nullable(Type.String(), {
+    description: "Entity whose events are sent; admins may name any entity.",
+  }),
 });
 
 export const webhookChangeForm = alteration(
@@ -20,7 +22,7 @@ export const webhookChangeForm = alteration(
   {
     ...changed(webhookFields, "values"),
     enabled: Type.Optional(
-      Type.Boolean({ description: "False sends nothing any more; true sends again what comes from now on." }),
+      Type.Boolean({ description: "False stops sending; true resumes it for later events." }),
     ),
   },
   "values",
@@ -34,21 +36,21 @@ const rows = {
   enabled: [Type.Boolean(), ({ disabled }: Webhook) => disabled === null],
   disabled_at: [orNull(dateTime), ({ disabled }: Webhook) => disabled?.at ?? null],
   disabled_reason: [
-    orNull(Type.String(), { description: "Why nothing is sent." }),
+    orNull(Type.String(), { description: "Reason why nothing is sent." }),
     ({ disabled }: Webhook) => disabled?.reason ?? null,
   ],
   failing_since: orNull(dateTime, {
     description:
-      "The first attempt that failed behind the last one that did not; null where that was the last.",
+      "Time of the first failed attempt since the last success; null if the last attempt succeeded.",
   }),
   pending: [
-    Type.Integer({ minimum: 0, description: "Deliveries that are not over." }),
+    Type.Integer({ minimum: 0, description: "Deliveries not yet succeeded or failed." }),
     ({ pendingCount }: Webhook) => pendingCount,
   ],
 } as const;
 export const webhookAnswer = answerOf<Webhook>()("Webhook", rows);
 export const newWebhookAnswer = answerOf<Webhook>()("NewWebhook", {
   ...rows,
-  secret: Type.String({ description: "What requests are signed with; no other answer has it." }),
+  secret: Type.String({ description: "Secret that signs requests; no other answer contains it." }),
 });
 export const webhookDeletionSchema = Type.Object({ id: Type.String(), deleted: Type.Boolean() });

@@ -7,23 +7,23 @@ import type { Question } from "./question.ts";
 /** What of a queue its owners may change. */
 export const queueFields = {
   /** 1 to 256 characters. */
-  name: text({ about: "What people call it." }),
-  description: text({ default: "", about: "What the queue is for.", isStoredAsJson: true }),
+  name: text({ about: "Name for people." }),
+  description: text({ default: "", about: "Purpose of the queue.", isStoredAsJson: true }),
   scorerRefs: texts({
     countMax: 50,
     default: [],
-    about: "References of annotation specs, each of which is a question.",
+    about: "References of annotation specs; each spec is a question.",
   }),
   questions: json<readonly Question[]>({
     default: [],
-    about: "Questions of the queue's own, for which nothing has to be published.",
+    about: "Questions of the queue itself, which need no published spec.",
   }),
   /** The queue gives an item to no more people at a time. */
   annotatorsPerItem: integer({
     minimum: 1,
     maximum: 20,
     default: 1,
-    about: "How many people are to answer each item.",
+    about: "Number of people who must answer each item.",
   }),
 };
 export type QueueContent = FieldValues<typeof queueFields>;

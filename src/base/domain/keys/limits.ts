@@ -8,11 +8,11 @@ function limit(maximum: number, about: string) {
 }
 
 export const limitFields = {
-  requestsPerMinute: limit(1_000_000_000, "Requests to models in any minute."),
-  tokensPerMinute: limit(1_000_000_000, "Tokens of prompts and answers together, in any minute."),
-  concurrentRequests: limit(1_000_000, "Requests to models that are being answered at once."),
-  queuePercent: limit(100, "Of the requests that may wait for a model on a server, in percent."),
-  queuedJobs: limit(1_000_000, "Training jobs that wait."),
+  requestsPerMinute: limit(1_000_000_000, "Requests to models per minute."),
+  tokensPerMinute: limit(1_000_000_000, "Tokens of prompts and answers per minute."),
+  concurrentRequests: limit(1_000_000, "Requests to models in progress at the same time."),
+  queuePercent: limit(100, "Share of the requests that may wait for a model on a server, in percent."),
+  queuedJobs: limit(1_000_000, "Training jobs in the queue."),
 };
 
 /** Each is null if there is no limit. */

@@ -8,11 +8,11 @@ function count(about: string) {
 
 /** What is counted. */
 export const usageFields = {
-  requests: count("Answers that a model began: a text completion with several prompts has one for each."),
-  promptTokens: count("Those from the prefix cache included."),
-  cachedTokens: count("Of the prompts, those that were not computed anew."),
-  completionTokens: count("Those of answers."),
-  trainingTokens: count("Tokens that training learned from, as often as it did."),
+  requests: count("Answers begun by a model; each prompt of a text completion counts as one."),
+  promptTokens: count("Prompt tokens, including those from the prefix cache."),
+  cachedTokens: count("Prompt tokens from the prefix cache."),
+  completionTokens: count("Answer tokens."),
+  trainingTokens: count("Tokens trained on, counted once per pass."),
 };
 export type UsageCounts = FieldValues<typeof usageFields>;
 

@@ -22,12 +22,12 @@ export interface StoredRule {
 
 /** Which recorded answers feedback trains. */
 export const feedbackSelection = {
-  since: orNull(time({ about: "Feedback from then on alone." })),
+  since: orNull(time({ about: "Only feedback from this time on." })),
   versionAgeMax: orNull(
     integer({
       minimum: 0,
       maximum: 1_000_000,
-      about: "Answers of versions that are more versions older than the newest do not train.",
+      about: "Maximum age of an answer's version, in versions before the newest; older answers do not train.",
       usually: "any",
     }),
   ),
@@ -43,32 +43,32 @@ export const standingLimits = {
     maximum: jobGroupsMax,
     default: 8,
     about:
-      "No job with fewer groups: prompts with answers of differing rewards, one with new feedback at least.",
+      "Minimum number of groups in a job: prompts whose answers have differing rewards, at least one with new feedback.",
   }),
   groupsMax: integer({
     minimum: 1,
     maximum: jobGroupsMax,
     default: 256,
-    about: "No job with more; what is left waits for the next.",
+    about: "Maximum number of groups in a job; the rest waits for the next job.",
   }),
   secondsBetween: number({
     minimum: 0,
     maximum: 31_536_000,
     default: 3600,
-    about: "From one job to the next at least.",
+    about: "Minimum time between two jobs.",
   }),
   jobsPerDay: integer({
     minimum: 1,
     maximum: 10_000,
     default: 24,
-    about: "Jobs within 24 hours at most.",
+    about: "Maximum number of jobs within 24 hours.",
   }),
   // A job that goes beyond it is cut.
   tokensPerDay: orNull(
     integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      about: "Tokens of prompts and answers that its jobs within 24 hours may train on.",
+      about: "Maximum number of prompt and answer tokens that its jobs train on within 24 hours.",
       usually: "any number",
     }),
   ),

@@ -15,16 +15,16 @@ export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
 /** What of a webhook may be changed. */
 export const webhookFields = {
   url: text({
-    about: "Where events are sent by POST; one of the places that the operator allows.",
+    about: "URL that receives events by POST; the operator must allow it.",
     example: "https://hooks.example.com/hone",
   }),
-  events: setOf(webhookEventTypes, { about: "What is sent.", example: ["feedback.created"] }),
+  events: setOf(webhookEventTypes, { about: "Types of the events to send.", example: ["feedback.created"] }),
   projectId: orNull(text({ about: "Only events of this `<entity>/<project>`." })),
   feedbackType: orNull(
     text({
       lengthMin: 1,
       lengthMax: 256,
-      about: "Of feedback, only events of records of this type.",
+      about: "Limits feedback events to records of this type.",
       isStoredAsJson: true,
     }),
   ),
@@ -33,10 +33,12 @@ export const webhookFields = {
     maximum: 1000,
     default: 100,
     about:
-      "Most records of one event: those that were written together come together, up to this and a megabyte.",
-    aboutChange: "Most records of one event.",
+      "Maximum number of records per event. Records that were written together are sent together, up to this number and a megabyte.",
+    aboutChange: "Maximum number of records per event.",
   }),
-  description: orNull(text({ lengthMax: 1000, about: "What it is for, for people.", isStoredAsJson: true })),
+  description: orNull(
+    text({ lengthMax: 1000, about: "Purpose of the webhook, for people.", isStoredAsJson: true }),
+  ),
 };
 export type WebhookChoice = FieldValues<typeof webhookFields>;
 

@@ -30,7 +30,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
     {
       summary: "Add items to a queue",
       body: itemsAddForm,
-      answer: "How many were new.",
+      answer: "The number of new items.",
       json: addedItemsSchema,
     },
     async ({ params: { queue_id: queueId }, body, caller }) => {
@@ -46,7 +46,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
     {
       summary: "List the items of a queue",
       body: itemsQueryForm,
-      answer: "A part of them.",
+      answer: "A slice of the items.",
       json: itemsAnswerSchema,
       options: readsPage,
     },
@@ -65,9 +65,9 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
     {
       summary: "Claim the next item of a queue",
       description:
-        "Gives an annotator the next item to answer, or the one that the annotator holds, and holds it: nobody else is given it until it is answered, skipped or released, or the time is over.",
+        "Returns the item that the annotator holds, otherwise the next item to answer, and holds it for the annotator. No other annotator gets the item until it is answered, skipped or released, or the hold expires.",
       body: claimForm,
-      answer: "The item, and how many there are to do.",
+      answer: "The item, and the number of items left to do.",
       json: claimAnswer.schema,
     },
     async ({ params: { queue_id: queueId }, body: { projectId, ...claim }, caller }) =>
@@ -82,7 +82,7 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
   const one = { answer: "The item.", json: itemAnswerSchema };
   on(
     "POST /annotation_queues/:queue_id/items/:item_id/progress",
-    { summary: "Say how far an annotator is with an item", body: progressForm, ...one },
+    { summary: "Update an annotator's progress on an item", body: progressForm, ...one },
     async ({ params, body: { projectId, annotationState: state, ...move }, caller }) => ({
       item: itemAnswer.body(
         await annotation.progress(itemNamed(params, projectId), { ...move, state }, caller),
@@ -94,7 +94,7 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
     {
       summary: "Answer the questions on an item",
       description:
-        "Stores the answers as feedback, in place of those that the annotator gave before, and completes the item.",
+        "Stores the answers as feedback, replaces the annotator's earlier answers, and completes the item.",
       body: answerForm,
       answer: "The item and the feedback.",
       json: answeredItemSchema,
@@ -107,8 +107,8 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
   on(
     "POST /annotation_queues/:queue_id/items/:item_id/reopen",
     {
-      summary: "Take back what an annotator said of an item",
-      description: "Removes the answers, or that it was skipped, and holds the item for the annotator.",
+      summary: "Reopen an item for an annotator",
+      description: "Removes the annotator's answers or skip, and holds the item for the annotator.",
       body: claimForm,
       answer: "The item.",
       json: claimAnswer.schema,
@@ -118,7 +118,7 @@ function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["an
   );
   on(
     "POST /annotation_queues/:queue_id/items/:item_id/release",
-    { summary: "Give back an item that an annotator holds", body: releaseForm, ...one },
+    { summary: "Release an item that an annotator holds", body: releaseForm, ...one },
     async ({ params, body: { projectId, annotator }, caller }) => ({
       item: itemAnswer.body(await annotation.release(itemNamed(params, projectId), annotator, caller)),
     }),

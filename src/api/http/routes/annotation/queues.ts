@@ -26,9 +26,9 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
   on(
     "POST /annotation_queues",
     {
-      summary: "Make an annotation queue",
+      summary: "Create an annotation queue",
       body: queueCreateForm,
-      answer: "Its id.",
+      answer: "The queue's id.",
       json: createdQueueSchema,
     },
     async ({ body: { projectId, ...content }, caller }) => ({
@@ -40,7 +40,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
     {
       summary: "List annotation queues",
       body: queueQueryForm,
-      answer: "A queue a line, as JSON.",
+      answer: "One queue per line, as JSON.",
       lines: { type: "string" },
       options: readsPage,
     },
@@ -53,9 +53,9 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
   on(
     "POST /annotation_queues/stats",
     {
-      summary: "How much of annotation queues is done",
+      summary: "Count the finished items of annotation queues",
       body: queueStatsForm,
-      answer: "Of each queue that there is.",
+      answer: "Counts for each queue that exists.",
       json: queueStatsAnswer.schema,
     },
     async ({ body: { projectId, queueIds }, caller }) =>
@@ -71,8 +71,8 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
   on(
     "GET /annotation_queues/:queue_id/agreement",
     {
-      summary: "How far the annotators of a queue agree",
-      description: "From all feedback that names the queue, by question.",
+      summary: "Measure agreement between annotators",
+      description: "Computed per question from all feedback that names the queue.",
       query: queueProjectSchema,
       answer: "Percent agreement, and Cohen's or Fleiss' kappa.",
       json: agreementAnswer.schema,
@@ -85,7 +85,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
     "PUT /annotation_queues/:queue_id",
     {
       summary: "Change an annotation queue",
-      description: "What is absent stays. Answers to questions that it does not ask any more stay too.",
+      description: "Fields that are absent keep their values. Answers to removed questions are kept.",
       body: queueUpdateForm,
       ...one,
     },
@@ -97,7 +97,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
     "DELETE /annotation_queues/:queue_id",
     {
       summary: "Delete an annotation queue",
-      description: "Feedback that was given in it stays.",
+      description: "Feedback given in the queue is kept.",
       query: queueDeletionSchema,
       ...one,
     },

@@ -19,7 +19,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     {
       summary: "List a model's versions",
       query: pageQuerySchema,
-      answer: "A page of them, the oldest first unless asked.",
+      answer: "A page of versions, oldest first by default.",
       json: pageSchema(checkpointAnswer.schema),
     },
     async ({ params, query, caller }) => {
@@ -32,7 +32,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     {
       summary: "Delete versions of a model",
       body: checkpointDeleteForm,
-      answer: "How many there were, and which there were not.",
+      answer: "The number of versions deleted, and the steps that did not exist.",
       json: checkpointDeletionAnswer.schema,
     },
     async ({ params, body: { steps }, caller }) => {
@@ -49,8 +49,8 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     },
   );
   for (const [method, isPinned, summary] of [
-    ["PUT", true, "Pin a version, so that it is kept until it is unpinned"],
-    ["DELETE", false, "Unpin a version, so that it may be deleted"],
+    ["PUT", true, "Pin a version to keep it until it is unpinned"],
+    ["DELETE", false, "Unpin a version to allow its deletion"],
   ] as const)
     on(
       `${method} /v1/preview/models/:model_id/checkpoints/:step/pin`,

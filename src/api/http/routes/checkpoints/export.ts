@@ -12,7 +12,7 @@ export function checkpointExportRoute(app: FastifyInstance, dependencies: HttpDe
   endpoints(app, { tag: "models", scheme: "bearer" })(
     "GET /v1/preview/models/:model_id/checkpoints/:step/export",
     {
-      summary: "Export a version as files that other programs load",
+      summary: "Export a version as files for other programs",
       query: checkpointExportQuerySchema,
       answer: "A tar archive of the files.",
       tar: { type: "string", format: "binary" },

@@ -15,7 +15,7 @@ const archiveSchema = {
   type: "string",
   format: "binary",
   description:
-    "A tar archive, gzipped or not, of adapter_config.json and adapter_model.safetensors; other files are ignored.",
+    "A tar archive, optionally gzipped, of adapter_config.json and adapter_model.safetensors; other files are ignored.",
 } as const;
 
 export async function checkpointImportRoute(
@@ -38,7 +38,7 @@ export async function checkpointImportRoute(
           consumes: ["application/x-tar"],
           body: { content: { "application/x-tar": { schema: archiveSchema } } },
         },
-        answer: "The version, which the model's name stands for from now on.",
+        answer: "The new version; the model's name stands for it from now on.",
         json: checkpointAnswer.schema,
         places: importPlaces,
         // Before the body is read: what nobody will take is not worth reading.

@@ -35,7 +35,7 @@ export function feedbackOutRoutes(
     {
       summary: "Export feedback as a file",
       body: feedbackExportForm(queryLimits),
-      answer: "The records, in the order in which they were stored, as they are read.",
+      answer: "The records in the order in which they were stored, streamed as they are read.",
       lines: { type: "string" },
       csv: { type: "string" },
     },
@@ -55,9 +55,9 @@ export function feedbackOutRoutes(
   on(
     "POST /feedback/stats",
     {
-      summary: "Statistics over feedback",
+      summary: "Compute statistics over feedback",
       description:
-        "How many records of each type there are, and of each path of their payloads how many have which values, with mean, percentiles and a histogram of numbers. Where there are more records than are read at once, a sample stands for them, and the answer says which.",
+        "Counts the records of each type and, for each path of their payloads, the records with each kind of value. Numbers have a mean, percentiles and a histogram. If there are more records than one request reads, the statistics cover a sample, and the answer says so.",
       body: feedbackStatisticsForm(queryLimits),
       answer: "The statistics.",
       json: feedbackStatisticsAnswer.schema,

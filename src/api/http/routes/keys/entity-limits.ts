@@ -9,7 +9,7 @@ export function entityLimitRoutes(app: FastifyInstance, { limits }: Pick<HttpDep
   const places = { entity: ["path", "entity"] };
   const on = endpoints(app, { tag: "keys", scheme: "bearer", places, options: forKeyAdmins });
   const one = {
-    answer: "Its own limits; null for what the server's settings say.",
+    answer: "The entity's own limits; null where the server's settings apply.",
     json: entityLimitsAnswer.schema,
   };
   on(
@@ -22,7 +22,7 @@ export function entityLimitRoutes(app: FastifyInstance, { limits }: Pick<HttpDep
     {
       summary: "Change an entity's limits",
       description:
-        "They hold for all keys of the entity together, beside those that each has. What is named changes, for requests from then on; null takes a limit away, and the server's settings hold again.",
+        "The limits apply to all keys of the entity together, in addition to each key's own limits. Only named limits change, from the next request on. Null removes a limit, and the server's settings apply again.",
       body: entityLimitsForm,
       ...one,
     },

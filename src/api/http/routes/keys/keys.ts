@@ -22,14 +22,15 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
   const on = endpoints(app, { tag: "keys", scheme: "bearer", options: forKeyAdmins });
   const one = { answer: "The key, without its secret.", json: keyAnswer.schema };
   const oneWithSecret = {
-    answer: "The key, with its secret, which no other answer has.",
+    answer: "The key with its secret, which no other answer contains.",
     json: newKeyAnswer.schema,
   };
   on(
     "POST /v1/preview/keys",
     {
       summary: "Create a key",
-      description: "For administrators, as all of these. It holds from the next request on.",
+      description:
+        "For administrators, as are all routes for keys. The key is valid from the next request on.",
       body: keyCreateForm,
       ...oneWithSecret,
     },
@@ -41,7 +42,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     {
       summary: "List keys",
       query: keyQuerySchema,
-      answer: "A page of them, the newest first unless asked, revoked ones included.",
+      answer: "A page of keys, newest first by default, including revoked ones.",
       json: pageSchema(keyAnswer.schema),
     },
     ({ query }) =>
@@ -54,7 +55,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     "POST /v1/preview/keys/:key_id",
     {
       summary: "Change a key",
-      description: "What is named changes, for requests from then on; null takes a limit away.",
+      description: "Only named fields change, from the next request on; null removes a limit.",
       body: keyChangeForm,
       ...one,
     },
@@ -63,9 +64,9 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
   on(
     "POST /v1/preview/keys/:key_id/rotate",
     {
-      summary: "Give a key another secret",
+      summary: "Rotate a key's secret",
       description:
-        "The key stays what it is, with its id. Its present secret holds for a grace time, in which programs can be given the new one; a secret from before that ends at once.",
+        "The key keeps its id and settings. The present secret stays valid for a grace period, in which you can give the new one to programs. A secret older than the present one ends immediately.",
       body: keyRotationForm,
       ...oneWithSecret,
     },
@@ -75,7 +76,8 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
     "DELETE /v1/preview/keys/:key_id",
     {
       summary: "Revoke a key",
-      description: "It is refused from the next request on, and what runs for it ends. It stays in the list.",
+      description:
+        "The key is refused from the next request on, and its running requests end. It stays in the list.",
       ...one,
     },
     async ({ params }) => keyAnswer.body(await keys.revoke(params.key_id)),

@@ -19,11 +19,10 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
   on(
     "GET /v1/preview/usage",
     {
-      summary: "Read what keys have used",
-      description:
-        "A row for each day, key and model. What was used in the last seconds may not be in it yet.",
+      summary: "Read usage by key",
+      description: "One row per day, key and model. Usage of the last few seconds may be missing.",
       query: usageQuerySchema,
-      answer: "A page of rows, the latest day first unless asked.",
+      answer: "A page of rows, latest day first by default.",
       json: pageSchema(usageAnswer.schema),
     },
     ({ query, caller }) => {
@@ -38,9 +37,9 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
   on(
     "GET /v1/preview/usage/export",
     {
-      summary: "Export what keys have used as CSV",
+      summary: "Export usage by key as CSV",
       query: usageExportQuerySchema,
-      answer: "A line for each day, key and model, the earliest day first.",
+      answer: "One line per day, key and model, earliest day first.",
       csv: { type: "string" },
     },
     ({ query, caller, reply }) => {

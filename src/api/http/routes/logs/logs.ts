@@ -13,11 +13,11 @@ export function logRoutes(app: FastifyInstance, dependencies: HttpDependencies):
   endpoints(app, { tag: "health", scheme: "bearer" })(
     "GET /v1/preview/logs",
     {
-      summary: "Read the newest lines of the log, or watch them",
+      summary: "Read the newest log lines, or follow the log",
       description:
-        "For administrators. The server that answers has the newest 1,000 lines of its own log, up to 1 MiB, since it started; other servers on the same database have theirs. With `Accept: text/event-stream` sends the lines behind `after` or the header `Last-Event-ID`, and each further one as it is written. A cursor whose line is gone stands before the oldest line.",
+        "For administrators. Each server keeps the newest 1,000 lines of its own log since its start, up to 1 MiB; servers that share a database keep separate logs. With `Accept: text/event-stream` the server sends the lines after the cursor in `after` or the header `Last-Event-ID`, then each new line as it is written. A cursor to a dropped line stands before the oldest line.",
       query: logQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of lines, newest first by default.",
       json: pageSchema(logLineSchema),
       events: logLineSchema,
       options: forAdministrators("The log is for administrators; this key is a member's."),

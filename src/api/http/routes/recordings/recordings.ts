@@ -52,7 +52,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
       summary: "List stored chat completions",
       query: storedQuerySchema,
       answer:
-        "A page of what was recorded, the oldest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
+        "A page of recorded completions, oldest first by default. A request examines at most 100,000 completions; a page may therefore be short and still have `has_more`.",
       json: storedPageSchema,
       options: {
         ...readsPage,
@@ -74,7 +74,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
     {
       summary: "Read a stored chat completion",
       query: callQuerySchema,
-      answer: "All that is recorded of it, and what feedback there is on it.",
+      answer: "Everything recorded of the completion, and the feedback on it.",
       json: recordedSchema,
       options: readsPage,
     },
@@ -90,7 +90,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
     {
       summary: "List the messages of a stored chat completion",
       query: messageQuerySchema,
-      answer: "A page of what was sent.",
+      answer: "A page of the messages that were sent.",
       json: messagePageSchema,
       options: readsPage,
     },
@@ -104,7 +104,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
     {
       summary: "Delete a stored chat completion",
       query: callQuerySchema,
-      answer: "It is gone; feedback on it stays.",
+      answer: "The completion is deleted; feedback on it is kept.",
       json: deletedSchema,
     },
     async ({ params: { request_id: id }, query, caller }) => {

@@ -26,10 +26,10 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
   on(
     "GET /v1/preview/retention",
     {
-      summary: "Read what there is, what stays, and what was removed",
-      description: "An entity's own for its keys, everybody's for administrators.",
+      summary: "Read stored sizes, limits and removals",
+      description: "A member's key sees its own entity, an administrator's key sees all entities.",
       query: retentionQuerySchema,
-      answer: "The limits with what there is, and what was removed by day.",
+      answer: "The retention limits with current sizes, and removals by day.",
       json: retentionSchema,
     },
     async ({ query, caller }) => {
@@ -42,9 +42,9 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
   on(
     "POST /v1/preview/retention/sweep",
     {
-      summary: "Remove at once what does not stay",
+      summary: "Remove data beyond the retention limits now",
       description:
-        "For administrators. The server does so every minute; here it says what it removes, or would remove.",
+        "For administrators. The server does the same every minute; this request also reports what it removes, or would remove.",
       body: sweepForm,
       answer: "What was removed, by kind and entity.",
       json: sweepAnswerSchema,

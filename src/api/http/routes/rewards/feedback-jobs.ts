@@ -22,13 +22,13 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
   const { rewards, models } = dependencies;
   // What is read for a job counts as a page's.
   const on = endpoints(app, { tag: "training", scheme: "bearer", options: readsPage });
-  const answer = "The job's id, and what it trains on and what not.";
+  const answer = "The job's id, its training data, and the answers left out.";
   on(
     "POST /v1/preview/training-jobs/from-feedback",
     {
       summary: "Create a training job from feedback",
       description:
-        "Trains a model on its recorded answers, with rewards that a rule makes of the feedback on them. Answers to the same prompt are a group; an answer that was trained on the same feedback is left out. With `dry_run` it says what it would train on. The job is on disk when it is answered, and the header `Idempotency-Key` works as for any job.",
+        "Trains a model on its recorded answers, with rewards that a rule computes from the feedback on them. Answers to the same prompt form a group. An answer that was already trained on the same feedback is left out. With `dry_run` the server only reports what the job would train on. The job is on disk before the server answers, and the header `Idempotency-Key` works as for any job.",
       body: feedbackJobForm,
       answer,
       json: feedbackJobAnswer.schema,
@@ -62,9 +62,9 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
     {
       summary: "List the feedback behind a version",
       description:
-        "The answers that its job trained on, with their rewards and the records these were made of; none of a version that does not come from feedback.",
+        "The answers that its job trained on, with their rewards and the records behind these. Empty for a version that does not come from feedback.",
       query: pageQuerySchema,
-      answer: "A page of them, in the order of the job's groups unless asked.",
+      answer: "A page of answers, in the order of the job's groups by default.",
       json: pageSchema(trainingSourceAnswer.schema),
     },
     async ({ params, query, caller }) => {
@@ -79,7 +79,7 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
     {
       summary: "Create a preference training job from feedback",
       description:
-        "Trains a model on which of its recorded answers people preferred: answers to the same prompt by the rewards that a rule makes of the feedback on them, and answers by what people corrected them to. With the loss kto each answer is judged by itself. An answer that was trained on the same feedback is left out. With `dry_run` it says what it would train on. The job is on disk when it is answered, and the header `Idempotency-Key` works as for any job.",
+        "Trains a model on preferences between its recorded answers. Answers to the same prompt are compared by the rewards that a rule computes from their feedback, and answers are compared with people's corrections of them. The loss kto judges each answer by itself. An answer that was already trained on the same feedback is left out. With `dry_run` the server only reports what the job would train on. The job is on disk before the server answers, and the header `Idempotency-Key` works as for any job.",
       body: feedbackPreferencesForm,
       answer,
       json: feedbackPreferencesAnswer.schema,

@@ -28,9 +28,9 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
   on(
     "POST /v1/preview/reward-rules",
     {
-      summary: "Keep a reward rule",
+      summary: "Create a reward rule",
       description:
-        "How feedback becomes a reward, under a name. A standing one trains a model by itself when enough new feedback has come.",
+        "Stores, under a name, how feedback becomes a reward. An automatic rule trains a model whenever enough new feedback has arrived.",
       body: ruleCreateForm,
       ...one,
     },
@@ -45,7 +45,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     {
       summary: "List reward rules",
       query: ruleQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of rules, newest first by default.",
       json: pageSchema(rewardRuleAnswer.schema),
       options: readsPage,
     },
@@ -66,7 +66,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     {
       summary: "Change a reward rule",
       description:
-        "All that it says. A standing one reads its feedback from the beginning again; what was trained is not trained twice.",
+        "Replaces the whole rule. An automatic rule then reads its feedback from the start again, and does not repeat earlier training.",
       body: ruleChangeForm,
       ...one,
     },
@@ -79,8 +79,8 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     "DELETE /v1/preview/reward-rules/:rule_id",
     {
       summary: "Delete a reward rule",
-      description: "What was trained by it stays trained.",
-      answer: "It is gone.",
+      description: "Versions trained by the rule are kept.",
+      answer: "The rule is deleted.",
       json: ruleDeletionSchema,
     },
     async ({ params, caller }) => {
@@ -92,8 +92,8 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
   on(
     "POST /v1/preview/reward-rules/:rule_id/pause",
     {
-      summary: "Pause a standing rule",
-      description: "It makes no jobs until it is resumed; a job that it made goes on.",
+      summary: "Pause an automatic rule",
+      description: "The rule creates no jobs until it is resumed; a job that it already created continues.",
       ...one,
     },
     async ({ params, caller }) => bodyOf(await rewards.setPaused(params.rule_id, true, caller)),
@@ -101,8 +101,8 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
   on(
     "POST /v1/preview/reward-rules/:rule_id/resume",
     {
-      summary: "Resume a standing rule",
-      description: "It goes on where it was; feedback that came meanwhile is read.",
+      summary: "Resume an automatic rule",
+      description: "The rule continues from where it paused, and reads the feedback that arrived since.",
       ...one,
     },
     async ({ params, caller }) => bodyOf(await rewards.setPaused(params.rule_id, false, caller)),

@@ -35,7 +35,7 @@ export async function fileRoutes(
     {
       summary: "Upload a file",
       description:
-        "Takes a file of conversations, or of preferences, one a line as JSON, as a job would read it: what no job could use is refused with its lines. It is on disk when it is answered.",
+        "Accepts a file of conversations or of preferences, one per line as JSON. The server reads it as a job would, and refuses lines that no job could use, with their numbers. The file is on disk before the server answers.",
       documented: { consumes: ["multipart/form-data"], body: uploadSchema },
       ...one,
     },
@@ -56,21 +56,21 @@ export async function fileRoutes(
     {
       summary: "List files",
       query: fileQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of files, newest first by default.",
       json: pageSchema(fileAnswer.schema),
     },
     ({ query, caller }) =>
       pageAnswer(files.list(query.purpose ?? null, pageRequest(query, "desc"), caller), fileAnswer.body),
   );
-  on("GET /v1/files/:file_id", { summary: "Read what is known of a file", find, ...one }, ({ found }) =>
+  on("GET /v1/files/:file_id", { summary: "Read a file's metadata", find, ...one }, ({ found }) =>
     fileAnswer.body(found),
   );
   on(
     "GET /v1/files/:file_id/content",
     {
-      summary: "Read a file",
+      summary: "Read a file's content",
       find,
-      answer: "Its bytes.",
+      answer: "The file's bytes.",
       bytes: { type: "string", format: "binary" },
     },
     async ({ found: file, reply }) => {
@@ -84,9 +84,9 @@ export async function fileRoutes(
     "DELETE /v1/files/:file_id",
     {
       summary: "Delete a file",
-      description: "Jobs that were made of it keep what they train on.",
+      description: "Jobs created from the file keep their training data.",
       find,
-      answer: "What was deleted.",
+      answer: "The id of the deleted file.",
       json: fileDeletionSchema,
     },
     async ({ found: file }) => {

@@ -23,13 +23,13 @@ export function supervisedJobRoutes(
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
     },
   });
-  const created = { answer: "Its id.", json: createdJobSchema };
+  const created = { answer: "The job's id.", json: createdJobSchema };
   on(
     "POST /v1/preview/sft-training-jobs",
     {
       summary: "Create a supervised fine-tuning job",
       description:
-        "Teaches a model what the assistant says in conversations. The job is on disk when it is answered; it is listed, watched and cancelled as every training job, and the header `Idempotency-Key` works alike.",
+        "Trains a model on the assistant's messages in conversations. The job is on disk before the server answers. It is listed, watched and cancelled like every training job, and the header `Idempotency-Key` works the same.",
       body: readers.bodies.form("supervised job", supervisedJobForm),
       ...created,
     },
@@ -46,7 +46,7 @@ export function supervisedJobRoutes(
     {
       summary: "Create a preference training job",
       description:
-        "Has a model learn from which of two answers people preferred (DPO, IPO, SimPO), or from answers that they judged one by one (KTO). The job is on disk when it is answered; it is listed, watched and cancelled as every training job, and the header `Idempotency-Key` works alike.",
+        "Trains a model on preferences between two answers (DPO, IPO, SimPO), or on single answers that people wanted or rejected (KTO). The job is on disk before the server answers. It is listed, watched and cancelled like every training job, and the header `Idempotency-Key` works the same.",
       body: readers.bodies.form("preference job", preferenceJobForm),
       ...created,
     },

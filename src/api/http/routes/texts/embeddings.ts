@@ -21,9 +21,9 @@ export function embeddingRoute(
     {
       summary: "Create embeddings",
       description:
-        "Each is the model's last hidden state of the input's last token, after the final norm, brought to length 1. The same input has the same embedding to the last bit, whatever is beside it. A trained model's version has its own.",
+        "An embedding is the model's last hidden state at the input's last token, after the final norm, scaled to length 1. The same input has the same embedding to the last bit, regardless of the other inputs. Each version of a trained model has its own embeddings.",
       body: bodies.form("embedding", embeddingForm),
-      answer: "An embedding for each input.",
+      answer: "One embedding per input.",
       json: embeddingsSchema,
       options: { bodyLimit: settings.chatBodyBytes },
     },

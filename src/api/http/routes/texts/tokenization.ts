@@ -26,7 +26,7 @@ export function tokenizationRoutes(
   on(
     "POST /tokenize",
     {
-      summary: "Say which tokens a text or a conversation is",
+      summary: "Tokenize a text or a conversation",
       body: bodies.form("tokenization", tokenizeForm),
       answer: "The tokens.",
       json: tokenizedSchema,
@@ -40,7 +40,7 @@ export function tokenizationRoutes(
   on(
     "POST /detokenize",
     {
-      summary: "Say which text tokens are",
+      summary: "Convert tokens to text",
       body: bodies.form("detokenization", detokenizeForm),
       answer: "The text.",
       json: detokenizedSchema,

@@ -46,7 +46,7 @@ export function trajectoryRowRoutes(
       summary: "List stored trajectories one by one",
       query: rowPageQuerySchema,
       answer:
-        "A page of them in the order they came. One that looked through much and found little may be empty, and has more.",
+        "A page of trajectories, in the order of storing. After a long search with few matches a page may be empty and still have `has_more`.",
       json: rowPageSchema,
     },
     async ({ params, query, caller, reply }) => {
@@ -66,7 +66,7 @@ export function trajectoryRowRoutes(
     {
       summary: "Export stored trajectories as a file",
       query: rowExportQuerySchema,
-      answer: "A row for each trajectory, or a line for each group, in the order they came.",
+      answer: "One row per trajectory, or one line per group, in the order of storing.",
       lines: { type: "string" },
       parquet: { type: "string", format: "binary" },
     },

@@ -33,10 +33,10 @@ export function outlineRoutes(
   on(
     "GET /v1/preview/models/:model_id/trajectories/outlines",
     {
-      summary: "List outlines of stored trajectories",
+      summary: "List summaries of stored trajectories",
       query: outlineQuerySchema,
       answer:
-        "A page of what lists say of each: the newest first unless asked. One that looked at a hundred thousand and found few has fewer, and more to come.",
+        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories; a page may therefore be short and still have `has_more`.",
       json: pageSchema(outlineAnswer.schema),
       options: readsPage,
     },
@@ -53,7 +53,7 @@ export function outlineRoutes(
     {
       summary: "Count stored trajectories",
       query: outlineCountQuerySchema,
-      answer: "How many there are from where, under which split, and their mean reward.",
+      answer: "Counts by source and split, and mean rewards.",
       json: outlineCountsAnswer.schema,
     },
     async ({ params, query: { step = null }, caller }) => {
@@ -64,8 +64,8 @@ export function outlineRoutes(
   on(
     "GET /v1/preview/models/:model_id/trajectories/:number",
     {
-      summary: "Show a stored trajectory",
-      answer: "All that was sent of it. One of more than 16 MiB comes without what is long.",
+      summary: "Read a stored trajectory",
+      answer: "The whole trajectory as it was sent. Its long fields are empty if it has more than 16 MiB.",
       json: rowSchema,
     },
     async ({ params: { model_id: modelId, number }, caller, reply }) => {

@@ -27,7 +27,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     {
       summary: "Create a webhook",
       body: webhookCreateForm,
-      answer: "The webhook, with its secret, which no other answer has.",
+      answer: "The webhook with its secret, which no other answer contains.",
       json: newWebhookAnswer.schema,
     },
     async ({ body, caller }) => newWebhookAnswer.body(await webhooks.create(body, caller)),
@@ -37,7 +37,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     {
       summary: "List webhooks",
       query: pageQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of webhooks, newest first by default.",
       json: pageSchema(webhookAnswer.schema),
     },
     ({ query, caller }) => pageAnswer(webhooks.list(pageRequest(query, "desc"), caller), webhookAnswer.body),
@@ -51,7 +51,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     "POST /v1/preview/webhooks/:webhook_id",
     {
       summary: "Change a webhook",
-      description: "What is named changes, for events from then on; its secret stays.",
+      description: "Only named fields change, for later events; the secret stays the same.",
       body: webhookChangeForm,
       ...one,
     },
@@ -63,8 +63,8 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
   on(
     "DELETE /v1/preview/webhooks/:webhook_id",
     {
-      summary: "Delete a webhook with its deliveries",
-      answer: "What was deleted.",
+      summary: "Delete a webhook and its deliveries",
+      answer: "The id of the deleted webhook.",
       json: webhookDeletionSchema,
     },
     async ({ params: { webhook_id: id }, caller }) => {
@@ -77,7 +77,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     {
       summary: "List the deliveries of a webhook",
       query: deliveryQuerySchema,
-      answer: "A page of them, the newest first unless asked.",
+      answer: "A page of deliveries, newest first by default.",
       json: pageSchema(deliveryAnswer.schema),
       options: readsPage,
     },
@@ -93,11 +93,11 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
   on(
     "POST /v1/preview/webhooks/:webhook_id/replay",
     {
-      summary: "Send deliveries of a webhook again",
-      description: "One, or all that failed since a time, under the ids that they had.",
+      summary: "Resend deliveries of a webhook",
+      description: "Resends one delivery, or all that failed since a time, with their original ids.",
       find: ({ webhook_id: id }, caller) => webhooks.find(id, caller),
       body: webhookReplayForm,
-      answer: "How many are sent again.",
+      answer: "The number of deliveries to resend.",
       json: replayAnswerSchema,
       // The webhook was found: what lacks is a delivery.
       places: { not_found: ["body", "delivery_id"] },

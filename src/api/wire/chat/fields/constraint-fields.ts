@@ -9,42 +9,41 @@ import { nullable } from "../../nullable.ts";
 const responseFormatSchema = Type.Object(
   {
     type: Type.Enum(["text", "json_object", "json_schema", "structural_tag", "json", "regex", "grammar"], {
-      description:
-        "What the answer is held to. `json` and `regex` are TGI's names, `grammar` is Fireworks' one.",
+      description: "Kind of the constraint. `json` and `regex` are TGI's names, `grammar` is Fireworks'.",
     }),
     json_schema: nullable(
       Type.Object(
         {
-          name: Type.String({ description: "For people; nothing depends on it." }),
-          description: nullable(Type.String(), { description: "For people; nothing depends on it." }),
+          name: Type.String({ description: "For people; not used." }),
+          description: nullable(Type.String(), { description: "For people; not used." }),
           schema: nullable(anyObject, { description: "The JSON Schema." }),
           strict: nullable(Type.Boolean(), {
-            description: "Every schema is kept exactly, whatever this says.",
+            description: "Ignored: every schema is enforced exactly.",
           }),
         },
         { ...named, title: "JsonSchema" },
       ),
-      { description: "With `json_schema` or `json_object`: the schema that the answer is held to." },
+      { description: "With `json_schema` or `json_object`: schema of the answer." },
     ),
     schema: nullable(anyObject, {
-      description: "With `json_object` or `json_schema`: the schema itself, as llama.cpp has it.",
+      description: "With `json_object` or `json_schema`: the schema itself, in llama.cpp's form.",
     }),
     value: Type.Optional(
       Type.Unknown({
-        description: "With `json` or `json_object` the schema, with `regex` the pattern, as TGI has it.",
+        description: "In TGI's form: the schema with `json` or `json_object`, the pattern with `regex`.",
       }),
     ),
     grammar: nullable(Type.String(), {
-      description: "With `grammar`: a grammar in GBNF or in Lark's notation.",
+      description: "With `grammar`: a grammar in GBNF or Lark notation.",
     }),
-    format: Type.Optional(
-      Type.Unknown({ description: "With `structural_tag`: what the answer is made of." }),
-    ),
+    format: Type.Optional(Type.Unknown({ description: "With `structural_tag`: structure of the answer." })),
     structures: Type.Optional(
       Type.Unknown({ description: "With `structural_tag`, in its older form: the tagged parts." }),
     ),
     triggers: Type.Optional(
-      Type.Unknown({ description: "With `structural_tag`, in its older form: what begins a tagged part." }),
+      Type.Unknown({
+        description: "With `structural_tag`, in its older form: the texts that open a tagged part.",
+      }),
     ),
   },
   { ...named, title: "ResponseFormat" },
@@ -53,22 +52,22 @@ const responseFormatSchema = Type.Object(
 const structuredOutputsSchema = Type.Object(
   {
     json: nullable(Type.Union([Type.String({ title: "str" }), Type.Object({}, { ...open, title: "dict" })]), {
-      description: "The answer is JSON of this JSON Schema, which is an object or a text of it.",
+      description: "The answer is JSON that satisfies this JSON Schema, given as an object or as JSON text.",
     }),
     regex: nullable(Type.String(), { description: "The whole answer matches this regular expression." }),
     choice: nullable(Type.Array(Type.String()), { description: "The answer is one of these texts." }),
     grammar: nullable(Type.String(), {
-      description: "The answer is a text of this grammar, in GBNF or in Lark's notation.",
+      description: "The answer matches this grammar, in GBNF or Lark notation.",
     }),
-    json_object: nullable(Type.Boolean(), { description: "With true the answer is any JSON object." }),
+    json_object: nullable(Type.Boolean(), { description: "If true, the answer is any JSON object." }),
     disable_fallback: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "Accepted without use: there is nothing to fall back to.",
+        description: "Accepted without use: no fallback exists.",
       }),
     ),
     disable_any_whitespace: Type.Optional(
-      Type.Boolean({ default: false, description: "JSON is written without blanks between its parts." }),
+      Type.Boolean({ default: false, description: "JSON is written without whitespace between its parts." }),
     ),
     disable_additional_properties: Type.Optional(
       Type.Boolean({
@@ -77,12 +76,12 @@ const structuredOutputsSchema = Type.Object(
       }),
     ),
     whitespace_pattern: nullable(Type.String(), {
-      description: "What may stand between the parts of JSON, as a regular expression.",
+      description: "Allowed whitespace between the parts of JSON, as a regular expression.",
     }),
     structural_tag: nullable(Type.String(), {
-      description: "The answer is free text with tagged parts that are constrained, described in JSON.",
+      description: "The answer is free text with constrained tagged parts, described in JSON.",
     }),
-    _backend: nullable(Type.String(), { description: "`auto` or `hone`, which are the same." }),
+    _backend: nullable(Type.String(), { description: "`auto` or `hone`, which mean the same." }),
     _backend_was_auto: Type.Optional(Type.Boolean({ default: false, description: "Accepted without use." })),
   },
   { title: "StructuredOutputs" },
@@ -99,15 +98,15 @@ function spelled<const Member extends string, Schema extends TSchema>(
   schema: Schema,
   { whose, example }: { readonly whose: string; readonly example: Json },
 ) {
-  const about = `The same as structured_outputs.${spells}, ${whose}.`;
+  const about = `Alias of structured_outputs.${spells}, ${whose}.`;
   return {
     ...field("constraint", nullable(schema), { about, otherwise: "none", example, isEngines: true }),
     spells,
   };
 }
 
-const whose = "by the older name that vLLM had";
-const llamaCpp = "as llama.cpp has it";
+const whose = "under vLLM's older name";
+const llamaCpp = "as in llama.cpp";
 const yesOrNo = 'root ::= "yes" | "no"';
 
 /** In the order in which faults name them. */
@@ -125,7 +124,8 @@ export const spelledFields = {
         Type.Union([Type.Enum(["json"]), Type.Object({}, { additionalProperties: true, title: "dict" })]),
       ),
       {
-        about: "As Ollama has it: `json` holds the answer to any JSON object, a schema to JSON of it.",
+        about:
+          "As in Ollama: `json` constrains the answer to any JSON object, a schema to JSON that satisfies it.",
         otherwise: "none",
         example: "json",
         isEngines: true,
@@ -136,7 +136,7 @@ export const spelledFields = {
   guided_whitespace_pattern: spelled("whitespace_pattern", Type.String(), { whose, example: " ?" }),
   guided_decoding_backend: {
     ...field("constraint", nullable(Type.String()), {
-      about: `The same as structured_outputs._backend, ${whose}.`,
+      about: `Alias of structured_outputs._backend, ${whose}.`,
       otherwise: "auto",
       example: "auto",
     }),
@@ -147,15 +147,14 @@ export const spelledFields = {
 export const constraintFields = {
   structured_outputs: field("constraint", nullable(structuredOutputsSchema), {
     about:
-      "The one constraint that the answer must keep, which response_format may hold instead, and how JSON is written.",
+      "Constraint on the answer, and how JSON is written. Give at most one constraint, here or in response_format.",
     otherwise: "none",
     example: { choice: ["yes", "no"] },
     isEngines: true,
   }),
   // Where it is the constraint, calls are exempt from it (`calls.areExempt`).
   response_format: field("constraint", nullable(responseFormatSchema), {
-    about:
-      "The form that the answer must have: JSON, JSON of a schema, or a structural tag; `text` asks for none.",
+    about: "Form of the answer: JSON, JSON of a schema, or a structural tag; `text` does not constrain it.",
     otherwise: "none",
     example: { type: "json_object" },
     isEngines: true,

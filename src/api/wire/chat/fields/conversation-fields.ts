@@ -12,9 +12,9 @@ const contentPart = Type.Union([
   Type.Object(
     {
       type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
-      text: free("Of a text: the text."),
-      refusal: free("Of a refusal: its text."),
-      thinking: free("What was thought, for templates that read it here."),
+      text: free("Text of a text part."),
+      refusal: free("Text of a refusal."),
+      thinking: free("The thoughts, for templates that read them here."),
       annotations: free("Accepted without use."),
       logprobs: free("Accepted without use."),
     },
@@ -24,22 +24,22 @@ const contentPart = Type.Union([
 
 const toolCall = Type.Object(
   {
-    id: free("What the result of the call names."),
+    id: free("Id that the call's result refers to."),
     type: free("`function` or `custom`."),
     index: free("Accepted without use."),
     function: nullable(
       Type.Object(
-        { name: free("What is called."), arguments: free("Arguments as JSON, or as a text of it.") },
+        { name: free("Name of the function."), arguments: free("Arguments as JSON, or as JSON text.") },
         { ...named, title: "CalledFunction" },
       ),
-      { description: "Of a function's call: its name and arguments." },
+      { description: "Name and arguments of a function call." },
     ),
     custom: nullable(
       Type.Object(
-        { name: free("What is called."), input: free("The text that the tool takes.") },
+        { name: free("Name of the tool."), input: free("Input text of the tool.") },
         { ...named, title: "CalledCustomTool" },
       ),
-      { description: "Of a custom tool's call: its name and text." },
+      { description: "Name and input text of a custom tool call." },
     ),
   },
   { ...named, title: "MessageToolCall" },
@@ -49,30 +49,32 @@ export const messageSchema = Type.Object(
   {
     role: Type.String({
       description:
-        "Such as developer, system, user, assistant, tool; the chat template decides which there are.",
+        "A role such as developer, system, user, assistant or tool; the chat template decides which roles exist.",
     }),
     content: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(contentPart, { title: "list[ContentPart]" })]),
       { description: "A text, or parts whose texts are joined." },
     ),
-    name: nullable(Type.String(), { description: "Who says it, for templates that show names." }),
-    tool_call_id: nullable(Type.String(), { description: "Of a tool's message: which call it answers." }),
-    tool_calls: nullable(Type.Array(toolCall), {
-      description: "Of an assistant's message: the calls that it made, as answers have them.",
+    name: nullable(Type.String(), { description: "Name of the speaker, for templates that show names." }),
+    tool_call_id: nullable(Type.String(), {
+      description: "In a tool message: id of the call that it answers.",
     }),
-    reasoning: nullable(Type.Unknown(), { description: "Of an assistant's message: what it thought." }),
-    reasoning_content: nullable(Type.Unknown(), { description: "The same by its other name." }),
+    tool_calls: nullable(Type.Array(toolCall), {
+      description: "In an assistant message: its tool calls, in the form of answers.",
+    }),
+    reasoning: nullable(Type.Unknown(), { description: "In an assistant message: its thoughts." }),
+    reasoning_content: nullable(Type.Unknown(), { description: "Alias of reasoning." }),
     // Members that answers have, or that chat templates read.
-    refusal: free("Of a refusal: its text."),
+    refusal: free("Text of a refusal."),
     annotations: free("Accepted without use."),
-    thinking: free("What was thought, for templates that read it here."),
-    tools: free("Tools that the message brings, for templates that read them here."),
+    thinking: free("The thoughts, for templates that read them here."),
+    tools: free("Tools of the message, for templates that read them here."),
     prompt_token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
-      description: "Of an assistant's message: the exact tokens that it answered, as its choice had them.",
+      description: "In an assistant message: exact tokens of its prompt, from the choice that returned it.",
     }),
     token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
       description:
-        "Of an assistant's message: its own exact tokens. With prompt_token_ids the prompt begins with both, where they are the text that the template renders; else the text is tokenized as always.",
+        "In an assistant message: its own exact tokens. The prompt starts with prompt_token_ids and these if they match the text that the template renders; otherwise the text is tokenized as usual.",
     }),
   },
   { ...named, title: "Message" },
@@ -84,43 +86,45 @@ const toolSchema = Type.Object(
     function: nullable(
       Type.Object(
         {
-          name: Type.String({ description: "What the model calls it by." }),
-          description: nullable(Type.String(), { description: "What it does, for the model." }),
+          name: Type.String({ description: "Name of the function, as the model sees it." }),
+          description: nullable(Type.String(), {
+            description: "Description of the function, for the model.",
+          }),
           parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-          strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
+          strict: nullable(Type.Boolean(), { description: "If true, arguments satisfy the schema exactly." }),
         },
         { ...named, title: "FunctionDefinition" },
       ),
-      { description: "The function, of a tool of this type." },
+      { description: "The function, for a tool of this type." },
     ),
     custom: nullable(
       Type.Object(
         {
-          name: Type.String({ description: "What the model calls it by." }),
-          description: nullable(Type.String(), { description: "What it does, for the model." }),
+          name: Type.String({ description: "Name of the tool, as the model sees it." }),
+          description: nullable(Type.String(), { description: "Description of the tool, for the model." }),
           format: nullable(
             Type.Object(
               {
-                type: Type.Enum(["text", "grammar"], { description: "`text` takes any text." }),
+                type: Type.Enum(["text", "grammar"], { description: "`text` accepts any text." }),
                 grammar: nullable(
                   Type.Object(
                     {
-                      syntax: Type.Enum(["lark", "regex"], { description: "How it is written." }),
-                      definition: Type.String({ description: "The grammar, which every call keeps." }),
+                      syntax: Type.Enum(["lark", "regex"], { description: "Notation of the grammar." }),
+                      definition: Type.String({ description: "Grammar that every call matches." }),
                     },
                     { ...named, title: "ToolGrammar" },
                   ),
-                  { description: "With `grammar`: what the text matches." },
+                  { description: "With `grammar`: the grammar of the text." },
                 ),
               },
               { ...named, title: "ToolFormat" },
             ),
-            { description: "What the text is held to." },
+            { description: "Format of the tool's input text." },
           ),
         },
         { ...named, title: "CustomDefinition" },
       ),
-      { description: "The tool, of one of this type." },
+      { description: "The custom tool, for a tool of this type." },
     ),
   },
   { ...named, title: "Tool" },
@@ -129,13 +133,13 @@ const toolSchema = Type.Object(
 export const conversationFields = {
   messages: field("prompt.messages", Type.Array(messageSchema, { minItems: 1 }), {
     about:
-      "The conversation so far, oldest first; the chat template decides about roles. Where it refuses a system message behind others, all system messages are joined into the first.",
+      "The conversation so far, oldest first; the chat template decides about roles. If the template refuses a system message after other messages, all system messages are joined into the first.",
     range: "at most 4,096, of at most 1,024 parts each, unless configured otherwise",
     example: [{ role: "user", content: "What is the capital of France?" }],
     inResponses: false,
   }),
   tools: field("prompt.tools", nullable(Type.Array(toolSchema)), {
-    about: "Functions that the chat template shows to the model, and that it may call.",
+    about: "Functions that the chat template shows to the model and that the model may call.",
     range: "at most 1,024 unless configured otherwise",
     otherwise: "none",
     example: [
@@ -154,22 +158,22 @@ export const conversationFields = {
     "prompt.documents",
     nullable(Type.Array(Type.Object({}, { additionalProperties: Type.String() }))),
     {
-      about: "Documents that the chat template shows to the model, if it does; all their values are texts.",
+      about: "Documents for chat templates that show them to the model; all their values are texts.",
       otherwise: "none",
       example: [{ title: "Cats", text: "A cat has four legs." }],
     },
   ),
   chat_template: field("prompt.template", nullable(Type.String()), {
     about:
-      "A Jinja template instead of the model's own, rendered within limits of size and time; needed where the model has none.",
+      "A Jinja template to use instead of the model's own, rendered within limits of size and time. Required if the model has none.",
     range: "at most 262,144 characters, unless configured otherwise",
     otherwise: "the model's own",
     example: "{% for message in messages %}{{ message.content }}\n{% endfor %}",
   }),
   chat_template_kwargs: field("prompt.templateArguments", nullable(anyObject), {
     about:
-      "Further variables for the chat template. They hide its own, but neither the messages nor what a field of the request says.",
-    range: "neither `chat_template` nor `tokenize`, which are no variables",
+      "Additional variables for the chat template. They override the template's defaults, but neither the messages nor values from request fields.",
+    range: "neither `chat_template` nor `tokenize`, which are not variables",
     default: {},
     example: { enable_thinking: false },
   }),
@@ -178,20 +182,20 @@ export const conversationFields = {
     nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
     {
       about:
-        "How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking, which only `none` makes false.",
+        "How much the model should think. The chat template sees the value as reasoning_effort, and as enable_thinking, which is false only for `none`.",
       otherwise: "the template's own",
       example: "low",
       inResponses: false,
     },
   ),
   add_generation_prompt: field("prompt.addGenerationPrompt", Type.Optional(Type.Boolean()), {
-    about: "Ends the prompt with what opens the assistant's turn.",
+    about: "Ends the prompt with the opening of the assistant's turn.",
     otherwise: "true; false with continue_final_message",
     example: false,
     inResponses: false,
   }),
   continue_final_message: field("prompt.continueFinalMessage", Type.Optional(Type.Boolean()), {
-    about: "Leaves the last message open, and the model goes on with it; excludes add_generation_prompt.",
+    about: "Leaves the last message open, and the model continues it; excludes add_generation_prompt.",
     default: false,
     example: true,
     inResponses: false,

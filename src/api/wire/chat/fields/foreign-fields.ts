@@ -5,25 +5,25 @@ import { is, isEmpty, never } from "../../body.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-const drawing = "temperature, top_p, top_k and min_p say how tokens are drawn here";
+const drawing = "temperature, top_p, top_k and min_p control sampling here";
 
 export const foreignFields = {
   logprob_token_ids: field(null, nullable(Type.Unknown()), {
-    about: "Refused unless empty: top_logprobs gives the most probable tokens.",
+    about: "Refused unless empty: top_logprobs returns the most probable tokens.",
     otherwise: "none",
     example: [42],
     refusedUnless: isEmpty,
     cure: "top_logprobs gives the most probable tokens, and logprobs the one that was drawn",
   }),
   truncation_side: field(null, nullable(Type.String()), {
-    about: "Which side of a prompt truncate_prompt_tokens cuts: refused unless `left`.",
+    about: "Side of the prompt that truncate_prompt_tokens cuts; refused unless `left`.",
     default: "left",
     example: "left",
     refusedUnless: is("left"),
     cure: 'truncate_prompt_tokens keeps the end of a prompt: send "left", or leave it out',
   }),
   repetition_detection: field(null, nullable(Type.Unknown()), {
-    about: "Refused: repetition_penalty and the logits processor `no-repeat-ngram` hold repetitions back.",
+    about: "Refused: use repetition_penalty or the logits processor `no-repeat-ngram` against repetitions.",
     otherwise: "none",
     example: { max_pattern_size: 20 },
     refusedUnless: never,
@@ -37,7 +37,7 @@ export const foreignFields = {
     cure: drawing,
   }),
   dry_multiplier: field(null, nullable(Type.Number()), {
-    about: "Refused unless 0: the logits processor `no-repeat-ngram` holds repeated sequences back.",
+    about: "Refused unless 0: the logits processor `no-repeat-ngram` suppresses repeated sequences.",
     default: 0,
     example: 0.8,
     refusedUnless: is(0),
@@ -58,28 +58,28 @@ export const foreignFields = {
     cure: drawing,
   }),
   repeat_penalty: field(null, nullable(Type.Number()), {
-    about: "Refused unless 1: repetition_penalty is what is here.",
+    about: "Refused unless 1: use repetition_penalty.",
     default: 1,
     example: 1.1,
     refusedUnless: is(1),
     cure: "repetition_penalty is what is here, over the whole prompt and answer",
   }),
   n_predict: field(null, nullable(Type.Number()), {
-    about: "Refused unless -1: max_tokens is what is here.",
+    about: "Refused unless -1: use max_tokens.",
     default: -1,
     example: 100,
     refusedUnless: is(-1),
     cure: "max_tokens is what is here",
   }),
   think: field(null, nullable(Type.Unknown()), {
-    about: "Refused: reasoning_effort says how much a model thinks.",
+    about: "Refused: reasoning_effort controls how much a model thinks.",
     otherwise: "none",
     example: false,
     refusedUnless: never,
     cure: 'reasoning_effort says how much a model thinks, and "none" that it does not',
   }),
   options: field(null, nullable(Type.Unknown()), {
-    about: "Refused unless empty: its members are fields of their own here.",
+    about: "Refused unless empty: its members are separate fields here.",
     default: {},
     example: { num_ctx: 4096 },
     refusedUnless: isEmpty,

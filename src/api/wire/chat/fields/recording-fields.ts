@@ -16,12 +16,12 @@ const metadataSchema = Type.Object(
 export const recordingFields = {
   store: field("recording.isWanted", nullable(Type.Boolean()), {
     about:
-      "Whether the completion is recorded, where a trained model answers: false keeps it from that. True changes nothing unless the operator has only those recorded that ask for it (`recordings.record`).",
-    otherwise: "as the operator has it: recorded",
+      "False excludes the completion from recording. True has an effect only if the operator records completions on request (`recordings.record`). Only answers of trained models are recorded.",
+    otherwise: "the operator's setting: recorded",
     example: false,
   }),
   metadata: field("recording.metadata", nullable(metadataSchema), {
-    about: "Texts by name that are recorded with the completion, by which it can be found.",
+    about: "Named texts that are recorded with the completion, for finding it later.",
     range: "at most 16, of 512 characters, with names of 64",
     default: {},
     example: { topic: "demo" },

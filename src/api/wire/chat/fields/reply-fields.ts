@@ -6,7 +6,7 @@ import { nullable } from "../../nullable.ts";
 import { tokenLimitRange, tokenLimitSchema } from "../chat-limits.ts";
 
 const namedTool = Type.Object(
-  { name: Type.String({ description: "One of the tools' names." }) },
+  { name: Type.String({ description: "Name of one of the tools." }) },
   { ...named, title: "NamedTool" },
 );
 
@@ -14,8 +14,8 @@ const toolName = Type.Object(
   {
     type: Type.Optional(Type.Unknown({ description: "`function` or `custom`." })),
     name: Type.Optional(Type.Unknown({ description: "Accepted without use." })),
-    function: Type.Optional(Type.Unknown({ description: "The function, by its name." })),
-    custom: Type.Optional(Type.Unknown({ description: "The custom tool, by its name." })),
+    function: Type.Optional(Type.Unknown({ description: "The function, by name." })),
+    custom: Type.Optional(Type.Unknown({ description: "The custom tool, by name." })),
   },
   named,
 );
@@ -25,19 +25,21 @@ const toolChoiceSchema = Type.Union([
   Type.Object(
     {
       type: Type.Enum(["function", "custom", "allowed_tools"], {
-        description: "A tool that must be called, or those that may be.",
+        description: "A tool that must be called, or the tools that may be called.",
       }),
       function: nullable(namedTool, { description: "The function that must be called." }),
       custom: nullable(namedTool, { description: "The custom tool that must be called." }),
       allowed_tools: nullable(
         Type.Object(
           {
-            mode: Type.Enum(["auto", "required"], { description: "As the choice of that name." }),
-            tools: Type.Array(toolName, { description: "Tools by their type and name." }),
+            mode: Type.Enum(["auto", "required"], {
+              description: "The same as the tool choice of that name.",
+            }),
+            tools: Type.Array(toolName, { description: "Tools, by type and name." }),
           },
           { ...named, title: "AllowedTools" },
         ),
-        { description: "The tools that may be called; all are shown to the model." },
+        { description: "The tools that may be called; the model sees all tools." },
       ),
     },
     { ...named, title: "NamedToolChoice" },
@@ -47,42 +49,43 @@ const toolChoiceSchema = Type.Union([
 export const replyFields = {
   echo: field("prompt.echo", Type.Optional(Type.Boolean()), {
     about:
-      "Puts the last message's text before the answer's where both have one role, as with continue_final_message; else it changes no text. Answers that are no stream then have prompt_logprobs, as many as top_logprobs.",
+      "Puts the last message's text before the answer's text if both have the same role, as with continue_final_message; otherwise the text does not change. Answers that are not streamed then include prompt_logprobs, as many as top_logprobs.",
     default: false,
     example: true,
     inResponses: false,
   }),
   // A text model has no input to process.
   mm_processor_kwargs: field(null, nullable(anyObject), {
-    about: "Accepted without use: the models read text.",
+    about: "Accepted without use: the models read only text.",
     default: {},
     example: { num_crops: 4 },
     inResponses: false,
   }),
   tool_choice: field("calls.choice", nullable(toolChoiceSchema), {
     about:
-      "Whether the answer may call tools (auto), must (required, or a function by name) or must not (none).",
-    range: "where the model calls no tools, `none` alone",
-    otherwise: "auto where there are tools and the model calls them, else none",
+      "Tool calls in the answer: allowed (auto), required (required, or a function by name) or forbidden (none).",
+    range: "only `none` if the model calls no tools",
+    otherwise: "auto if there are tools and the model calls them, else none",
     example: "auto",
     inResponses: false,
   }),
   parallel_tool_calls: field("calls.areParallel", nullable(Type.Boolean()), {
-    about: "Whether an answer may call more than one tool.",
+    about: "True if an answer may call more than one tool.",
     default: true,
     example: false,
   }),
   max_completion_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
-    about: "The same as max_tokens, and wins over it.",
+    about: "Newer name of max_tokens; takes precedence over it.",
     range: tokenLimitRange,
     otherwise: "max_tokens",
     example: 100,
     inResponses: false,
   }),
   max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
-    about: "Most tokens of an answer; cut to the room that is left. max_completion_tokens is its newer name.",
+    about:
+      "Maximum number of answer tokens; reduced to the remaining context. max_completion_tokens is its newer name.",
     range: tokenLimitRange,
-    otherwise: "the model's own, else all the room",
+    otherwise: "the model's own, else the remaining context",
     example: 100,
     inResponses: false,
   }),
@@ -94,13 +97,13 @@ export const replyFields = {
   }),
   top_logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "How many alternatives each token carries, the most probable first; needs logprobs. All answers together have at most 4,194,304 log-probabilities.",
+      "Number of alternatives per token, most probable first; requires logprobs. All answers of a request together have at most 4,194,304 log-probabilities.",
     default: 0,
     example: 3,
     inResponses: false,
   }),
   include_reasoning: field("output.includeReasoning", Type.Optional(Type.Boolean()), {
-    about: "Whether what the model thought is returned, as `reasoning`; its tokens count anyway.",
+    about: "Returns the model's thoughts as `reasoning`; their tokens count either way.",
     default: true,
     example: false,
   }),

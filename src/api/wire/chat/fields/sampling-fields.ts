@@ -14,8 +14,8 @@ const logitsProcessorSchema = Type.Union([
   Type.Object(
     {
       qualname: Type.String({ description: "The registered name." }),
-      args: nullable(Type.Array(Type.Unknown()), { description: "Its arguments by position." }),
-      kwargs: nullable(anyObject, { description: "Its arguments by name." }),
+      args: nullable(Type.Array(Type.Unknown()), { description: "Positional arguments." }),
+      kwargs: nullable(anyObject, { description: "Arguments by name." }),
     },
     { title: "LogitsProcessorConstructor" },
   ),
@@ -31,18 +31,18 @@ const extraArguments = Type.Unsafe<JsonObject>(Type.Object({}, { additionalPrope
 
 export const samplingFields = {
   temperature: field("sampling.temperature", nullable(Type.Number({ minimum: 0 })), {
-    about: "Divides the logits; 0 is greedy, and what is between 0 and 0.01 counts as 0.01.",
+    about: "Divides the logits. 0 samples greedily; values between 0 and 0.01 count as 0.01.",
     otherwise: "the model's own, else 1",
     example: 0.7,
   }),
   top_p: field("sampling.topP", nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1 })), {
-    about: "Draws among the fewest most probable tokens that have this much together.",
+    about: "Samples from the smallest set of most probable tokens whose probabilities sum to at least this.",
     otherwise: "the model's own, else 1",
     example: 0.9,
     besideBeams: is(1),
   }),
   top_k: field("sampling.topK", nullable(Type.Integer({ minimum: -1 })), {
-    about: "Draws among so many most probable tokens; 0 and -1 among all.",
+    about: "Samples from this many most probable tokens; 0 and -1 sample from all.",
     otherwise: "the model's own, else 0",
     example: 40,
     besideBeams: is(0, -1),
@@ -50,14 +50,14 @@ export const samplingFields = {
     read: (count) => (count === -1 ? 0 : count),
   }),
   min_p: field("sampling.minP", nullable(Type.Number({ minimum: 0, maximum: 1 })), {
-    about: "Leaves out tokens less probable than this part of the most probable one.",
+    about: "Excludes tokens less probable than this fraction of the most probable token's probability.",
     otherwise: "the model's own, else 0",
     example: 0.05,
     besideBeams: is(0),
   }),
   top_n_sigma: field("sampling.topNSigma", nullable(Type.Number()), {
     about:
-      "Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest, whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none.",
+      "Excludes tokens whose logit is more than this many standard deviations of the logits below the greatest. Applied regardless of temperature, before min_p, top_k and top_p; 0 and less exclude none.",
     default: 0,
     example: 1,
     besideBeams: (count) => typeof count === "number" && count <= 0,
@@ -65,19 +65,19 @@ export const samplingFields = {
   }),
   repetition_penalty: field("sampling.repetitionPenalty", nullable(Type.Number({ exclusiveMinimum: 0 })), {
     about:
-      "Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.",
+      "Divides the positive logits of tokens that occur in prompt or answer, and multiplies their negative logits.",
     otherwise: "the model's own, else 1",
     example: 1.1,
     besideBeams: is(1),
   }),
   frequency_penalty: field("sampling.frequencyPenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
-    about: "Subtracted from a token's logit for each time the answer has it.",
+    about: "Subtracted from a token's logit once for each occurrence in the answer.",
     default: 0,
     example: 0.5,
     besideBeams: is(0),
   }),
   presence_penalty: field("sampling.presencePenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
-    about: "Subtracted from the logit of each token that the answer has.",
+    about: "Subtracted from the logit of each token that occurs in the answer.",
     default: 0,
     example: 0.5,
     besideBeams: is(0),
@@ -86,9 +86,9 @@ export const samplingFields = {
     "sampling.logitBias",
     nullable(Type.Object({}, { additionalProperties: Type.Number() })),
     {
-      about: "Added to the logits of these token ids, greedy or not.",
+      about: "Added to the logits of these token ids, also when sampling greedily.",
       range:
-        "keys are ids of the vocabulary, at most 32,768 unless configured otherwise; values beyond -100 and 100 count as these",
+        "keys are ids of the vocabulary, at most 32,768 unless configured otherwise; values are clamped to -100 to 100",
       otherwise: "none",
       example: { "42": -100 },
       besideBeams: isEmpty,
@@ -97,14 +97,14 @@ export const samplingFields = {
     },
   ),
   allowed_token_ids: field("sampling.allowedTokenIds", nullable(Type.Array(Type.Integer({ minimum: 0 }))), {
-    about: "Only these token ids may be drawn; the model's end is not among them by itself.",
+    about: "The only token ids that may be sampled; include the model's end token yourself.",
     range: "ids of the vocabulary, at least one and at most 65,536 unless configured otherwise",
     otherwise: "all",
     example: [10, 11, 12],
   }),
   bad_words: field("sampling.badWords", Type.Optional(Type.Array(Type.String())), {
     about:
-      "Texts that the answer must not hold, as the model's tokens spell them at its beginning, and after a blank where that takes as many tokens; other spellings get through.",
+      "Texts that the answer must not contain. Blocks the model's tokenization of each text at its start, and after a blank if that takes equally many tokens; other tokenizations are not blocked.",
     range:
       "at most 1,024 texts of 4,096 characters each and 65,536 together, none blank, unless configured otherwise",
     default: [],
@@ -115,7 +115,7 @@ export const samplingFields = {
     nullable(Type.Array(logitsProcessorSchema, { maxItems: 16 })),
     {
       about:
-        "Steps on the logits that the server has by name, with their arguments; in this order, after the logit bias and before penalties.",
+        "Registered logits processors with their arguments, applied in this order, after the logit bias and before penalties.",
       otherwise: "none",
       example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
       besideBeams: isEmpty,
@@ -124,26 +124,26 @@ export const samplingFields = {
   ),
   thinking_token_budget: field("sampling.processors", nullable(Type.Integer({ minimum: 0 })), {
     about:
-      "Most tokens of a thought: the logits processor `thinking-budget` with this budget, for models whose vocabulary has `<think>` and `</think>`.",
+      "Maximum number of thinking tokens: applies the logits processor `thinking-budget`. Requires a vocabulary with `<think>` and `</think>`.",
     otherwise: "none",
     example: 200,
     besideBeams: never,
     read: (budget) => [{ name: "thinking-budget", args: [budget], kwargs: {} }],
   }),
   vendor_xargs: field("sampling.extraArguments", nullable(extraArguments), {
-    about: "Further arguments, which every logits processor of the request is given.",
+    about: "Additional arguments, passed to every logits processor of the request.",
     range: "values are texts, numbers or lists of them",
     default: {},
     example: { thinking_budget: 200 },
   }),
   vllm_xargs: field("sampling.extraArguments", nullable(extraArguments), {
-    about: "The same as vendor_xargs, by another name.",
+    about: "Alias of vendor_xargs.",
     default: {},
     example: { thinking_budget: 200 },
   }),
   seed: field("sampling.seed", nullable(Type.Integer({ minimum: -seedMax, maximum: seedMax })), {
     about:
-      "Makes the answer reproducible, whatever else is being answered, where the model is `exact` in `/v1/models`; of others the header `x-hone-notice` says that it does not.",
+      "Makes the answer reproducible, regardless of concurrent requests, if the model is `exact` in `/v1/models`. For other models the header `x-hone-notice` says that the answer is not reproducible.",
     otherwise: "a fresh one",
     example: 7,
   }),
