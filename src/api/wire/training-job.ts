@@ -249,7 +249,7 @@ export const trainingJobSchema = Type.Object(
       }),
       {
         description:
-          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. `val/reward` and `train/reward` were logged for the version. `data/reward` is the reward of the answers that were sampled from the version and then trained on; it has no `after` until the next job has trained.",
+          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` were logged for the version. The metric `data/reward` is the reward of the answers that were sampled from the version and then trained on; it has no `after` until the next job has trained.",
       },
     ),
     replay_of: orNull(Type.String({ format: "uuid" }), {
