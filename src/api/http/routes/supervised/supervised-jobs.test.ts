@@ -153,11 +153,11 @@ test("known options that ask for what is not done are refused by name", async ()
       experimental_config: { target_modules: ["q_proj"] },
     },
     {
-      "config.lora_rank": /with the value 32.*when it is registered/,
+      "config.lora_rank": /with the value 32.*when you register it/,
       "config.lr_scheduler": /"cosine"/,
       "config.warmup_ratio": /0\.1/,
       "config.num_epochs": /two spellings/,
-      "experimental_config.target_modules": /lora_alpha and target_modules when it is registered/,
+      "experimental_config.target_modules": /lora_alpha and target_modules when you register it/,
     },
   );
   const { config } = await created(server, { ...body, config: { num_epochs: 2 } });
