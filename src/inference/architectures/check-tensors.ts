@@ -1,12 +1,12 @@
-// Compares what a file stores with what a model needs, and names every difference.
+// Compares the tensors of a file with those that a model needs, and names every difference.
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 
 /**
- * Names missing, misshapen and unknown tensors.
+ * Describes missing, misshapen and unknown tensors.
  *
- * @param isRedundant whether an unknown tensor does no harm
- * @param shownAs what the file calls a tensor
- * @returns the first few faults in one line; null when there are none
+ * @param isRedundant true for an unknown tensor that is harmless
+ * @param shownAs the file's name of a tensor
+ * @returns the first few faults in one line; null if there are none
  */
 export function tensorFaults(
   stored: ReadonlyMap<string, StoredTensor>,

@@ -1,5 +1,5 @@
-// What a model is: sizes, norms, attention and rotary embedding of one decoder, as a readonly value.
-// Read from a Hugging Face folder by read-config.ts; nothing here touches files.
+// Configuration of a decoder model: its sizes, norms, attention and rotary embedding, as a readonly value.
+// `read-config` reads it from a Hugging Face folder; this module touches no files.
 import type { RotaryConfig } from "./rotary.ts";
 
 /** The Hugging Face classes that one decoder definition covers. */
@@ -19,13 +19,13 @@ export const architectures = [
 
 export type Architecture = (typeof architectures)[number];
 
-/** What one layer has of its own. */
+/** Options that differ between layers. */
 export interface LayerConfig {
-  /** How many positions a token sees, itself included; null sees all before it. */
+  /** Positions that a token attends to, itself included; null for all before it. */
   readonly slidingWindow: number | null;
-  /** Index into {@link ModelConfig.rotaries}; null: places are told by the order of attention alone. */
+  /** Index into {@link ModelConfig.rotaries}; null if only the order of attention encodes positions. */
   readonly rotary: number | null;
-  /** As `rotary`, of the queries; absent if it is the same. */
+  /** Like `rotary`, for the queries; absent if it is the same. */
   readonly queryRotary?: number;
 }
 
@@ -39,9 +39,9 @@ export interface ModelConfig {
   readonly kvHeadCount: number;
   /** Need not be width / headCount. */
   readonly headSize: number;
-  /** How many numbers of each head the rotary embedding turns, the first ones; the others stay. Even. */
+  /** Number of leading dimensions of each head that the rotary embedding rotates; the rest are unchanged. Even. */
   readonly rotarySize: number;
-  /** Tokens in prompt and answer together. */
+  /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;
   readonly layers: readonly LayerConfig[];
   /** Each distinct rotary embedding once. */
@@ -49,29 +49,29 @@ export interface ModelConfig {
   readonly normEpsilon: number;
   /** Gemma stores norm weights as their distance from one. */
   readonly isNormOffset: boolean;
-  /** Whether what attention and feed-forward take is normalised. */
+  /** True if the inputs of attention and feed-forward are normalised. */
   readonly hasInputNorms: boolean;
-  /** Whether what attention and feed-forward return is normalised. */
+  /** True if the outputs of attention and feed-forward are normalised. */
   readonly hasOutputNorms: boolean;
-  /** How queries and keys are normalised before the rotary embedding: each head by itself, or all of them together. */
+  /** Normalisation of queries and keys before the rotary embedding: each head separately, or all together. */
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
-  /** Whether files hold queries, keys and values as one projection, and gate and up as another. */
+  /** True if files fuse queries, keys and values into one projection, and gate and up into another. */
   readonly hasFusedProjections: boolean;
   readonly activation: "silu" | "gelu-tanh";
-  /** Whether the output projection is the embedding. */
+  /** True if the output projection is the embedding. */
   readonly isTied: boolean;
   /** Multiplies the embeddings. */
   readonly embeddingScale: number;
   /** Multiplies the attention scores. */
   readonly attentionScale: number;
-  /** Multiplies what attention and feed-forward add to the residual stream. */
+  /** Multiplies the outputs that attention and feed-forward add to the residual stream. */
   readonly residualScale: number;
   /** Multiplies the logits. */
   readonly logitScale: number;
   /** Bounds the logits smoothly: cap · tanh(logits / cap); null if they are unbounded. */
   readonly logitCap: number | null;
-  /** Any of these ends a text; from generation_config.json, or config.json where that names none. */
+  /** Tokens that end a text; from generation_config.json, or config.json if that names none. */
   readonly endOfTextIds: readonly number[];
 }

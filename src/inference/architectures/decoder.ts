@@ -1,5 +1,5 @@
 // The one definition of a decoder, for serving and for training, for every architecture that ModelConfig describes.
-// How tokens attend and how projections are applied are parameters; caches, losses and sessions are not its concern.
+// Attention and the application of projections are parameters. Knows nothing of caches, losses and sessions.
 import { assert } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -11,7 +11,7 @@ import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { outputProjection, projection } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
-/** What attends: the rotary embedding is already applied. q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
+/** Inputs of attention, after the rotary embedding: q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
 export interface AttentionInputs {
   readonly layer: number;
   readonly layerConfig: LayerConfig;
@@ -21,24 +21,24 @@ export interface AttentionInputs {
 }
 
 export interface DecoderParts {
-  /** The weight of a norm, by its name in `modelParameters`. */
+  /** Returns the weight of a norm, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
-  /** The embeddings of tokens [B, T], [B, T, D]. */
+  /** Maps tokens [B, T] to their embeddings [B, T, D]. */
   readonly embed: (tokens_BT: Value) => Value;
   readonly linear: Linear;
-  /** The tables of `config.rotaries[index]`. */
+  /** Returns the tables of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
   readonly tokens_BT: Value;
   /** int64 [B, T], each in [0, contextLength). */
   readonly positions_BT: Value;
-  /** Returns the attended values [B, T, Hq*K]; marks what a layer keeps of their computation. */
+  /** Returns the attended values [B, T, Hq*K]; marks the parts of their computation that a layer keeps. */
   readonly attend: (inputs: AttentionInputs) => Value;
   /**
-   * Whether a gradient computes a layer again from what its products need, instead of remembering all of it. Without a
+   * If true, a gradient recomputes a layer from the inputs of its products instead of remembering all of it. Without a
    * gradient it changes nothing.
    */
   readonly recomputesLayers?: boolean;
-  /** Takes the rows that are wanted from [B, T, D]: in the last layer all else is computed for them alone. */
+  /** Selects the wanted rows from [B, T, D]; the last layer computes everything else for only them. */
   readonly selectRows: (x_BTD: Value) => Value;
 }
 
@@ -57,7 +57,7 @@ export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: De
   return addLogits(builder, config, parts, addDecoderLayers(builder, config, parts));
 }
 
-/** Adds the output projection to what {@link addDecoderLayers} returns. */
+/** Adds the output projection to the result of {@link addDecoderLayers}. */
 export function addLogits(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -70,7 +70,7 @@ export function addLogits(
 /**
  * Adds the decoder without its output projection.
  *
- * @returns what the projection is applied to, of the selected rows, [...rows, D]
+ * @returns input of that projection for the selected rows, [...rows, D]
  */
 export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
   let hidden = parts.embed(parts.tokens_BT);
@@ -88,7 +88,7 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
     hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
   }
   const normed = builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
-  // The projection is linear: to scale what goes in costs less than to scale what comes out.
+  // The projection is linear: scaling its input costs less than scaling its output.
   return scaled(builder, normed, config.logitScale);
 }
 
@@ -98,13 +98,13 @@ function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
 
 export interface DeclareOptions {
   readonly forms?: WeightForms;
-  /** Whether gradients go through products with weights that are not float32. */
+  /** True if gradients go through products with weights that are not float32. */
   readonly hasGradients?: boolean;
 }
 
 /**
- * Declares every part of every weight in the order of `modelParameters`: held by the graph's session, or inputs of
- * every run, which are float32.
+ * Declares every part of every weight in the order of `modelParameters`: held by the graph's session, or as float32
+ * inputs of every run.
  */
 export function declareWeights(
   builder: GraphBuilder,
@@ -123,7 +123,7 @@ export function declareWeights(
   return { values: new Map(values), forms };
 }
 
-/** The names of a rotary embedding's two tables among the parameters. */
+/** Returns the names of a rotary embedding's two tables among the parameters. */
 export function rotaryTableNames(index: number): { readonly cos: string; readonly sin: string } {
   return { cos: `rotary.${index}.cosines`, sin: `rotary.${index}.sines` };
 }
@@ -138,8 +138,8 @@ export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): rea
 }
 
 /**
- * One layer's computation, with what all its steps need at hand. Kept, for a gradient, is what costs a product to compute
- * again; norms, activations and the like are cheap.
+ * One layer's computation. For a gradient it keeps the results of products, which are expensive to recompute; norms,
+ * activations and the like are cheap.
  */
 class DecoderLayer {
   readonly #builder: GraphBuilder;
@@ -154,7 +154,7 @@ class DecoderLayer {
     this.#layer = layer;
   }
 
-  /** From the residual stream [B, T, D] to what the heads gathered [B, T, Hq*K]. */
+  /** Computes from the residual stream [B, T, D] the attended values of the heads [B, T, Hq*K]. */
   attention(hidden: Value, layerConfig: LayerConfig): Value {
     const x = this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
     return this.#parts.attend({
@@ -184,7 +184,7 @@ class DecoderLayer {
     return builder.add(middle, this.#added("post_feedforward_layernorm", down));
   }
 
-  /** What a sublayer adds to the residual stream, of what it returns. */
+  /** Converts a sublayer's output to its contribution to the residual stream. */
   #added(outputNorm: string, x: Value): Value {
     const { hasOutputNorms, residualScale } = this.#config;
     const normed = hasOutputNorms ? this.#norm(outputNorm, this.#builder.kept(x)) : x;
@@ -196,7 +196,7 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Queries or keys [B, T, H*K] for attention: normalised and rotated, where the model does. */
+  /** Queries or keys [B, T, H*K] for attention: normalised and rotated if the model does so. */
   #rotated(norm: string, x: Value, rotary: number | null): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value =>

@@ -1,4 +1,4 @@
-// Models in GGUF files against the Hugging Face folders they were made of (test/fixtures/gguf/make-models.py).
+// Tests models in GGUF files against the Hugging Face folders they were made from (test/fixtures/gguf/make-models.py).
 import assert from "node:assert/strict";
 import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ const names = [
   "phi3-sliding",
 ];
 
-/** The same model with every tensor of the types that `typeFor` returns; the numbers are those of `name`.gguf. */
+/** Writes the same model with every tensor in the type that `typeFor` returns; the numbers are those of `name`.gguf. */
 function rewritten(name: string, variant: string, typeFor: (tensor: StoredTensor) => StoredType): string {
   const { metadata, tensors } = readGguf(join(fixtures, `${name}.gguf`));
   const file = join(scratch, `${name}-${variant}.gguf`);
@@ -98,17 +98,17 @@ for (const name of names) {
     for (const [tensor, stored] of tensors) {
       assert.deepEqual(readFloats(stored), readFloats(expected.get(tensor)!), tensor);
     }
-    // What the graphs take is found too, with nothing missing and nothing over.
+    // Also finds the tensors that the graphs need, none missing and none unexpected.
     readModelWeights(ours, { ...config, rotaries }, { cacheFolder: null });
   });
 }
 
-test("what the file names no token for has none in the configuration, whatever published models of the family have", () => {
+test("special tokens that the file does not name are absent from the configuration, despite the family's defaults", () => {
   const config = JSON.parse(readFileSync(join(ggufFolder("smollm3"), "config.json"), "utf8")) as object;
   assert.deepEqual({ ...config, bos_token_id: null, eos_token_id: 2, pad_token_id: null }, config);
 });
 
-test("a folder is made once of a file, and anew when the file has changed", async () => {
+test("a folder is made once per file, and again when the file has changed", async () => {
   const cache = join(scratch, "cache");
   const file = join(scratch, "changing.gguf");
   copyFileSync(join(fixtures, "qwen2.gguf"), file);
@@ -124,7 +124,7 @@ test("a folder is made once of a file, and anew when the file has changed", asyn
   assert.notEqual((await baseHashes(second, join(scratch, "hashes"))).weights, hashes.weights);
 });
 
-test("the places of tensors are those in the file, also when that has changed behind the folder's back", () => {
+test("tensor offsets are those in the file, even if it changes after the folder was made", () => {
   const file = join(scratch, "places.gguf");
   copyFileSync(join(fixtures, "qwen3.gguf"), file);
   const folder = ensureGgufFolder(file, join(scratch, "places"));
@@ -135,12 +135,12 @@ test("the places of tensors are those in the file, also when that has changed be
     assert.deepEqual([found?.byteLength, found?.type, found?.file], [byteLength, type, file]);
   }
   assert.equal(places.size, inFile.size);
-  // The same model with a longer description: everything lies further back.
+  // The same model with a longer description, which moves everything back.
   copyFileSync(join(fixtures, "phi3.gguf"), file);
   assert.ok(readStoredTensors(folder).has("model.layers.0.self_attn.qkv_proj.weight"));
 });
 
-test("a model has the same hashes wherever its file lies", async () => {
+test("a model has the same hashes wherever its file is", async () => {
   const moved = join(scratch, "moved", "qwen2.gguf");
   const [one, other] = [ggufFolder("qwen2"), join(scratch, "elsewhere")];
   copyFileSync(join(fixtures, "qwen2.gguf"), join(scratch, "qwen2.gguf"));

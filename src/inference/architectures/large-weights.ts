@@ -1,4 +1,4 @@
-// From which size on a model's weights are kept in files that are mapped, and not in the memory of whoever computes with them.
+// Size from which a model's weights are kept in mapped files, and not in the memory of each process.
 
-/** Fewer bytes are copied at once, and disk would be spent for little memory. */
+/** Smaller weights are copied fast, and a file would cost disk space for little memory. */
 export const largeWeightBytes = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
-// The one place that knows how stored weights are applied: the rows of the embedding, and projections, y = x Wᵀ with its bias
-// and the low-rank product beside it. Which projections a model has is in parameters.ts.
+// The only module that knows how stored weights are applied: rows of the embedding, and projections y = x Wᵀ with bias
+// and low-rank product. The list of a model's projections is in `parameters`.
 import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { GraphBuilder, MatMulOptions } from "../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../lib/graph/dimension.ts";
@@ -18,25 +18,25 @@ import {
 /** The low-rank matrices of a graph. */
 export interface DecoderLora {
   /**
-   * By `loraNames`; projections that are absent are not adapted. A is [rank, inputSize] or, in blocks of its rows,
-   * [blocks, block size, inputSize]; B is [outputSize, rank].
+   * By `loraNames`; absent projections are not adapted. A is [rank, inputSize] or, in blocks of its rows, [blocks,
+   * block size, inputSize]; B is [outputSize, rank].
    */
   readonly matrices: ReadonlyMap<string, Value>;
-  /** Multiplies the low-rank product; 1 where it is folded into B. */
+  /** Multiplies the low-rank product; 1 if it is folded into B. */
   readonly scale: number;
 }
 
 /** Applies a projection to x [..., inputSize]; the result is [..., outputSize]. */
 export type Linear = (projection: Projection, x: Value) => Value;
 
-/** A model's weights as a graph has declared them. */
+/** A model's weights as declared in a graph. */
 export interface DeclaredWeights {
   /** Every part of every weight, by `weightParts`; biases are called `<path>.bias`. */
   readonly values: ReadonlyMap<string, Value>;
   readonly forms: WeightForms;
 }
 
-/** Projections over weights in any form; low-rank products beside them are float32. */
+/** Creates projections over weights in any form; their low-rank products are float32. */
 export function storedLinear(
   builder: GraphBuilder,
   weights: DeclaredWeights,
@@ -55,15 +55,15 @@ export function storedLinear(
   };
 }
 
-/** x [..., K] as a matrix [N, K]. */
+/** Reshapes x [..., K] to a matrix [N, K]. */
 export function asRows(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [dimensionProduct(x.shape.slice(0, -1)), dimensionAt(x.shape, -1)]);
 }
 
 /**
- * What a projection gives with its low-rank product, where it is adapted.
+ * Adds the low-rank product of a projection, if it is adapted.
  *
- * @param x [N, inputSize], what it is applied to; y [N, outputSize], what the weights give for it
+ * @param x [N, inputSize], input of the projection; y [N, outputSize], its result without the adapter
  */
 export function addLowRank(
   builder: GraphBuilder,
@@ -78,7 +78,7 @@ export function addLowRank(
   return addLowRankProduct(builder, { x, y }, { a, b, scale });
 }
 
-/** The embeddings of tokens of any shape, [...tokens, D]. */
+/** Returns the embeddings of tokens of any shape, [...tokens, D]. */
 export function embeddingRows(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -94,16 +94,16 @@ export function embeddingRows(
   return rotate(builder, builder.multiply(codes, asColumn(builder, rowScales)));
 }
 
-/** Codes of 8 bits as float32; unsigned ones count from 128. */
+/** Converts codes of 8 bits to float32; unsigned ones are offset by 128. */
 function signedCodes(builder: GraphBuilder, codes: Value, form: WeightForm): Value {
   const stored = builder.cast(codes, "float32");
   return form === "uint8" ? builder.subtract(stored, 128) : stored;
 }
 
 /**
- * Natural-log probabilities of tokens under the scores that the output projection gives, and the entropies.
+ * Computes natural-log probabilities of tokens under the output projection's scores, and the entropies.
  *
- * @param x what it is applied to, [N, D]
+ * @param x input of the projection, [N, D]
  * @param targets int64 [N]
  * @param cap bounds the scores, see `ModelConfig.logitCap`
  */
@@ -129,7 +129,7 @@ export function capped(builder: GraphBuilder, x: Value, cap: number | null): Val
   return cap === null ? x : builder.multiply(builder.tanh(builder.multiply(x, 1 / cap)), cap);
 }
 
-/** As {@link outputLogprobs}, of all scores at once: no fused operation has a bound. */
+/** Like {@link outputLogprobs}, with all scores in memory: no fused operation supports a cap. */
 function cappedLogprobs(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -157,7 +157,7 @@ function asColumn(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [...x.shape, 1]);
 }
 
-/** x H, in blocks of its last axis; twice is x again. */
+/** Returns x H, in blocks of its last axis; its own inverse. */
 function rotate(builder: GraphBuilder, x: Value): Value {
   const width = dimensionAt(x.shape, -1);
   assert(typeof width === "number", "the width of an operand is known");
@@ -168,7 +168,7 @@ function rotate(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(builder.matMul(inBlocks, matrix), x.shape);
 }
 
-/** x Wᵀ, W without its bias. */
+/** Returns x Wᵀ, for W without its bias. */
 function weightProduct(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -204,8 +204,8 @@ function weightProduct(
 }
 
 /**
- * What the offsets of blocks add to a product: each times the sum of the block's numbers of x. The factors change no bit, as
- * in {@link lowRankProduct}.
+ * Contribution of the blocks' offsets to a product: each times the sum of the block's entries of x. The factors 2 and
+ * 1/2 change no bit, as in {@link addLowRankProduct}.
  *
  * @param offsets [K/32, N]
  */
@@ -217,9 +217,9 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 }
 
 /**
- * y + scale · (x Aᵀ) Bᵀ of matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no bit of the
- * result, and keep a single row off the kernel's path for one row, which sums in another order: a row is the same alone and
- * among others.
+ * Returns y + scale · (x Aᵀ) Bᵀ for matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no
+ * bit of the result. They keep a single row off the kernel's path for one row, which sums in another order, so a row's
+ * result does not depend on its batch.
  */
 function addLowRankProduct(
   builder: GraphBuilder,
@@ -228,14 +228,14 @@ function addLowRankProduct(
 ): Value {
   const reduce = { transposeB: true, alpha: scale / 2 };
   const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
-  // A few numbers a token, and a pass over x to compute them again for a gradient.
+  // Small to keep, while recomputing it for a gradient takes a pass over x.
   return builder.gemm(builder.kept(reduced), b, y, { alpha: 2 });
 }
 
 /**
- * x Aᵀ of x [N, inputSize] for A in blocks of rows, [N, blocks · block size]. The product of a block has too few columns
- * for the runtime to share them out among threads, where the order of a row's sums would depend on how many rows there are.
- * The product with B needs no blocks up to rank 256: its sums are short enough to be done in the same pieces.
+ * Returns x Aᵀ of x [N, inputSize] for A in blocks of rows, [N, blocks · block size]. A block has too few columns for
+ * the runtime to split them among threads, where the order of sums would depend on the number of rows. The product
+ * with B needs no blocks up to rank 256: its sums are short enough to be grouped alike.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
   const [blocks, size] = a.shape;

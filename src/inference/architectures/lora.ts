@@ -8,7 +8,7 @@ import { loraNames, loraProjections } from "./parameters.ts";
 export interface LoraAdapter {
   readonly rank: number;
   readonly alpha: number;
-  /** What multiplies the product of the matrices: alpha / rank, or alpha / √rank with rank stabilisation. */
+  /** Factor of the matrices' product: alpha / rank, or alpha / √rank with rank stabilisation. */
   readonly scale: number;
   /** In the order of `projectionNames`; adapted in every layer. */
   readonly targets: readonly ProjectionName[];
@@ -27,8 +27,8 @@ export interface LoraOptions {
 }
 
 /**
- * An adapter that changes nothing yet: A uniform within 1 / √inputSize as PEFT draws it (Kaiming, a = √5), B zero.
- * The same seed gives the same adapter.
+ * Creates an adapter that changes nothing yet: A is uniform within 1 / √inputSize as in PEFT (Kaiming, a = √5), B is
+ * zero. The same seed gives the same adapter.
  */
 export function createLoraAdapter(
   config: ModelConfig,
@@ -46,19 +46,19 @@ export function createLoraAdapter(
 }
 
 /**
- * How a serving graph takes an adapter's A: as it is, or in blocks of rows. Blocks cost three more operations a
- * projection, so they are for ranks that are too great for one: see `linear.ts`.
+ * Form in which a serving graph takes an adapter's A: whole, or in blocks of rows. Blocks cost three more operations
+ * per projection, and serve only high ranks: see `linear.ts`.
  */
 export type LoraForm = "whole" | "blocks";
 
-/** Most rows of a block. The runtime never shares out so few columns of a product among threads. */
+/** Maximum rows of a block. The runtime never splits so few columns of a product among threads. */
 const blockRankMax = 16;
 
 export function loraFormOf(rank: number): LoraForm {
   return rank <= blockRankMax ? "whole" : "blocks";
 }
 
-/** The LoRA inputs of a serving graph, for all seven projections, with the scale folded into B. */
+/** Returns the LoRA inputs of a serving graph, for all seven projections, with the scale folded into B. */
 export function servingLoraParameters(
   config: ModelConfig,
   form: LoraForm,
@@ -70,16 +70,17 @@ export function servingLoraParameters(
   ]);
 }
 
-/** A named array to feed a graph's LoRA input with. */
+/** A named array for a graph's LoRA input. */
 export interface LoraInput {
   readonly shape: readonly number[];
   readonly data: Float32Array;
 }
 
 /**
- * The arrays for {@link servingLoraParameters} of the form that the rank asks for. Modules without an adapter get zeros,
- * and so do the rows that fill the last block. An A that needs none is the adapter's own array. Null stands for the base
- * model: zeros of rank 1.
+ * Returns the arrays for {@link servingLoraParameters}, in the form that suits the rank.
+ * * Modules without an adapter, and rows that fill up the last block, get zeros.
+ * * An A that needs no fill is the adapter's own array.
+ * * Null gives the base model: zeros of rank 1.
  */
 export function servingLoraInputs(
   config: ModelConfig,
@@ -102,7 +103,7 @@ export function servingLoraInputs(
   return inputs;
 }
 
-/** The values themselves where they are as long. */
+/** Returns the values themselves if they have this length. */
 function padded(values: Float32Array | undefined, length: number): Float32Array {
   if (values?.length === length) return values;
   const filled = new Float32Array(length);
@@ -110,7 +111,7 @@ function padded(values: Float32Array | undefined, length: number): Float32Array 
   return filled;
 }
 
-/** Writes the rows of B, times the factor, into rows of `width`; plain loops, since a large adapter has millions. */
+/** Writes the rows of B, times the factor, into rows of `width`; plain loops, because a large adapter has millions. */
 function scaleRows(
   b: Float32Array,
   { rank, factor }: { readonly rank: number; readonly factor: number },

@@ -1,5 +1,5 @@
-// The names and shapes of all that a decoder learns: its weights, and the LoRA matrices beside them.
-// The names are those of the Hugging Face and PEFT layouts, in one fixed order, and are the names in graphs too.
+// Names and shapes of a decoder's parameters: its weights and LoRA matrices. The names are those of the Hugging Face
+// and PEFT layouts, in one fixed order, and are the names in graphs too.
 import { unreachable } from "../../base/domain/assert.ts";
 import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { byteLengthOf } from "../../lib/graph/weight-source.ts";
@@ -24,13 +24,13 @@ const embeddingPath = "model.embed_tokens";
 /** The name of the embedding. */
 export const embeddingName = `${embeddingPath}.weight`;
 
-/** The projection from the last norm to the scores; its weight is the embedding where the two are tied. */
+/** Returns the projection from the last norm to the scores; its weight is the embedding if the two are tied. */
 export function outputProjection({ isTied, width, vocabularySize }: ModelConfig): Projection {
   const path = isTied ? embeddingPath : "lm_head";
   return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
 }
 
-/** One projection of one layer. */
+/** Returns one projection of one layer. */
 export function projection(config: ModelConfig, layer: number, name: ProjectionName): Projection {
   const { width, intermediateSize, headCount, kvHeadCount, headSize } = config;
   const { hasQueryKeyValueBias, hasOutputBias } = config;
@@ -57,8 +57,8 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
 }
 
 /**
- * All weights of the model in their fixed order. Norm weights of every architecture multiply: offsets are added when
- * they are read.
+ * Returns all weights of the model in their fixed order. Norm weights of every architecture are factors: Gemma's
+ * offsets are added when they are read.
  */
 export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   const { vocabularySize, width } = config;
@@ -70,17 +70,17 @@ export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   ];
 }
 
-/** Whether a parameter is the weight of an RMS norm. */
+/** True if a parameter is the weight of an RMS norm. */
 export function isNormWeight(name: string): boolean {
   return name.endsWith("norm.weight");
 }
 
-/** The names of one module's two LoRA matrices, A [rank, inputSize] and B [outputSize, rank]. */
+/** Returns the names of one module's two LoRA matrices, A [rank, inputSize] and B [outputSize, rank]. */
 export function loraNames(path: string): { readonly a: string; readonly b: string } {
   return { a: `${path}.lora_A.weight`, b: `${path}.lora_B.weight` };
 }
 
-/** The adapted modules of every layer, in their fixed order: by layer, then as in {@link projectionNames}. */
+/** Returns the adapted modules of every layer, in their fixed order: by layer, then as in {@link projectionNames}. */
 export function loraProjections(
   config: ModelConfig,
   targets: readonly ProjectionName[],
@@ -90,7 +90,7 @@ export function loraProjections(
   );
 }
 
-/** The LoRA matrices in their fixed order, A before B; the rank may be a symbol. */
+/** Returns the LoRA matrices in their fixed order, A before B; the rank may be a symbol. */
 export function loraParameters<Rank extends number | string>(
   config: ModelConfig,
   { targets, rank }: { readonly targets: readonly ProjectionName[]; readonly rank: Rank },
@@ -130,7 +130,7 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
   ];
 }
 
-/** The bytes of parameters in float32. */
+/** Returns the size of parameters in float32, in bytes. */
 export function float32Bytes(parameters: readonly Pick<ParameterSpec, "shape">[]): number {
   return parameters.reduce((bytes, { shape }) => bytes + byteLengthOf({ dtype: "float32", shape }), 0);
 }

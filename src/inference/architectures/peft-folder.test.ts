@@ -1,4 +1,4 @@
-// Adapters in the PEFT layout: the reference's own file, round trips, and refusals by name.
+// Tests adapters in the PEFT layout: the reference's own file, round trips, and refusals by name.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ after(() => rmSync(scratch, { recursive: true }));
 const config = readModelConfig("test/fixtures/goldens/models/qwen3");
 const reference = "test/fixtures/goldens/training/adapter";
 
-/** The reference adapter with some settings replaced. */
+/** Copies the reference adapter with some settings replaced. */
 function changedAdapter(changes: Readonly<Record<string, unknown>>): string {
   const folder = mkdtempSync(join(scratch, "changed-"));
   cpSync(reference, folder, { recursive: true });
@@ -103,12 +103,12 @@ for (const init of ["pissa", "pissa_niter_4", "olora", "corda", "loftq", "lora_g
     });
   });
 
-test("reads adapters of every start that leaves the base's weights as they are", () => {
+test("reads adapters of every initialisation that leaves the base's weights unchanged", () => {
   for (const init of [true, false, null, "gaussian", "orthogonal", "eva"])
     assert.equal(readLoraAdapter(changedAdapter({ init_lora_weights: init }), config).rank, 4);
 });
 
-/** Of an option, or of the one that it holds. */
+/** Returns the fault of an option, or of the option that it contains. */
 function faultOf(value: unknown): string {
   const shown = [value, ...(typeof value === "object" ? Object.values(value ?? {}) : [])];
   return shown.map((one) => JSON.stringify(one).replaceAll(/[[\]{}()|]/g, "\\$&")).join("|");
@@ -136,7 +136,7 @@ for (const [field, value] of Object.entries({
   });
 }
 
-/** What a module adds to a weight, with whatever rank and scale: scale · B A. */
+/** Returns a module's change of a weight, for any rank and scale: scale · B A. */
 function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number): readonly number[] {
   const [inputSize, outputSize] = [a.length / rank, b.length / rank];
   return Array.from({ length: inputSize * outputSize }, (_, at) => {
@@ -147,7 +147,7 @@ function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number
   });
 }
 
-/** An adapter of r 4 and alpha 8 with random matrices of these ranks; modules without one have none. */
+/** Writes an adapter with r 4 and alpha 8 and random matrices of these ranks; modules without a rank have none. */
 function patternedAdapter(
   settings: Readonly<Record<string, unknown>>,
   rankOf: (path: string) => number | null,
@@ -174,7 +174,7 @@ function patternedAdapter(
   };
 }
 
-/** Each module adds what its own matrices, rank and scale say; one without matrices adds nothing. */
+/** Checks that each module adds its own product, by its matrices, rank and scale; one without matrices adds nothing. */
 function checkProducts(
   { folder, matrices }: ReturnType<typeof patternedAdapter>,
   ownOf: (path: string) => { readonly rank: number; readonly scale: number },
@@ -190,7 +190,7 @@ function checkProducts(
   }
 }
 
-test("modules of other ranks and alphas do what they did with their own", () => {
+test("modules of other ranks and alphas keep their effect at the adapter's", () => {
   const patterns = {
     rank_pattern: { q_proj: 2, "^model.layers.1.mlp.up_proj": 16, "layers\\.0\\.mlp\\.down_proj": 1 },
     alpha_pattern: { "self_attn.k_proj": 3, up_proj: 32 },
@@ -210,7 +210,7 @@ test("modules of other ranks and alphas do what they did with their own", () => 
   }));
 });
 
-test("modules that are not adapted are zeros, however the configuration leaves them out", () => {
+test("unadapted modules are zeros, however the configuration excludes them", () => {
   const own = (): { rank: number; scale: number } => ({ rank: 4, scale: 2 });
   const ofLayer = (layer: number, path: string): number | null =>
     path.includes(`.layers.${layer}.`) ? 4 : null;
@@ -237,7 +237,7 @@ test("modules that are not adapted are zeros, however the configuration leaves t
   }
 });
 
-test("refuses matrices that the configuration leaves out, that lack their other half, or are of another rank", () => {
+test("refuses matrices that the configuration excludes, that lack their counterpart, or have another rank", () => {
   const refused = (settings: object, rankOf: (path: string) => number | null, message: RegExp): void =>
     assert.throws(() => openLoraAdapter(patternedAdapter({ ...settings }, rankOf).folder, config), {
       code: "invalid",
@@ -263,7 +263,7 @@ test("refuses an adapter of another model, naming matrices", () => {
   });
 });
 
-test("says which file is missing", () => {
+test("names the missing file", () => {
   assert.throws(() => readLoraAdapter(scratch, config), {
     code: "not_found",
     message: /adapter_config\.json/,
@@ -273,7 +273,7 @@ test("says which file is missing", () => {
 const fused = readModelConfig("test/fixtures/goldens/models/phi3");
 const fusedReference = "test/fixtures/goldens/phi3-adapter";
 
-/** Over fused projections, with numbers in all of its matrices. */
+/** Creates an adapter over fused projections, with numbers in all of its matrices. */
 function fusedAdapter(targets = projectionNames.slice()): LoraAdapter {
   const adapter = createLoraAdapter(fused, { rank: 3, alpha: 5, targets, seed: 4 });
   const random = seededRandom("an adapter over fused projections");
@@ -288,7 +288,7 @@ function writtenFused(adapter: LoraAdapter): string {
   return folder;
 }
 
-test("parts of a fused projection have the rows of its B that are theirs, and its whole A", () => {
+test("parts of a fused projection take their rows of its B, and its whole A", () => {
   const adapter = readLoraAdapter(fusedReference, fused);
   assert.deepEqual([adapter.rank, adapter.scale, adapter.targets], [4, 1.5, projectionNames]);
   const tensors = readSafetensorsHeader(join(fusedReference, "adapter_model.safetensors")).tensors;
@@ -311,7 +311,7 @@ test("parts of a fused projection have the rows of its B that are theirs, and it
   }
 });
 
-test("an adapter over fused projections is written as one of these, whose products are those of its parts", () => {
+test("writes an adapter over fused projections stacked, with the same products", () => {
   const adapter = fusedAdapter();
   const folder = writtenFused(adapter);
   const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as Record<
@@ -337,7 +337,7 @@ test("an adapter over fused projections is written as one of these, whose produc
   }
 });
 
-/** B A, in double precision. */
+/** Returns B A in double precision. */
 function product(
   b: Float32Array,
   a: Float32Array,
@@ -364,7 +364,7 @@ for (const [what, adapter] of [
   });
 }
 
-test("an adapter that says of what parts it is made, and is not, is refused by the place", () => {
+test("refuses an adapter that declares parts but is not stacked, naming the location", () => {
   const changed = (changes: Readonly<Record<string, unknown>>): string => {
     const folder = writtenFused(fusedAdapter());
     const file = join(folder, "adapter_config.json");
@@ -386,7 +386,7 @@ test("an adapter that says of what parts it is made, and is not, is refused by t
   assert.throws(read({ target_modules: [] }), { code: "unsupported", message: /target_modules is \[\]/ });
 });
 
-test("modules of other families are refused over fused projections by name", () => {
+test("refuses modules of other families over fused projections by name", () => {
   assert.throws(() => readLoraAdapter(reference, fused), {
     code: "unsupported",
     message: /only qkv_proj, o_proj, gate_up_proj, down_proj are adapted here/,

@@ -1,5 +1,5 @@
-// LoRA adapters as folders in the PEFT layout: adapter_config.json and adapter_model.safetensors, which PEFT and vLLM load.
-// What is not applied here is refused by name, so that an adapter never runs as another one.
+// LoRA adapters as folders in the PEFT layout: adapter_config.json and adapter_model.safetensors, which PEFT and vLLM
+// load. Unsupported options are refused by name, so that an adapter never runs as another one.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { orderedProjections } from "../../base/domain/model.ts";
@@ -29,11 +29,11 @@ import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
 const namePrefix = "base_model.model.";
 
 /**
- * Reads an adapter for the given model. Modules of other ranks and scales are brought to those of the adapter: rows and
- * columns of zeros are added, and B is multiplied. What is not adapted is zeros.
+ * Reads an adapter for the given model. Modules of other ranks and scales are converted to the adapter's: zero rows
+ * and columns are added, and B is multiplied. Unadapted modules are zeros.
  *
- * @throws ServiceError `not_found` when a file is missing, `unsupported` naming every option that is not applied here,
- * `invalid` naming every missing, unexpected or misshapen matrix
+ * @throws ServiceError `not_found` if a file is missing, `unsupported` naming every unsupported option, `invalid`
+ * naming every missing, unexpected or misshapen matrix
  */
 export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapter {
   const opened = openLoraAdapter(folder, config);
@@ -64,9 +64,9 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
 }
 
 /**
- * A part's columns of its rows of a stacked B.
+ * Reads a part's block of a stacked B: its columns in the part's rows.
  *
- * @throws ServiceError `invalid` where other columns of these rows hold anything
+ * @throws ServiceError `invalid` if other columns of these rows are not zero
  */
 export function readBlock(
   b: StoredTensor,
@@ -77,22 +77,22 @@ export function readBlock(
   throw unlikeParts(`rows of ${b.name} hold numbers beside the ${rank} columns from ${start} on, their own`);
 }
 
-/** An adapter whose matrices lie in their file. */
+/** An adapter whose matrices are still in their file. */
 export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
   /**
-   * By the names of {@link LoraAdapter.matrices}; those that are not adapted are not there. The parts of a fused module
-   * have one A, and each its own rows of B.
+   * By the names of {@link LoraAdapter.matrices}; unadapted ones are absent. The parts of a fused module share one A,
+   * and each has its own rows of B.
    */
   readonly stored: ReadonlyMap<string, StoredTensor>;
-  /** By the path of each projection that has matrices, the rank and scale of these. */
+  /** Rank and scale of each projection with matrices, by path. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
-  /** Last names of the modules that the file has matrices for. */
+  /** Last names of the modules with matrices in the file. */
   readonly moduleNames: readonly string[];
-  /** What the adapter was before its parts were stacked; null where that was not said. */
+  /** Description of the adapter before its parts were stacked; null if not recorded. */
   readonly unfused: UnfusedAdapter | null;
 };
 
-/** As {@link readLoraAdapter}, without reading the matrices. */
+/** Like {@link readLoraAdapter}, without reading the matrices. */
 export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
   const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
   refuseWhatIsNotApplied(reader);
@@ -135,7 +135,7 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
   };
 }
 
-/** The matrices by the projections of the decoder. */
+/** Returns the matrices by the projections of the decoder. */
 function partsOf(
   adapted: readonly StoredProjection[],
   { stored, modules }: Pick<StoredLoraAdapter, "stored" | "modules">,
@@ -155,7 +155,7 @@ function partsOf(
   return { stored: matrices, modules: ownModules };
 }
 
-/** Ranks and scales have to be those of a stack. */
+/** Requires the ranks and scales of a stacked adapter. */
 function requireStacked(
   adapted: readonly StoredProjection[],
   modules: ReadonlyMap<string, AdaptedModule>,
@@ -178,14 +178,14 @@ function unlikeParts(fault: string): ServiceError {
   );
 }
 
-/** The values, and zeros behind them. */
+/** Returns the values, followed by zeros. */
 function withZeros(values: Float32Array, length: number): Float32Array {
   const filled = new Float32Array(length);
   filled.set(values);
   return filled;
 }
 
-/** The matrix B of a module, such that with the adapter's rank and scale it does what it did with its own. */
+/** Returns B of a module, converted so that it has the same effect at the adapter's rank and scale. */
 function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedModule): Float32Array {
   const factor = module.scale / adapter.scale;
   const wide = new Float32Array((values.length / module.rank) * adapter.rank);
@@ -195,7 +195,7 @@ function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedMo
   return wide;
 }
 
-/** Writes an adapter; the configuration comes last, so that a folder which has one is whole. */
+/** Writes an adapter; the configuration comes last, so that a folder with one is complete. */
 export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
   const { config } = options;
   mkdirSync(folder, { recursive: true });
@@ -213,20 +213,23 @@ export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: 
 
 export interface WriteLoraOptions {
   readonly config: ModelConfig;
-  /** What `base_model_name_or_path` says. */
+  /** Value of `base_model_name_or_path`. */
   readonly baseModelName: string;
   /** Hex SHA-256 of the base's weights, which PEFT has no field for. */
   readonly baseWeights?: string;
 }
 
-/** In adapter_config.json, the weights that the adapter was trained over. Programs that do not know it leave it aside. */
+/**
+ * Field of adapter_config.json with the hash of the weights that the adapter was trained over. Other programs ignore
+ * it.
+ */
 const baseWeightsField = "base_model_sha256";
 
 /**
- * The weights that an adapter says it was trained over.
+ * Returns the hash of the weights that an adapter says it was trained over.
  *
- * @returns null where it does not say
- * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or no JSON
+ * @returns null if it does not say
+ * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or not JSON
  */
 export function baseWeightsOf(folder: string): string | null {
   const said = readAdapterConfig(folder)[baseWeightsField];
@@ -244,7 +247,7 @@ function refuseWhatIsNotApplied(reader: ConfigReader): void {
   unless("lora_bias", [false], "biases of the matrices are not applied; train without");
   unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
   unless("task_type", ["CAUSAL_LM"], "only language models are served");
-  // PiSSA, OLoRA, CorDA, LoftQ and their like start from other base weights, which the folder does not hold.
+  // PiSSA, OLoRA, CorDA, LoftQ and similar methods start from changed base weights, which the folder does not hold.
   unless(
     "init_lora_weights",
     [true, false, "gaussian", "orthogonal", "eva"],
@@ -277,7 +280,7 @@ function readAdapterConfig(folder: string): JsonObject {
   }
 }
 
-/** The matrices by their names without PEFT's prefix. */
+/** Returns the matrices by their names without PEFT's prefix. */
 function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
   const file = join(folder, "adapter_model.safetensors");
   if (!existsSync(file)) throw missing(file);

@@ -1,4 +1,4 @@
-// Rotary angles and their scalings, against numbers worked out by hand.
+// Tests rotary angles and their scalings against numbers computed by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inverseFrequencies, rotaryTables, type RotaryScaling } from "./rotary.ts";
@@ -11,7 +11,7 @@ const scaling: RotaryScaling = {
   originalContextLength: 32,
 };
 
-test("the first pair turns one radian a position, the others ever more slowly", () => {
+test("the first pair turns one radian a position, later ones ever more slowly", () => {
   const frequencies = inverseFrequencies({ theta: 10_000, scaling: { kind: "none" } }, 8);
   assert.deepEqual(
     [...frequencies].map((value) => value.toPrecision(6)),

@@ -6,7 +6,7 @@ export interface RotaryConfig {
   /** The base of the wavelengths. */
   readonly theta: number;
   readonly scaling: RotaryScaling;
-  /** Factors for queries by their position, as Llama 4 and Ministral 3 have them; absent: none. */
+  /** Factors for queries by their position, as in Llama 4 and Ministral 3; none if absent. */
   readonly growth?: QueryGrowth;
 }
 
@@ -17,9 +17,10 @@ export interface QueryGrowth {
 }
 
 /**
- * How a longer context was fitted in; `llama3` leaves the short wavelengths as they are, `yarn` (arXiv:2309.00071) those that
- * turn often in the original context, and `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
- * The last two have one for all cosines and sines.
+ * Method of extending the context; `yarn` and `longrope` also scale all cosines and sines by one factor.
+ * * `llama3` leaves the short wavelengths unchanged.
+ * * `yarn` (arXiv:2309.00071) leaves those unchanged that turn often in the original context.
+ * * `longrope` (arXiv:2402.13753) has a factor for each of the rotarySize / 2 pairs.
  */
 export type RotaryScaling =
   | { readonly kind: "none" }
@@ -35,9 +36,9 @@ export type RotaryScaling =
       readonly kind: "yarn";
       readonly factor: number;
       readonly originalContextLength: number;
-      /** Pairs that turn at least so often in the original context stay as they are. */
+      /** Pairs that turn at least this often in the original context are unchanged. */
       readonly turnsMin: number;
-      /** Pairs that turn at most so often are divided by the whole factor. */
+      /** Pairs that turn at most this often are divided by the whole factor. */
       readonly turnsMax: number;
       /** True if the two limits are rounded outwards to whole pairs. */
       readonly isTruncated: boolean;
@@ -45,7 +46,7 @@ export type RotaryScaling =
     }
   | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
 
-/** The angle per position of each of the rotarySize / 2 pairs. */
+/** Returns the angle per position of each of the rotarySize / 2 pairs. */
 export function inverseFrequencies(rotary: RotaryConfig, rotarySize: number): Float64Array {
   const frequencies = new Float64Array(rotarySize / 2);
   for (let pair = 0; pair < frequencies.length; pair++) {
@@ -56,7 +57,7 @@ export function inverseFrequencies(rotary: RotaryConfig, rotarySize: number): Fl
 }
 
 /**
- * The cosines and sines of positions 0 … positionCount - 1.
+ * Returns the cosines and sines of positions 0 … positionCount - 1.
  *
  * @returns two arrays [positionCount, rotarySize / 2]
  */
@@ -71,7 +72,7 @@ export function rotaryTables(
   for (let position = 0; position < positionCount; position++) {
     const size = scale * growthAt(rotary.growth, position);
     for (let pair = 0; pair < frequencies.length; pair++) {
-      // The reference multiplies in float32 and takes the cosine of that; far positions differ visibly otherwise.
+      // Like the reference, multiplies in float32 before the cosine; far positions would differ visibly otherwise.
       const angle = Math.fround(position * Math.fround(frequencies[pair]));
       cosines[position * frequencies.length + pair] = Math.fround(Math.cos(angle)) * size;
       sines[position * frequencies.length + pair] = Math.fround(Math.sin(angle)) * size;
@@ -116,7 +117,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
   }
 }
 
-/** How much of a pair's frequency is divided by YaRN's factor, from 0 to 1. */
+/** Returns the share of a pair's frequency that is divided by YaRN's factor, from 0 to 1. */
 function yarnShare(
   { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },
   { pair, theta, rotarySize }: Pair,

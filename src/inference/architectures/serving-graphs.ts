@@ -1,6 +1,6 @@
-// The four graphs that serve a model: whole prompts, later parts of prompts, one token a row over a cache, and several a row.
-// Those of prompts say beside the scores what these are computed of, which is an embedding of the prompt so far.
-// Caches are read only; new keys and values come out, and whoever runs the graph writes them into its cache.
+// The four graphs that serve a model: whole prompts, later parts of prompts, one token per row over a cache, and
+// several tokens per row. Those of prompts also return hidden states, which give an embedding of the prompt so far.
+// Graphs only read caches; the caller writes the new keys and values that they return.
 import { present } from "../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -14,13 +14,13 @@ import { servingLoraParameters, type LoraForm } from "./lora.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 
 export interface ServingOptions {
-  /** In which form the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
+  /** Form in which the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
   readonly lora: LoraForm | null;
-  /** How decoded tokens are computed with the weights, and so, by `promptForms`, prompts; absent means in float32. */
+  /** Forms of the weights for decoded tokens and thereby, through `promptForms`, for prompts; float32 if absent. */
   readonly forms?: WeightForms;
 }
 
-/** The names of one layer's cache inputs and outputs. */
+/** Returns the names of one layer's cache inputs and outputs. */
 export function cacheNames(layer: number): {
   readonly keys: string;
   readonly values: string;
@@ -36,11 +36,11 @@ export function cacheNames(layer: number): {
 }
 
 /**
- * The graph of whole prompts.
- *
- * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t of the
- * tokens after which logits are wanted; LoRA matrices. Outputs: `logits` [N, V]; `hidden` [N, D], what the output projection
- * takes; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
+ * Builds the graph of whole prompts.
+ * * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t
+ *   of the tokens whose logits are wanted; LoRA matrices.
+ * * Outputs: `logits` [N, V]; `hidden` [N, D], the input of the output projection; per layer `new_keys.i` and
+ *   `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
  */
 export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
   const builder = new GraphBuilder();
@@ -66,10 +66,10 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   return builder.build({ ...scored, ...outputs });
 }
 
-/** How many parts a call of the graph of several later parts has room for. */
+/** Maximum parts in a call of the graph of several later parts. */
 export const laterPartCount = 4;
 
-/** The names of the inputs of one of the parts of {@link buildContinuationGraph}. */
+/** Returns the names of the inputs of one part of {@link buildContinuationGraph}. */
 export function laterPartNames(part: number): {
   readonly rows: string;
   readonly pastLength: string;
@@ -85,17 +85,15 @@ export function laterPartNames(part: number): {
 }
 
 /**
- * The graph of later parts of prompts: sequences go on, each from a cache of its own. Room that no part takes costs the start
- * of some ten operations a layer.
- *
- * Products are computed over all tokens together and attention by part, since the fused kernel takes one sequence with a
- * past at a time. A part's rows may repeat a token, which is then computed once.
- *
- * Inputs: `tokens` and `positions` int64 [N], of all parts; `places` int64 [P], the tokens after which logits are wanted;
- * per part p `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, `past_length.p` int64 [1], and per layer
- * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [1, N], where each token first stands among the rows of part
- * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; `hidden` [P, D]; per layer `new_keys.i` and `new_values.i`
- * [1, Hkv, N, K].
+ * Builds the graph of later parts of prompts, each of which continues its own cache. Products are computed over all
+ * tokens together and attention by part, because the fused kernel takes one sequence with a past at a time. An unused
+ * part costs the launch of about ten operations a layer.
+ * * Inputs of all parts: `tokens` and `positions` int64 [N]; `places` int64 [P], the tokens whose logits are wanted;
+ *   LoRA matrices.
+ * * Inputs per part p: `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, where a repeated token is
+ *   computed once; `past_length.p` int64 [1]; per layer `keys.i.p` and `values.i.p` [1, Hkv, Cp, K].
+ * * Input `order` int64 [1, N]: first index of each token among the rows of part 0, 1, ….
+ * * Outputs: `logits` [P, V]; `hidden` [P, D]; per layer `new_keys.i` and `new_values.i` [1, Hkv, N, K].
  */
 export function buildContinuationGraph(
   config: ModelConfig,
@@ -149,11 +147,11 @@ export function buildContinuationGraph(
 }
 
 /**
- * The graph of one new token a row over a cache.
- *
- * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], how much of each row's cache is filled, and so the position of
- * its token; per layer `keys.i` and `values.i` [B, Hkv, 1, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be
- * finite and is not seen. Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K].
+ * Builds the graph of one new token per row over a cache.
+ * * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], the filled length of each row's cache and so the position
+ *   of its token; per layer `keys.i` and `values.i` [B, Hkv, 1, C, K], finite but ignored beyond `past_lengths`; LoRA
+ *   matrices.
+ * * Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -182,15 +180,12 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 }
 
 /**
- * The graph of several new tokens a row over a cache, of which each token has the numbers that the decode graph would give it
- * after the ones before it, to the last bit.
- *
- * A token sees those before it where the decode graph would find them: their keys and values are put into a copy of the
- * cache. A row that has fewer tokens repeats its last one.
- *
- * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's position
- * among the cache's [B, Hkv, C]; the caches as in the decode graph, C above every position; LoRA matrices. Outputs:
- * `logits` [B*T, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K].
+ * Builds the graph of several new tokens per row over a cache. Each token gets the same bits as the decode graph would
+ * give it after the ones before it: their keys and values are put into a copy of the cache, at the positions where the
+ * decode graph would find them. A row with fewer tokens repeats its last one.
+ * * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's
+ *   position among the cache's [B, Hkv, C]; caches as in the decode graph, with C above every position; LoRA matrices.
+ * * Outputs: `logits` [B*T, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K].
  */
 export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -203,7 +198,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
   const pastLengths = builder.reshape(positions_BT, [rows]);
   const byHead = (x: Value): Value =>
     builder.transpose(builder.reshape(x, ["B", "T", kvHeads, headSize]), [0, 2, 1, 3]);
-  /** The cache with the new tokens' keys or values, [B, Hkv, T, K], in it. */
+  /** Puts the keys or values of the new tokens, [B, Hkv, T, K], into a copy of the cache. */
   const placed = (cache: Value, x: Value): Value => {
     const table = builder.reshape(cache, [dimensionProduct(["B", kvHeads, "C"]), headSize]);
     const filled = builder.placeRows(table, builder.reshape(x, [...ids.shape, headSize]), ids);
@@ -231,7 +226,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
   return builder.build({ logits, ...outputs });
 }
 
-/** The decoder's scores of the selected rows, with what they are computed of. */
+/** Adds the decoder's scores of the selected rows, with the hidden states they are computed from. */
 function addScores(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -245,7 +240,7 @@ function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {
   return { lora, ...(forms && { forms: promptForms(forms) }) };
 }
 
-/** How a decoder applies the weights of a graph, and its adapter where it takes one. */
+/** Returns the functions that apply a graph's weights, and its adapter if it takes one. */
 export function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
@@ -274,7 +269,7 @@ function keepNewCache(
   return result.attention;
 }
 
-/** From x [B, T, D] the rows at flat places, [N, D]. */
+/** Selects rows of x [B, T, D] at flat indices, [N, D]. */
 function selectPlaces(builder: GraphBuilder, x: Value, places_N: Value): Value {
   const [rows, length, width] = x.shape;
   return builder.gatherRows(builder.reshape(x, [dimensionProduct([rows, length]), width]), places_N);

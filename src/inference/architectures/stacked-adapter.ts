@@ -1,6 +1,6 @@
-// An adapter of separate projections as the one that files of a model with fused projections hold, exactly, and back: the
-// matrices A of the parts stand one below the other, those of B on a diagonal of blocks. Every module has the rank of the
-// largest, filled up with zeros, since programs that load adapters know one rank and one scale for all of them.
+// Converts an adapter of separate projections to the fused projections of some models' files, exactly, and back: the
+// parts' matrices A are stacked, and those of B become blocks on a diagonal. Every module gets the largest rank,
+// filled up with zeros, because programs that load adapters know one rank and scale for all.
 import { present } from "../../base/domain/assert.ts";
 import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import type { NamedTensor } from "../../lib/model-files/write-safetensors.ts";
@@ -11,7 +11,7 @@ import type { LoraAdapter } from "./lora.ts";
 import { loraNames } from "./parameters.ts";
 import { storedProjections, type StoredProjection } from "./stored-projections.ts";
 
-/** What an adapter was before it was stacked. */
+/** Description of an adapter before it was stacked. */
 export interface UnfusedAdapter {
   readonly rank: number;
   readonly alpha: number;
@@ -19,7 +19,7 @@ export interface UnfusedAdapter {
   readonly targets: readonly ProjectionName[];
 }
 
-/** In adapter_config.json, what the adapter was before. Programs that do not know it leave it aside. */
+/** Field of adapter_config.json that describes the adapter before stacking. Other programs ignore it. */
 export const unfusedField = "unfused_adapter";
 
 export interface StackedAdapter {
@@ -29,11 +29,11 @@ export interface StackedAdapter {
   readonly moduleNames: readonly string[];
   /** By `loraNames` of the modules' paths, A before B. */
   readonly tensors: readonly NamedTensor[];
-  /** What {@link unfusedField} says; null where nothing was stacked. */
+  /** Content of {@link unfusedField}; null if nothing was stacked. */
   readonly unfused: JsonObject | null;
 }
 
-/** The adapter as files of the model hold it. */
+/** Returns the adapter in the form of the model's files. */
 export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): StackedAdapter {
   const { targets, alpha } = adapter;
   const modules = storedProjections(config).filter(({ parts }) =>
@@ -53,7 +53,7 @@ export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): Stack
   };
 }
 
-/** The last names in paths, once each. */
+/** Returns the last names in paths, once each. */
 export function moduleNamesOf(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.map((path) => path.slice(path.lastIndexOf(".") + 1)))];
 }
@@ -87,7 +87,7 @@ function stackedMatrices(
   ];
 }
 
-/** Reads {@link unfusedField} of adapter_config.json; faults are noted in `reader`. Null without it. */
+/** Reads {@link unfusedField} of adapter_config.json; adds faults to `reader`. Null without the field. */
 export function readUnfused(reader: ConfigReader, config: ModelConfig): UnfusedAdapter | null {
   const fields = config.hasFusedProjections ? reader.object(unfusedField) : null;
   if (fields === null) return null;
@@ -100,7 +100,10 @@ export function readUnfused(reader: ConfigReader, config: ModelConfig): UnfusedA
   return { rank, alpha, scale, targets: orderedProjections(targets) };
 }
 
-/** Where the block of a part lies in the matrices of its module: the first row of A, and the first column of B. */
+/**
+ * Returns where each part's block starts in its module's matrices: the first row of A, which is also the first column
+ * of B.
+ */
 export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): ReadonlyMap<string, number> {
   return new Map(
     storedProjections(config).flatMap(({ parts }) =>
@@ -110,9 +113,9 @@ export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): Read
 }
 
 /**
- * A part's columns out of rows of its module's B.
+ * Extracts a part's columns from rows of its module's B.
  *
- * @returns null where other columns hold anything, so that the part is not alone in its rows
+ * @returns null if other columns of these rows are not zero
  */
 export function blockOf(
   rows: Float32Array,

@@ -1,17 +1,18 @@
-// What the files of a model and of its adapters hold for the projections of the decoder: one matrix for each, or, in families
-// that fuse them, one for queries, keys and values, and one for gate and up, each part's rows behind those of the one before.
+// Maps the decoder's projections to the matrices in files of models and adapters. Most families have one matrix for
+// each. Some fuse queries, keys and values into one, and gate and up into another, with each part's rows after those
+// of the one before.
 import { present } from "../../base/domain/assert.ts";
 import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import type { ModelConfig } from "./config.ts";
 import { modelParameters, projection, type ParameterSpec, type Projection } from "./parameters.ts";
 
-/** A matrix of a file, and the projections whose rows it has, in their order. */
+/** A matrix of a file, and the projections whose rows it holds, in their order. */
 export interface StoredProjection {
   /** Such as `model.layers.0.self_attn.qkv_proj`. */
   readonly path: string;
   readonly inputSize: number;
-  /** Of all parts together. */
+  /** Total of all parts. */
   readonly outputSize: number;
   readonly parts: readonly StoredPart[];
 }
@@ -34,14 +35,14 @@ const ownParts: Readonly<Record<string, readonly ProjectionName[]>> = Object.fro
   projectionNames.map((name) => [name, [name]]),
 );
 
-/** By the names that files of the model have, such as `qkv_proj`, the projections that each holds. */
+/** Returns the projections in each matrix, by the files' names such as `qkv_proj`. */
 export function storedParts({
   hasFusedProjections,
 }: Pick<ModelConfig, "hasFusedProjections">): Readonly<Record<string, readonly ProjectionName[]>> {
   return hasFusedProjections ? fusedParts : ownParts;
 }
 
-/** What files hold for the projections of every layer, in a fixed order. */
+/** Returns the matrices of all layers' projections in files, in a fixed order. */
 export function storedProjections(config: ModelConfig): readonly StoredProjection[] {
   const groups = Object.entries(storedParts(config));
   return config.layers.flatMap((_, layer) =>
@@ -65,7 +66,7 @@ function storedProjection(
   return { path: path.replace(/[^.]+$/, name), inputSize, outputSize, parts };
 }
 
-/** The tensors that a model's files hold, in the order of {@link modelParameters}. */
+/** Returns the tensors of a model's files, in the order of {@link modelParameters}. */
 export function storedParameters(config: ModelConfig): readonly ParameterSpec[] {
   const parameters = modelParameters(config);
   if (!config.hasFusedProjections) return parameters;
@@ -84,8 +85,8 @@ export function storedParameters(config: ModelConfig): readonly ParameterSpec[] 
 }
 
 /**
- * The tensors of {@link storedParameters} under the names of {@link modelParameters}: parts of a matrix are views of its rows.
- * Others stay as they are.
+ * Renames the tensors of {@link storedParameters} to those of {@link modelParameters}: parts of a matrix become views
+ * of its rows. Others are unchanged.
  */
 export function parameterTensors(
   stored: ReadonlyMap<string, StoredTensor>,

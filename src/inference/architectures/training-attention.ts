@@ -1,5 +1,5 @@
-// How the tokens of a training program lie, and how they attend. The decoder's norms and projections see a list of tokens;
-// rows are made of it for attention alone, so that padding costs attention only, and nothing sees another sequence.
+// Layout of the tokens of a training program, and their attention. The decoder's norms and projections see a list of
+// tokens. Only attention sees rows, so padding costs only there, and no token sees another sequence.
 import { continuationMask, selfAttention } from "../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../lib/graph/dimension.ts";
@@ -10,26 +10,25 @@ import type { ModelConfig } from "./config.ts";
 import type { AttentionInputs, DecoderParts } from "./decoder.ts";
 
 /**
- * Where the tokens of a program are.
- *
+ * Layout of a program's tokens:
  * - `rows`: whole sequences, padded on the right with any id.
- * - `list`: whole sequences, one behind another without padding.
- * - `prefixed`: prefixes without padding, then rows that go on where one of them ends.
+ * - `list`: whole sequences, one after another without padding.
+ * - `prefixed`: prefixes without padding, then rows that each continue one of them.
  */
 export type TokenLayout =
   | { readonly kind: "rows"; readonly tokens_BT: Value }
   | ({ readonly kind: "list" } & TokenList)
   | ({ readonly kind: "prefixed" } & TokenList & Prefixes);
 
-/** L tokens without padding, and R rows of at most T that are made of them. */
+/** L tokens without padding, and R rows of at most T that consist of them. */
 interface TokenList {
   /** int64 [L] */
   readonly tokens_L: Value;
   /** int64 [L]: from 0 at the start of a sequence. */
   readonly positions_L: Value;
-  /** int64 [R, T]: which token of the list stands there; padding on the right names any. */
+  /** int64 [R, T]: index in the list of each entry; padding on the right has any. */
   readonly rows_RT: Value;
-  /** int64 [L]: where in the flat rows each token stands; with prefixes, in these and then the rows. */
+  /** int64 [L]: index of each token in the flat rows; with prefixes, in these and then the rows. */
   readonly places_L: Value;
 }
 
@@ -37,13 +36,13 @@ interface TokenList {
 interface Prefixes {
   /** int64 [G, P]: as `rows_RT`. */
   readonly prefixes_GP: Value;
-  /** float32 [R, G]: 1 where the row goes on from the prefix, else 0. */
+  /** float32 [R, G]: 1 if the row continues the prefix, else 0. */
   readonly prefixOfRow_RG: Value;
   /** int64 [R]: the length of each row's prefix. */
   readonly prefixLengths_R: Value;
 }
 
-/** What the decoder knows of the tokens. */
+/** The decoder's view of the tokens. */
 export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend">;
 
 /** Arranges the tokens of a layout for the decoder. */
@@ -74,7 +73,7 @@ export function arrangeTokens(
   };
 }
 
-/** The list's rows, each causal by itself. */
+/** Attends within each row of the list, causally. */
 function attendList(
   attention: RowAttention,
   { rows_RT, places_L }: TokenList,
@@ -87,7 +86,7 @@ function attendList(
   return toList(builder, flatRows(builder, attended_RTW), { ids_M: flatIds(builder, rows_RT), places_L });
 }
 
-/** Prefixes causal by themselves; rows to their prefix and to themselves. */
+/** Attends causally: prefixes within themselves; rows to their prefix and themselves. */
 function attendPrefixed(
   attention: RowAttention,
   layout: TokenList & Prefixes,
@@ -116,7 +115,10 @@ function attendPrefixed(
   return toList(builder, attended_MW, { ids_M, places_L });
 }
 
-/** [G, P, W] to [R, P, W]. A product, since its gradient sums over the rows of a prefix many times faster than a scatter. */
+/**
+ * Expands [G, P, W] to [R, P, W]. As a product, because its gradient sums over the rows of a prefix many times faster
+ * than a scatter.
+ */
 function prefixOfEachRow(builder: GraphBuilder, x_GPW: Value, { prefixOfRow_RG }: Prefixes): Value {
   const [count, capacity, width] = x_GPW.shape;
   const flat = builder.reshape(x_GPW, [count, dimensionProduct([capacity, width])]);
@@ -134,14 +136,14 @@ class RowAttention {
     this.#config = config;
   }
 
-  /** Rows [B, T, W] that begin at their first token, each to itself. Padding is on the right, where no token looks. */
+  /** Attends within rows [B, T, W] from their first token on. Padding is on the right, where no token attends. */
   causal({ layerConfig, q, k, v }: AttentionInputs): Value {
     const { headCount: queryHeads, kvHeadCount: kvHeads, attentionScale: scale } = this.#config;
     const options = { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 };
     return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
   }
 
-  /** Rows q [R, T, W] that go on where their prefix ends; k and v [R, P+T, W] begin with it. */
+  /** Attends from rows q [R, T, W] that continue their prefix; k and v [R, P+T, W] begin with it. */
   continued({ layerConfig, q, k, v }: AttentionInputs, { prefixLengths_R, prefixes_GP }: Prefixes): Value {
     const mask = continuationMask(this.builder, {
       prefixLengths: prefixLengths_R,
@@ -163,9 +165,9 @@ class RowAttention {
 }
 
 /**
- * Padded rows back to the list, [M, W] to [L, 1, W].
+ * Converts padded rows [M, W] back to the list, as rows of one token [L, 1, W].
  *
- * @param ids_M which token of the list stands at each place of the flat rows
+ * @param ids_M index in the list of each entry of the flat rows
  */
 function toList(
   builder: GraphBuilder,
@@ -173,7 +175,7 @@ function toList(
   { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
 ): Value {
   const [length] = places_L.shape;
-  // A token stands where its place says, and padding elsewhere, whose results are not used.
+  // The token's own entry; other entries are padding, whose results are unused.
   const isToken_M = builder.equal(
     builder.gatherRows(places_L, ids_M),
     builder.iota(dimensionAt(ids_M.shape, 0)),
@@ -184,7 +186,7 @@ function toList(
   return builder.reshape(list_LW, [length, 1, dimensionAt(x_MW.shape, 1)]);
 }
 
-/** [B, T, W] to [B*T, W]. */
+/** Flattens [B, T, W] to [B*T, W]. */
 function flatRows(builder: GraphBuilder, x: Value): Value {
   const [rows, length, width] = x.shape;
   return builder.reshape(x, [dimensionProduct([rows, length]), width]);

@@ -1,5 +1,5 @@
-// The decoder for training: log-probabilities of given tokens at given places of whole sequences, with a gradient.
-// The loss, the gradient and the optimiser belong to whoever trains.
+// The decoder for training: log-probabilities of given tokens at given positions of whole sequences, with a gradient.
+// The trainer adds the loss, the gradient and the optimizer.
 import type { ProjectionName } from "../../base/domain/model.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -15,11 +15,11 @@ import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 export interface TrainingInputs {
   /** No position may reach the context length. */
   readonly layout: TokenLayout;
-  /** int64 [N]: the tokens whose next token is wanted, as indices of the flat layout (b·T + t in rows); never padding. */
+  /** int64 [N]: tokens whose next token is scored, as indices of the flat layout (b·T + t in rows); never padding. */
   readonly places_N: Value;
   /**
-   * int64, one for each place of the flat layout: which of the N is wanted of it, or N where none is. Without it a place may
-   * be wanted more than once, and the gradient takes longer.
+   * int64, one for each entry of the flat layout: its index in `places_N`, or N if absent there. Without it an entry
+   * may occur in `places_N` more than once, and the gradient takes longer.
    */
   readonly wantedOfPlace?: Value;
   /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */
@@ -27,7 +27,7 @@ export interface TrainingInputs {
 }
 
 export interface TrainingForwardOptions {
-  /** What learns: LoRA matrices over frozen weights, all weights, or nothing. Whatever learns is a graph input. */
+  /** Trained parameters, which are graph inputs: LoRA matrices over frozen weights, all weights, or nothing. */
   readonly learns:
     | {
         readonly kind: "lora";
@@ -37,9 +37,9 @@ export interface TrainingForwardOptions {
       }
     | { readonly kind: "weights" }
     | { readonly kind: "nothing" };
-  /** Whether the entropy is computed. */
+  /** True to compute the entropy. */
   readonly hasEntropy: boolean;
-  /** How the frozen weights are stored, in float32 or 8 bits; absent, all are float32. Weights that learn are. */
+  /** Forms of the frozen weights: float32 or 8 bits; all float32 if absent. Trained weights are float32. */
   readonly forms?: WeightForms;
 }
 
@@ -48,7 +48,7 @@ export interface TrainingForward {
   readonly logprobs_N: Value;
   /** Entropy in nats of the distributions that the targets were drawn from, [N]; no gradient flows through it. */
   readonly entropy_N: Value | null;
-  /** What learns, by name, in the order of `loraParameters` or `modelParameters`. */
+  /** Trained parameters by name, in the order of `loraParameters` or `modelParameters`. */
   readonly learned: ReadonlyMap<string, Value>;
 }
 

@@ -1,5 +1,5 @@
-// Files of weights that were made of a model's own once, beside which they lie: laid out for mapping, one for each model and
-// kind. Where they are wanted, and what is in them, is not known here.
+// Cache files of weights derived from a model's own, laid out for mapping: one for each model and kind. Does not know
+// their location or content.
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -20,7 +20,7 @@ import type { DataArrays } from "../../lib/graph/tensor.ts";
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 
-/** Tensors that are made together, and in which order they lie. */
+/** Tensors that are made together, in the order of the file. */
 export interface CachedPart {
   readonly name: string;
   readonly dtype: DataType;
@@ -29,30 +29,30 @@ export interface CachedPart {
 
 export interface CacheEntry {
   readonly parts: readonly CachedPart[];
-  /** The data of each part; called when they are written alone. */
+  /** Makes the data of each part; called only when they are written. */
   readonly make: () => readonly DataArrays[DataType][];
 }
 
-/** Which file of a model it is. */
+/** Identity of a model's cache file. */
 export interface CachePlace {
   readonly modelFolder: string;
   readonly cacheFolder: string;
-  /** Refuses to write a file that is missing. */
+  /** If true, refuses to write a missing file. */
   readonly isReadOnly?: boolean;
-  /** The end of the file's name; another kind of file of the same model has another. */
+  /** End of the file's name; each kind of file of a model has its own. */
   readonly ending: string;
-  /** Changes whenever files would hold other bytes or another order. */
+  /** Must change whenever files would hold other bytes or another order. */
   readonly format: string;
 }
 
-/** Mapped tensors begin on such a boundary. */
+/** Mapped tensors begin at such a boundary. */
 const alignment = 4096;
 
 /**
- * Writes the entries into a file unless that was done before.
+ * Writes the entries into a file unless it exists.
  *
- * @param stored what the entries are made of
- * @returns where each part lies, by its name
+ * @param stored the tensors that the entries are made from
+ * @returns location of each part, by its name
  */
 export function ensureCached(
   place: CachePlace,
@@ -81,7 +81,7 @@ function ensureFile(
   if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(cacheFolder, { recursive: true });
   write(file, entries);
-  // One model keeps one file of a kind: what was made of its earlier weights is of no more use.
+  // One model has one file of each kind: those of its earlier weights are obsolete.
   for (const other of readdirSync(cacheFolder)) {
     const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
     if (isEarlier) removeUnlessMapped(join(cacheFolder, other));
@@ -89,7 +89,7 @@ function ensureFile(
   return file;
 }
 
-/** Changes with any of the model's files. */
+/** Returns a key that changes with any of the model's files. */
 function contentKey(format: string, stored: readonly StoredTensor[]): string {
   const files = [...new Set(stored.map(({ file }) => file))].sort().map((file) => {
     const { size, mtimeMs } = statSync(file);
@@ -104,7 +104,8 @@ function hash(value: unknown): string {
 }
 
 function write(file: string, entries: readonly CacheEntry[]): void {
-  // Two processes may convert at once; each has a file of its own, and the last rename wins with the same bytes.
+  // Two processes may convert at the same time; each writes its own partial file, and the last rename wins with the
+  // same bytes.
   const partial = `${file}.${process.pid}.partial`;
   const descriptor = openSync(partial, "w");
   try {
@@ -124,7 +125,7 @@ function write(file: string, entries: readonly CacheEntry[]): void {
   }
 }
 
-/** Windows keeps the name of a file that a process has mapped for it: whoever was first has written the same bytes. */
+/** On Windows a file that a process has mapped cannot be replaced: the first one has the same bytes. */
 function putInPlace(partial: string, file: string): void {
   try {
     renameSync(partial, file);
@@ -134,7 +135,7 @@ function putInPlace(partial: string, file: string): void {
   }
 }
 
-/** On Windows a process may still have it mapped; the next change of the model's files then takes it along. */
+/** On Windows a process may still have it mapped; the next change of the model's files deletes it. */
 function removeUnlessMapped(file: string): void {
   try {
     rmSync(file, { force: true });

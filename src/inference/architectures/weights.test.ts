@@ -1,4 +1,4 @@
-// Where a session finds weights: in memory, in place, or converted once into a file.
+// Tests where a session finds weights: in memory, in place, or converted once into a file.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ function checkSame(
   }
 }
 
-test("converts large models once into a file that replaces its earlier ones", () => {
+test("converts large models once into a file that replaces their earlier ones", () => {
   const config = readModelConfig(gemma);
   const folder = mkdtempSync(join(scratch, "gemma-"));
   cpSync(gemma, folder, { recursive: true });
@@ -71,7 +71,7 @@ test("converts large models once into a file that replaces its earlier ones", ()
   assert.notEqual(readdirSync(cacheFolder)[0], first);
 });
 
-test("uses float32 files where they lie", () => {
+test("uses float32 files in place", () => {
   const config = readModelConfig("test/fixtures/goldens/models/qwen2");
   const weights = createRandomWeights(config, { seed: 1 });
   const folder = mkdtempSync(join(scratch, "float32-"));
@@ -84,7 +84,7 @@ test("uses float32 files where they lie", () => {
   }
 });
 
-test("adds one to Gemma's norms when reading, and takes it away when writing", () => {
+test("adds one to Gemma's norms when reading, and subtracts it when writing", () => {
   const config = readModelConfig(gemma);
   const weights = createRandomWeights(config, { seed: 2 });
   const folder = mkdtempSync(join(scratch, "norms-"));
@@ -123,7 +123,7 @@ test("names missing, misshapen and unknown tensors", () => {
   );
 });
 
-test("passes over what older files hold beside the weights: frequencies, and a tied output projection", () => {
+test("ignores redundant tensors of older files: frequencies, and a tied output projection", () => {
   const tied = readModelConfig("test/fixtures/goldens/models/qwen2");
   const frequencies = {
     name: "model.layers.0.self_attn.rotary_emb.inv_freq",
@@ -147,7 +147,7 @@ test("passes over what older files hold beside the weights: frequencies, and a t
   assert.deepEqual([...read(untied, [frequencies]).keys()], [...read(untied, []).keys()]);
 });
 
-test("quantized weights are made once for each model, and anew for other bits", () => {
+test("quantizes weights once per model, and again for other bits", () => {
   const folder = mkdtempSync(join(scratch, "quantized-"));
   cpSync("test/fixtures/goldens/models/llama", folder, { recursive: true });
   const config = readModelConfig(folder);
@@ -184,7 +184,7 @@ test("quantized weights are made once for each model, and anew for other bits", 
   }
 });
 
-test("training over 8 bits has what is served in them, and one more file for gradients", () => {
+test("training over 8 bits uses the served weights, and one more file for gradients", () => {
   for (const [name, codes] of [
     ["llama", "int8"],
     ["qwen2", "uint8"],
@@ -210,7 +210,7 @@ test("training over 8 bits has what is served in them, and one more file for gra
   }
 });
 
-/** Five tokens of a prompt, and one behind eleven. */
+/** Five tokens of a prompt, or one token after eleven. */
 function feedsOf(kind: "prompt" | "token", config: ModelConfig): Readonly<Record<string, Tensor>> {
   if (kind === "prompt") {
     return { tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]), places: int64Tensor([2], [2, 4]) };
@@ -263,12 +263,12 @@ for (const [quantization, kind, codes] of [
     const expected = interpret(graph, dense)["logits"].data;
     const actual = float32Data(outputs["logits"]);
     const size = Math.max(...expected.map(Math.abs));
-    // A number that falls between two steps may be rounded to either, by the last bit of what it was divided by.
+    // A number halfway between two steps may be rounded to either, depending on the last bit of its divisor.
     actual.forEach((value, index) => assert(Math.abs(value - expected[index]) < 0.01 * size));
   });
 }
 
-test("prompts and decoded tokens over 4 bits are of one model", () => {
+test("prompts and decoded tokens over 4 bits use the same model", () => {
   const folder = "test/fixtures/goldens/models/llama";
   const config = readModelConfig(folder);
   const { sources, forms } = readQuantizedWeights(folder, config, {

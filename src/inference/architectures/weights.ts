@@ -1,5 +1,5 @@
-// A model's weights as sources for a session: buffers, or places in files that can be mapped.
-// Float32 files are used where they lie; large models in other types are converted once, into a cache file.
+// A model's weights as sources for a session: buffers, or locations in files that can be mapped. Float32 files are
+// used in place; large models in other types are converted once, into a cache file.
 import { present } from "../../base/domain/assert.ts";
 import type { Quantization } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -18,29 +18,29 @@ import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
 
-/** A weight that is computed with in float32. */
+/** A weight that is computed in float32. */
 type FloatSource = WeightSource<"float32">;
 
 export interface ReadWeightsOptions {
-  /** Where converted weights of large models are kept; null converts into memory each time. */
+  /** Cache folder for converted weights of large models; null converts into memory each time. */
   readonly cacheFolder: string | null;
-  /** Refuses where a cache file would have to be written. */
+  /** If true, refuses to write a missing cache file. */
   readonly isReadOnly?: boolean;
-  /** Above this many bytes of float32 the cache file is used. */
+  /** Float32 size in bytes above which the cache file is used. */
   readonly memoryBytesMax?: number;
 }
 
-/** A model's weights, where each lies and how it is stored. */
+/** A model's weights with their locations and forms. */
 export interface ModelWeights {
   readonly sources: ReadonlyMap<string, WeightSource>;
   readonly forms: WeightForms;
 }
 
-/** What is larger in float32 is kept in a file. */
+/** Weights that are larger in float32 use a file. */
 const defaultMemoryBytesMax = 64 * 1024 * 1024;
 
 /**
- * Reads the weights of a model folder in the forms that `chooseForms` gives them, with the rotary tables beside them.
+ * Reads the weights of a model folder in the forms that `chooseForms` selects, with the rotary tables.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -66,9 +66,9 @@ export function readQuantizedWeights(
 }
 
 /**
- * Reads the weights of a model folder all in 8 bits, with what gradients take that go through them. The first part is that of
- * {@link readQuantizedWeights}, and the same file where the model is served in 8 bits too. On a machine without an exact
- * kernel for 8 bits, all are in float32.
+ * Reads the weights of a model folder all in 8 bits, with the additional parts for gradients. The weights are those of
+ * {@link readQuantizedWeights}, and share the file of a model that is served in 8 bits. On a machine without an exact
+ * kernel for 8 bits, all are float32.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -94,7 +94,7 @@ export function readInt8TrainingWeights(
 }
 
 /**
- * In which precision {@link readQuantizedWeights} has a model computed, as `precisionLabel` names it; reads no weights.
+ * Returns the precision of {@link readQuantizedWeights}, as `precisionLabel` names it; reads no weights.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -108,23 +108,26 @@ export function mayBeRounded(folder: string, quantization: Quantization): boolea
   return quantization !== "off" && (quantization !== "as-stored" || ggufFilesOf(folder) !== null);
 }
 
-/** The forms of {@link readQuantizedWeights}; reads no weights, and throws as that does. */
+/** Returns the forms of {@link readQuantizedWeights}; reads no weights, and throws the same errors. */
 export function readForms(folder: string, config: ModelConfig, choice: FormChoice): WeightForms {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
   return chooseForms(config, stored, choice);
 }
 
-/** How often what the files hold has changed. */
+/** Version of the files' content. */
 const quantizedFormat = "hone-quantized-2";
 
-/** Weights that are all in 8 bits have a file of their own: training may want it beside what is served. */
+/** Weights all in 8 bits have a separate file, because training may need it in addition to the served one. */
 function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
   const isInt8 = [...forms.values()].every(isCodes);
   const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;
   return { modelFolder: folder, ending: isInt8 ? ".int8" : ".quantized", format };
 }
 
-/** Where the parts of a large model lie, made in a file; of a small one they are in memory. */
+/**
+ * Returns the locations of a large model's parts in a cache file, created if missing; a small model's parts are in
+ * memory.
+ */
 function kept(
   place: Omit<CachePlace, "cacheFolder">,
   stored: readonly StoredTensor[],
@@ -152,9 +155,9 @@ function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, Weigh
 }
 
 /**
- * Reads the weights of a model folder, with the rotary tables that the graphs want beside them.
+ * Reads the weights of a model folder, with the rotary tables that the graphs need.
  *
- * @throws ServiceError `invalid` naming missing, unexpected and misshapen tensors; else as `readStoredTensors`
+ * @throws ServiceError `invalid` naming missing, unexpected and misshapen tensors; otherwise as `readStoredTensors`
  */
 export function readModelWeights(
   folder: string,
@@ -181,7 +184,7 @@ export function readModelWeights(
 }
 
 /**
- * Checks that the weights of a folder are those of its configuration, and lie whole in their files; computes nothing.
+ * Checks that the weights of a folder match its configuration, and are complete in their files; computes nothing.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -189,7 +192,7 @@ export function checkWeights(folder: string, config: ModelConfig): void {
   checkedTensors(folder, config);
 }
 
-/** The rotary tables alone, for graphs whose weights are inputs. */
+/** Returns only the rotary tables, for graphs whose weights are inputs. */
 export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readonly data: Float32Array }> {
   return new Map(
     config.rotaries.flatMap((rotary, index) => {
@@ -204,7 +207,7 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
   );
 }
 
-/** The tensors in the order of the parameters, after checking that they are those of the model. */
+/** Returns the tensors in the order of the parameters, after checking that they match the model. */
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
   const stored = readStoredTensors(folder);
   const names = ggufNamesOf(folder);
@@ -225,7 +228,7 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
   });
 }
 
-/** Older files store what follows from the rest: rotary frequencies, and tied output projections. */
+/** Older files store redundant tensors: rotary frequencies, and tied output projections. */
 function isRedundant(name: string, config: ModelConfig): boolean {
   return name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight");
 }

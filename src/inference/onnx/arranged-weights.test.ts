@@ -1,4 +1,4 @@
-// Arranged weights that are mapped: the same results, no memory of the process's own, and what a file is not used for.
+// Tests mapped arranged weights: the same results, no private memory, and files that must not be used.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ let folder = "";
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "arranged-"))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** y = (x scale) Wᵀ, with or without what is added to it. */
+/** Builds y = (x scale) Wᵀ, optionally plus a constant. */
 function product(size: number, added = 0): Graph {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", size]);
@@ -27,7 +27,7 @@ function product(size: number, added = 0): Graph {
   return builder.build({ y: added === 0 ? y : builder.add(y, added) });
 }
 
-/** A file of weights for {@link product}. */
+/** Writes a file of weights for {@link product}. */
 function randomWeights(size: number, seed: number): Weights {
   const random = seededRandom("arranged", seed);
   const values = Float32Array.from({ length: size * (size + 1) }, () => random.uniform() - 0.5);
@@ -48,7 +48,7 @@ async function compute(graph: Graph, weights: Weights, rows: number): Promise<re
   return [...float32Data(outputs["y"])];
 }
 
-test("sessions compute the same with mapped arranged weights as with their own, whatever else their graphs do", async () => {
+test("sessions compute the same with mapped arranged weights as with their own, for any graph", async () => {
   const weights = randomWeights(96, 1);
   const file = join(folder, "arranged");
   await writeArrangedWeights(file, product(96), { weights, threads: 1 });
@@ -90,7 +90,7 @@ for (const [kind, codes, scales] of [
     const arranged = withArrangedWeights(file, weights);
     assert.ok(arranged !== null);
     assert.ok([...arranged.values()].some((one) => "arranged" in one && one.arranged !== undefined));
-    // The kernel writes scales among its codes when it loads them: again each time.
+    // When it loads, the kernel writes scales among its codes: a second time changes nothing.
     for (const rows of [1, 3, 40, 1]) {
       assert.deepEqual(await compute(graph, arranged, rows), await compute(graph, weights, rows));
     }
@@ -98,7 +98,7 @@ for (const [kind, codes, scales] of [
   });
 }
 
-test("a second graph's file holds what the first's does not, and its sessions map both", async () => {
+test("a second graph's file holds only what the first lacks, and its sessions map both", async () => {
   const first = randomWeights(96, 1);
   const source = join(folder, "more");
   const values = Float32Array.from({ length: 96 * 97 }, (_, index) => Math.cos(index));
@@ -137,7 +137,7 @@ function ownMemory(): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
 }
 
-test("mapped arranged weights take no memory of the process's own, in however many sessions", async (context) => {
+test("mapped arranged weights take no private memory in any number of sessions", async (context) => {
   if (process.platform !== "linux") {
     context.skip("what memory is a process's own is read from Linux");
     return;
@@ -167,7 +167,7 @@ test("other weights than those of the file are arranged anew in memory", async (
   assert.deepEqual(await compute(product(64), arranged, 2), await compute(product(64), weights, 2));
 });
 
-test("a file that is missing, cut short or no such file is not used", async () => {
+test("ignores a file that is missing, truncated or of another format", async () => {
   const weights = randomWeights(64, 1);
   const file = join(folder, "arranged");
   assert.equal(withArrangedWeights(file, weights), null);

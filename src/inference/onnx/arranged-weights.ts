@@ -1,6 +1,6 @@
-// Weights arranged for the runtime's kernels, in a file that every session of a program's weights maps: they take no memory
-// of a process's own, and are shared by sessions and processes. Sessions compute the same with them as without, bit for bit.
-// The file holds places (JSON behind its length), then, each on a page, the bytes of one parameter and all arranged weights.
+// Weights arranged for the runtime's kernels, in a file that all sessions map: they take no private memory, and are
+// shared between processes. Sessions compute the same bits with them. The file holds an index (JSON after its length),
+// then, each on a page, the bytes of one parameter and all arranged weights.
 import {
   closeSync,
   existsSync,
@@ -22,27 +22,30 @@ import { type ExternalParameter, readExternalParameters } from "../../lib/graph/
 import type { ArrangedWeight, FilePiece, WeightSource } from "../../lib/graph/weight-source.ts";
 import { loadProgram, type SessionOptions } from "./session.ts";
 
-/** Changes whenever files would hold something else. */
+/** Must change whenever the content of files would differ. */
 export const arrangedFormat = `hone-arranged-1 onnxruntime-${env.versions.common}`;
 
 type Weights = SessionOptions["weights"];
 
-/** Offsets count from behind the places. */
+/** Offsets count from the end of the index. */
 interface Places {
-  /** A parameter whose bytes are in the file too: the runtime is told of all arranged weights beside one that lies there. */
+  /**
+   * A parameter whose bytes are also in the file: arranged weights are declared to the runtime next to one that is in
+   * the same file.
+   */
   readonly carrier: { readonly name: string; readonly offset: number };
   readonly arranged: readonly ArrangedWeight[];
   readonly byteLength: number;
 }
 
-/** What is mapped begins on a page. */
+/** Mapped ranges begin on a page. */
 const pageBytes = 4096;
 const lengthBytes = 4;
 const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Writes the arranged weights of a graph's operations into a file, whole or not at all, but for those that another file has.
- * Takes as much memory as they do until it is done, and room on the disk for the weights and twice the arranged ones.
+ * Writes the arranged weights of a graph's operations into a file, atomically, except for those that another file
+ * holds. Meanwhile it takes as much memory as they do, and disk space for the weights and twice the arranged ones.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -66,7 +69,7 @@ export async function writeArrangedWeights(
   }
 }
 
-/** Windows keeps the name of a file that a process has mapped for it: whoever was first has written the same. */
+/** On Windows a file that a process has mapped cannot be replaced: the first one has the same content. */
 function putInPlace(whole: string, file: string): void {
   try {
     renameSync(whole, file);
@@ -76,8 +79,8 @@ function putInPlace(whole: string, file: string): void {
 }
 
 /**
- * The weights with the arranged ones of a file beside them, for `createSession`; null where the file is not there or is not
- * whole. Weights of other values or kernels than the file's are arranged in memory.
+ * Returns the weights with a file's arranged ones, for `createSession`; null if the file is missing or incomplete.
+ * Weights of other values or kernels than the file's are arranged in memory.
  */
 export function withArrangedWeights(file: string, weights: Weights): Weights | null {
   const found = readPlaces(file);
@@ -102,7 +105,7 @@ function readPlaces(file: string): { readonly start: number; readonly places: Pl
       return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
     };
     const length = Math.min(read(lengthBytes, 0).readUInt32LE(0), size);
-    // As `writePieces` wrote it.
+    // Safe cast: `writePieces` wrote it.
     const places = JSON.parse(read(length, lengthBytes).toString()) as Places;
     const start = padded(lengthBytes + length);
     return size === start + places.byteLength ? { start, places } : null;
@@ -113,7 +116,7 @@ function readPlaces(file: string): { readonly start: number; readonly places: Pl
   }
 }
 
-/** Writes the places, and copies what they name from where the runtime wrote it. */
+/** Writes the index, and copies the data from the runtime's files. */
 function writePieces(
   file: string,
   parameters: readonly ExternalParameter[],
@@ -159,7 +162,7 @@ function writePieces(
   }
 }
 
-/** What else lies in a weight's file. */
+/** Returns the arranged weights in a weight's file. */
 function arrangedBeside(source: WeightSource): readonly ArrangedWeight[] {
   return "file" in source ? (source.arranged ?? []) : [];
 }

@@ -1,4 +1,4 @@
-// Attention to a cache does not depend, to the last bit, on the capacity or on the other rows.
+// Tests that attention to a cache does not depend, to the last bit, on the capacity or on the other rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -14,7 +14,7 @@ const HEAD_SIZE = 64;
 const QUERY_WIDTH = 9 * HEAD_SIZE;
 const KV_WIDTH = KV_HEADS * HEAD_SIZE;
 
-test("a row's attention is the same at every capacity and beside any rows", async () => {
+test("a row's attention is the same at every capacity and next to any rows", async () => {
   const session = await decodeSession();
   for (const past of [1, 40, 63, 64, 127, 200]) {
     const capacityMin = 64 * Math.ceil((past + 1) / 64);
@@ -46,7 +46,7 @@ async function decodeSession(): Promise<Session> {
   return await createSession(b.build({ attention }), { weights: new Map(), threads: 2 });
 }
 
-/** The attention of rows whose filled part is always the same; the rest of the cache is rubbish. */
+/** Computes the attention of rows whose filled part is always the same; the rest of the cache is garbage. */
 async function attend(session: Session, pasts: readonly number[], capacity: number): Promise<Float32Array> {
   const rows = pasts.length;
   const row = (name: string, width: number) =>

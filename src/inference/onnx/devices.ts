@@ -1,4 +1,4 @@
-// Which devices the runtime that is installed can compute on. That it can does not say that the machine has one.
+// Devices that the installed runtime can compute on. The machine need not have one.
 import { listSupportedBackends } from "onnxruntime-node";
 import type { Device } from "../../base/domain/model.ts";
 

@@ -1,4 +1,4 @@
-// What processes that compute leave behind them: each is one of its own, in a home folder of its own.
+// Tests what computing processes leave behind: each runs separately, with its own home folder.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { test, type TestContext } from "node:test";
 
 const urlOf = (module: string): string => JSON.stringify(new URL(module, import.meta.url).href);
 
-/** Makes a session and runs it. */
+/** Creates a session and runs it. */
 const compute = `(async () => {
   const { createSession } = await import(${urlOf("./session.js")});
   const { GraphBuilder } = await import(${urlOf("../../lib/graph/builder.js")});
@@ -20,7 +20,7 @@ const compute = `(async () => {
   console.log(y.data.join());
 })();`;
 
-/** The same in a thread, of a process that does nothing else. */
+/** Does the same in a thread, of a process that does nothing else. */
 const inThread = (program: string): string => `(async () => {
   const { silenceRuntime } = await import(${urlOf("./environment.js")});
   ${program};
@@ -37,13 +37,13 @@ for (const [where, program] of Object.entries({
     assert.deepEqual(readdirSync(home), []);
   });
 
-test("a thread does not compute where its process may tell of it", (t) => {
+test("a thread refuses to compute if its process may send telemetry", (t) => {
   const { output, errors, status } = computeAlone(t, inThread(""));
   assert.deepEqual([status, output], [1, ""]);
   assert.match(errors, /must hold: the main thread silenced the runtime/);
 });
 
-/** Runs the program with no variable that would silence the runtime by itself. */
+/** Runs the program without a variable that would already silence the runtime. */
 function computeAlone(t: TestContext, program: string) {
   const home = mkdtempSync(join(tmpdir(), "home-"));
   t.after(() => rmSync(home, { recursive: true }));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { rootOfFiles } from "./file-root.ts";
 
-test("files are found below the root of their file system", () => {
+test("finds files below the root of their file system", () => {
   const root = rootOfFiles(["/models/a.safetensors", "/data/../cache/b"], posix);
   assert.deepEqual(
     [root.folder, root.pathOf("/models/a.safetensors"), root.pathOf("/data/../cache/b")],
@@ -12,7 +12,7 @@ test("files are found below the root of their file system", () => {
   );
 });
 
-test("on Windows they are found below their drive, with slashes", () => {
+test("on Windows finds files below their drive, with slashes", () => {
   const files = ["C:\\Users\\me\\model.gguf", "c:/data/.hone/cache/x.arranged"];
   const root = rootOfFiles(files, win32);
   assert.deepEqual(
@@ -23,7 +23,7 @@ test("on Windows they are found below their drive, with slashes", () => {
   assert.deepEqual([share.folder, share.pathOf("\\\\nas\\models\\tiny\\w")], ["\\\\nas\\models\\", "tiny/w"]);
 });
 
-test("files of two drives are refused, with what to do", () => {
+test("refuses files of two drives, and says what to do", () => {
   assert.throws(
     () => rootOfFiles(["C:\\model", "D:\\data\\cache"], win32),
     (error) =>

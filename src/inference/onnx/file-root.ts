@@ -1,4 +1,5 @@
-// Where the runtime finds files of weights: it is given one folder, and paths below it. On Windows each drive has a root.
+// Root folder and relative paths of weight files, as the runtime requires: one folder, and paths below it. On Windows
+// each drive has a root.
 import { posix, win32, type PlatformPath } from "node:path";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -9,11 +10,11 @@ export interface FileRoot {
 }
 
 /**
- * The root of the file system that the files lie on.
+ * Returns the root of the files' file system.
  *
  * @param files relative ones are below the working folder
- * @param path how the platform spells paths
- * @throws ServiceError `unsupported` where they lie on several drives
+ * @param path the platform's path functions
+ * @throws ServiceError `unsupported` if they are on several drives
  */
 export function rootOfFiles(
   files: readonly string[],

@@ -11,7 +11,7 @@ import { hasExactSums, integerKernels, isRowSame, measureKernels } from "./integ
 import { runtimeVersion } from "./kept-kernels.ts";
 import { createSession } from "./session.ts";
 
-test("the chosen codes have exact sums, unsigned ones on every processor, and 4 bits are used only where rows are the same", async () => {
+test("the chosen codes have exact sums, unsigned ones on every processor, and 4 bits are used only if rows do not depend on their batch", async () => {
   const { codes, fourBits, rates } = await measureKernels();
   assert.ok(codes !== null);
   assert.ok(await hasExactSums(codes));
@@ -24,7 +24,7 @@ test("the chosen codes have exact sums, unsigned ones on every processor, and 4 
   assert.ok(rates.every(({ gigaOps }) => gigaOps > 0 && Number.isFinite(gigaOps)));
 });
 
-test("signed and unsigned codes of one weight give the same bits where both are exact", async () => {
+test("signed and unsigned codes of one weight give the same bits if both are exact", async () => {
   const [K, N, rowCount] = [70, 33, 9];
   const random = seededRandom("codes");
   const codes = Array.from({ length: K * N }, () => random.index(127) - 63);
@@ -42,11 +42,11 @@ test("signed and unsigned codes of one weight give the same bits where both are 
   assert.deepEqual(await compute("uint8"), await compute("int8"));
 });
 
-test("the version by which measurements are kept is that of the runtime", () => {
+test("the version of saved measurements is that of the runtime", () => {
   assert.equal(runtimeVersion, env.versions.common);
 });
 
-test("a measurement is kept for the processor, and read again", async (t) => {
+test("saves a measurement for the processor, and reads it again", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-kernels-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const cache = join(folder, "cache");
@@ -62,7 +62,7 @@ test("a measurement is kept for the processor, and read again", async (t) => {
   assert.deepEqual(await integerKernels(cache), measured, "a torn file is measured again");
 });
 
-test("a row of zeros gives the same zeros alone and among others", async () => {
+test("a row of zeros gives the same zeros in any batch", async () => {
   const [K, N] = [70, 33];
   const random = seededRandom("zeros");
   const builder = new GraphBuilder();

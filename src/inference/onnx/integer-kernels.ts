@@ -1,6 +1,6 @@
-// Measures which products of rounded weights are exact on this processor, and how fast.
-// x86 without VNNI adds pairs of unsigned and signed bytes in 16 bits, which overflow: sums of signed codes are wrong there, and
-// those of unsigned codes right. Kernels of 4 bits may compute a row otherwise alone than among others.
+// Measures which products of rounded weights are exact on this processor, and their speed. On x86 without VNNI, pairs
+// of unsigned and signed bytes are added in 16 bits, which overflow: only unsigned codes have exact sums there.
+// Kernels of 4 bits may compute a single row differently from a row in a batch.
 import { systemClock } from "../../base/domain/clock.ts";
 import type {
   IntegerKernels,
@@ -20,10 +20,10 @@ type Form = KernelRate["form"];
 let measured: Promise<KernelMeasurement> | null = null;
 
 /**
- * Returns what this processor may use: from the folder's file, else measured, once in a process, and written there. A
- * measurement takes less than a second.
+ * Returns the kernels that this processor may use: from the folder's file, else measured, once in a process, and
+ * written there. A measurement takes less than a second.
  *
- * @param cacheFolder null keeps nothing
+ * @param cacheFolder null saves nothing
  * @param isReadOnly measures if the file is missing, and writes nothing
  */
 export async function integerKernels(
@@ -57,11 +57,11 @@ async function exactCodes(): Promise<IntegerKernels["codes"]> {
   return null;
 }
 
-/** Rows of a product: alone, in the pieces that kernels take at once, and around these. */
+/** Row counts of a product: one, the block sizes of kernels, and their neighbours. */
 const rowCounts = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64];
 const mostRows = Math.max(...rowCounts);
 
-/** True if products of the greatest codes, and of any, are what integers give. */
+/** True if products equal those of integers, for the greatest codes and any others. */
 export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const [K, N] = [70, 40];
   const random = seededRandom("exact sums");
@@ -69,7 +69,7 @@ export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const number = (): number =>
     random.index(2) === 0 ? random.index(255) - 127 : random.index(2) * 254 - 127;
   const codes = Int8Array.from({ length: K * N }, number);
-  // Rows begin with the greatest number, so that they are whole steps.
+  // Rows begin with the greatest number, so that their values are whole steps.
   const rows = Array.from({ length: mostRows }, () => [127, ...Array.from({ length: K - 1 }, number)]);
   const session = await productOf(form, { K, N, codes, threads: 1 });
   try {
@@ -89,14 +89,14 @@ export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   }
 }
 
-/** Weights [K, N] of few and of many columns, and more threads than one, by which kernels share out their work. */
+/** Weights [K, N] of few and of many columns, and more than one thread, because kernels split work by these. */
 const shapes = [
   [64, 64],
   [576, 640],
   [1536, 96],
 ] as const;
 
-/** True if a row is the same, bit for bit, among any number of others. */
+/** True if a row has the same bits in any batch. */
 export async function isRowSame(form: Form): Promise<boolean> {
   for (const [K, N] of shapes) {
     for (const threads of [1, 2]) {
@@ -124,7 +124,7 @@ const repeatCountMax = 8;
 /** Time budget for one form at one row count; a slow machine repeats less often. */
 const measuredMs = 20;
 
-/** The forms are measured in turn, so that what else the machine does meets all of them. */
+/** Measures the forms in turns, so that other load on the machine affects all of them. */
 async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate[]> {
   const [K, N] = [512, 1024];
   const random = seededRandom("rates");
@@ -160,7 +160,7 @@ interface ProductOptions {
   readonly threads: number;
 }
 
-/** Multiplies rows x [B, K] with a weight made of codes, whose data it puts among the weights. */
+/** Multiplies rows x [B, K] with a weight made of codes, and adds the weight's data to the weights. */
 type Product = (
   builder: GraphBuilder,
   x: Value,

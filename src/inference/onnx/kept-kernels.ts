@@ -1,28 +1,28 @@
-// Keeps the measurement of a processor's kernels from one start to the next. Loads no native code: the server reads it too.
+// Saves the measurement of a processor's kernels across starts. Loads no native code: the server reads it too.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KernelMeasurement } from "../../base/domain/kernels/integer-kernels.ts";
 import { processorKind } from "./processor-kind.ts";
 
-/** Version of ONNX Runtime that is installed; a test compares. */
+/** Version of the installed ONNX Runtime; a test compares. */
 export const runtimeVersion = "1.30.0";
 
-/** Changes whenever a measurement would find something else. */
+/** Must change whenever a measurement would have another result. */
 const format = `hone-kernels-1 onnxruntime-${runtimeVersion}`;
 
-/** Returns what was measured on a processor of this kind; null if that is not kept, or torn. */
+/** Returns the saved measurement of a processor of this kind; null if it is missing or incomplete. */
 export function readKeptKernels(cacheFolder: string): KernelMeasurement | null {
   try {
-    // As `keepKernels` wrote it, under a name that says how.
+    // Safe cast: `keepKernels` wrote it, under a name with its format.
     return JSON.parse(readFileSync(fileIn(cacheFolder), "utf8")) as KernelMeasurement;
   } catch {
-    // Missing, or a part of one: it is measured again.
+    // Missing or incomplete: it is measured again.
     return null;
   }
 }
 
-/** Keeps a measurement. Ignores failures, such as a full disk: the next start then measures again. */
+/** Saves a measurement. Ignores failures, such as a full disk: the next start then measures again. */
 export function keepKernels(cacheFolder: string, measurement: KernelMeasurement): void {
   const file = fileIn(cacheFolder);
   const partial = `${file}.${process.pid}.partial`;
@@ -31,7 +31,7 @@ export function keepKernels(cacheFolder: string, measurement: KernelMeasurement)
     writeFileSync(partial, JSON.stringify(measurement));
     renameSync(partial, file);
   } catch {
-    // Nothing depends on it but the time that a start takes.
+    // Only the time of the next start depends on it.
   }
 }
 

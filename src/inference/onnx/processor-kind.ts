@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-/** The architecture, model and, as Linux lists them, features of this processor. */
+/** Returns the architecture, model and, as Linux lists them, features of this processor. */
 export function processorKind(): string {
   return [process.arch, cpus()[0]?.model.trim() ?? "", featuresOfLinux()?.join(" ") ?? ""].join("|");
 }
 
-/** The features that Linux lists; null elsewhere. */
+/** Returns the features that Linux lists; null elsewhere. */
 export function featuresOfLinux(): readonly string[] | null {
   try {
     const listed = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1];

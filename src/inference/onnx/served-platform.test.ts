@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requireServed, thisPlatform } from "./served-platform.ts";
 
-test("this platform is served, since its tests run", () => {
+test("supports this platform, because its tests run", () => {
   assert.equal(thisPlatform().architecture, process.arch);
   requireServed();
 });

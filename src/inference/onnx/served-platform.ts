@@ -1,4 +1,4 @@
-// Which platforms there is native code for. Elsewhere a start says so, in place of a process that ends without a word of why.
+// Platforms with native code. On others the start reports that, instead of a process that dies without a reason.
 import { existsSync } from "node:fs";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -12,7 +12,7 @@ export interface Platform {
   /** By Node's names. */
   readonly system: string;
   readonly architecture: string;
-  /** Whether its C library is musl, as Alpine's is. */
+  /** True if its C library is musl, as on Alpine. */
   readonly hasMusl: boolean;
 }
 
@@ -23,16 +23,16 @@ export function thisPlatform(): Platform {
   return { system, architecture, hasMusl };
 }
 
-/** Some systems have both; Node itself is then what says which one it uses, in a report that takes some milliseconds. */
+/** Some systems have both; Node's own report, which takes some milliseconds, says which one it uses. */
 function hasGlibc(): boolean {
-  // A part of Node's report that its types leave open; absent where the C library is another.
+  // A part of Node's report that its types leave open; absent with another C library.
   const { header } = process.report.getReport() as {
     readonly header: { readonly glibcVersionRuntime?: string };
   };
   return header.glibcVersionRuntime !== undefined;
 }
 
-/** @throws ServiceError `unsupported` where models cannot be computed */
+/** @throws ServiceError `unsupported` if models cannot be computed here */
 export function requireServed({ system, architecture, hasMusl }: Platform = thisPlatform()): void {
   if ((served[system] ?? []).includes(architecture) && !hasMusl) return;
   const place = `${system} on ${architecture}${hasMusl ? " with musl (Alpine)" : ""}`;

@@ -1,4 +1,4 @@
-// Sessions: what the runtime computes is what the reference interpreter computes, and refusals.
+// Tests sessions: the runtime computes the same as the reference interpreter, and refusals.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ for (const [name, examples] of cases) {
   });
 }
 
-test("weights come from files and from memory, together and apart", async () => {
+test("weights come from files and from memory, separately and together", async () => {
   const folder = mkdtempSync(join(tmpdir(), "session-"));
   const file = join(folder, "weights.bin");
   const values = Float32Array.from({ length: 10 }, (_, index) => index);
@@ -74,7 +74,7 @@ test("weights come from files and from memory, together and apart", async () => 
   }
 });
 
-test("a weight file that is not there is an operating error with its cause", async () => {
+test("a missing weight file is an operating error with its cause", async () => {
   const builder = new GraphBuilder();
   const graph = builder.build({ y: builder.exp(builder.parameter("w", [2])) });
   const weights = new Map([["w", { file: "/nowhere/weights.bin", offset: 0 }]]);
@@ -84,7 +84,7 @@ test("a weight file that is not there is an operating error with its cause", asy
   });
 });
 
-test("feeds that do not fit the inputs are refused by name", async () => {
+test("refuses feeds that do not fit the inputs, by name", async () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", 2]);
   const y = builder.input("y", "float32", ["B"]);

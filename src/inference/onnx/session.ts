@@ -1,9 +1,7 @@
 /**
- * Runs a graph with onnxruntime on the CPU.
- *
- * `run` blocks the calling thread although it returns a promise, and ending a worker thread (or
- * calling `process.exit` in it) inside `run` aborts the whole process: sessions belong in child
- * processes that are stopped between runs or killed whole. Weights in files are memory-mapped.
+ * Runs a graph with onnxruntime on the CPU. `run` blocks the calling thread although it returns a promise, and ending
+ * a worker thread (or calling `process.exit` in it) inside `run` aborts the whole process. So sessions belong in child
+ * processes that are stopped between runs or killed whole.
  */
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../../base/domain/assert.ts";
@@ -17,56 +15,59 @@ import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight
 import { silenceRuntime } from "./environment.ts";
 import { rootOfFiles } from "./file-root.ts";
 
-// When it is imported, which is before any thread is started that computes.
+// On import, which is before any computing thread is started.
 silenceRuntime();
 
 export interface SessionOptions {
-  /** One source for each of the graph's parameters, by name; others are ignored. */
+  /** One source for each of the graph's parameters, by name; others are ignored. Weights in files are memory-mapped. */
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /** How many threads compute, the caller's included. */
+  /** Number of computing threads, including the caller's. */
   readonly threads: number;
-  /** What computes. Default `cpu`; another must be there (`devices.ts`). */
+  /** Compute device. Default `cpu`; another must be available (`devices.ts`). */
   readonly device?: Device;
   /**
-   * Lets the runtime have a copy of the weights, arranged for its kernels, instead of reading them
-   * from the mapped file: its own, or one that is mapped too (`arranged-weights.ts`). Default true.
-   * One thread of an AMD Zen 4, linear layers of a 135 M
-   * Llama: 14.9 ms with against 22.7 ms without at 1 row, 18 against 32 at 4, 30 against 48 at 16;
-   * at 256 rows and in a training step 5 to 10 % faster. Without it a session costs no memory for
-   * weights and loads at once, so it suits a session beside another of the same weights. Storing
-   * weights transposed ([in, out]) changes nothing with it, and is no faster without.
+   * True to compute with weights arranged for the runtime's kernels, in a private copy or a mapped one
+   * (`arranged-weights.ts`), instead of reading the mapped file. Default true.
+   * * Linear layers of a 135 M Llama on one thread of an AMD Zen 4: 14.9 ms with against 22.7 ms without at 1 row, 18
+   *   against 32 at 4, 30 against 48 at 16.
+   * * At 256 rows and in a training step it is 5 to 10 % faster.
+   * * If false, a session takes no memory for weights and loads immediately, which suits a second session of the same
+   *   weights.
+   * * Storing weights transposed ([in, out]) changes nothing if true, and is no faster if false.
    */
   readonly prepackWeights?: boolean;
   /**
-   * Lets the runtime remember for every combination of sizes where each tensor lies, and take all of that as one piece the
-   * next time. Default true. It holds that piece beside the memory of the first run: a training program needs half as much
-   * without, at the same speed.
+   * True to let the runtime plan the memory of all tensors for each combination of sizes, and allocate it in one piece
+   * in later runs. Default true. It holds that piece in addition to the memory of the first run: a training program
+   * needs half as much if false, at the same speed.
    */
   readonly plansMemory?: boolean;
   /**
-   * Lets the runtime keep the memory that operations took for the session's next runs, in pieces that grow by powers of two.
-   * Default true. Without, each result has memory of the C library's heap, which all sessions of the process share and which
-   * gives back what is not needed: as fast, with sizes that change from run to run.
+   * True to let the runtime keep operations' memory for the session's next runs, in pieces that grow by powers of two.
+   * Default true. If false, results use the C library's heap, which all sessions of the process share and which
+   * returns unneeded memory: as fast, with sizes that change from run to run.
    */
   readonly keepsMemory?: boolean;
   /**
-   * Lets the runtime change the program before it runs it, which our programs gain nothing from: they are in their final form.
-   * Default true. It is half of the time that a large training program takes to load.
+   * True to let the runtime optimize the program before running it, from which Hone's programs gain nothing. Default
+   * true. It is half of the load time of a large training program.
    */
   readonly optimizesProgram?: boolean;
   /**
-   * Takes numbers below the smallest normal one (1.2e-38) for zero: softmax makes such numbers, and computing with them is many
-   * times slower on some machines. Default true. The runtime does so in the threads that it starts, and in the one that
-   * makes the process's first session, from which threads have it that it starts afterwards: where threads make sessions that
-   * were started before, it is chance which of them that is, and only sessions without compute the same in all.
+   * True to treat numbers below the smallest normal one (1.2e-38) as zero: softmax produces them, and computing with
+   * them is many times slower on some machines. Default true.
+   * * It applies to threads that the runtime starts, and to the thread of the process's first session and those
+   *   started from it later.
+   * * If threads that already run create sessions, which one is first is chance, and only sessions with false compute
+   *   the same in all.
    */
   readonly flushesDenormals?: boolean;
 }
 
 /**
- * Every session has threads of its own, and those of one that spins in vain take the cores from the others. Long enough
- * for the next operation of the same run. End to end on a small model: 16 streams 1.4 times as fast as with the
- * runtime's own limit, one session alone unchanged.
+ * Each session has its own threads, and those that spin idly take the cores from other sessions. Long enough for the
+ * next operation of the same run. End to end on a small model: 16 streams are 1.4 times as fast as with the runtime's
+ * own limit; a single session is unchanged.
  */
 const spinMicroseconds = 50;
 
@@ -79,14 +80,14 @@ export async function createSession(graph: Graph, options: SessionOptions): Prom
   return new Session(graph, await loadProgram(graph, options));
 }
 
-/** Where the runtime writes a program that it has loaded: the model, and its weights with their arranged copies. */
+/** Location where the runtime writes a loaded program: the model, and its weights with their arranged copies. */
 export interface SavedProgram {
   readonly modelFile: string;
-  /** Lies beside it. */
+  /** File next to the model file. */
   readonly dataName: string;
 }
 
-/** As {@link createSession}, without what makes a session of it; `saved` writes the program as well. */
+/** Like {@link createSession}, but returns only the runtime's session; `saved` also writes the program. */
 export async function loadProgram(
   graph: Graph,
   options: SessionOptions,
@@ -109,7 +110,7 @@ export async function loadProgram(
 }
 
 /**
- * Makes the process's first session here, of next to nothing, before threads are started that compute; see
+ * Creates the process's first session here, a minimal one, before computing threads are started; see
  * `flushesDenormals`.
  */
 export async function flushDenormals(): Promise<void> {
@@ -147,13 +148,13 @@ export class Session {
     for (const { name, value } of this.graph.outputs) {
       const result = results[name];
       assert(result?.type === value.dtype, `output ${name} is ${value.dtype}, got ${result?.type}`);
-      // The runtime keeps each type in the array that `DataArrays` names.
+      // The runtime stores each type in the array that `DataArrays` names.
       outputs[name] = { dtype: value.dtype, dims: result.dims, data: result.data } as Tensor;
     }
     return outputs;
   }
 
-  /** Frees the program and its weights; the session is not used again. */
+  /** Frees the program and its weights; the session must not be used again. */
   async release(): Promise<void> {
     await this.#session.release();
   }
@@ -168,9 +169,8 @@ export class Session {
 }
 
 /**
- * The model, and the weights that are handed over beside it.
- *
- * The runtime maps files or takes buffers, not both: buffers go into the model if there are files.
+ * Returns the model, and the weights that are passed separately. The runtime maps files or takes buffers, not both: if
+ * there are files, buffers go into the model.
  */
 function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   const lengths = new Map(graph.parameters.map(({ name, value }) => [name, byteLengthOf(value)]));
@@ -203,10 +203,10 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
 }
 
 /**
- * Who computes a program's operations, best first; what a provider does not know the next one computes.
+ * Providers that compute a program's operations, best first; the next one computes what a provider lacks.
  *
- * Attention stays on the processor: keys and values lie in its memory, and the runtime's kernel for WebGPU gives wrong numbers
- * for prompts of some 20 tokens and more on some adapters (microsoft/onnxruntime issue 26064).
+ * Attention stays on the processor: keys and values are in its memory, and the runtime's kernel for WebGPU gives wrong
+ * numbers for prompts of about 20 tokens and more on some adapters (microsoft/onnxruntime issue 26064).
  */
 const providersOf: {
   readonly [D in Device]: (

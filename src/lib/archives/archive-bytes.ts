@@ -1,15 +1,15 @@
-// The bytes of an archive, unzipped where they are gzipped, for a reader that asks for so many at a time. No more than a few
-// pieces are in memory, however much they unzip to.
+// Reads the bytes of an archive on demand, unzipping it if it is gzipped. Only a few pieces are in memory, however
+// large the unzipped archive is.
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { malformed } from "./malformed.ts";
 
-/** What is unzipped comes in pieces of so many bytes at most. */
+/** Maximum size of an unzipped piece. */
 const unzippedBytesMax = 1 << 16;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
 export class ArchiveBytes {
-  /** How many have been read. */
+  /** Bytes read so far. */
   position = 0;
   readonly #pieces: AsyncGenerator<Uint8Array, void>;
   #piece: Buffer = Buffer.alloc(0);
@@ -20,9 +20,9 @@ export class ArchiveBytes {
   }
 
   /**
-   * The next bytes: at least one and at most so many; null at the end.
+   * Returns the next bytes, at least one and at most `countMax`; null at the end.
    *
-   * @throws ServiceError `invalid` for what cannot be unzipped; what reading the archive throws
+   * @throws ServiceError `invalid` for data that cannot be unzipped; errors of reading the archive
    */
   async next(countMax: number): Promise<Buffer | null> {
     while (this.#piece.length === 0) {
@@ -36,7 +36,7 @@ export class ArchiveBytes {
     return taken;
   }
 
-  /** So many bytes in pieces. @throws ServiceError `invalid` when there are fewer; as `next` */
+  /** Yields exactly `count` bytes in pieces. @throws ServiceError `invalid` if there are fewer; as `next` */
   async *pieces(count: number): AsyncGenerator<Buffer, void> {
     for (let left = count; left > 0;) {
       const piece = await this.next(left);
@@ -46,7 +46,7 @@ export class ArchiveBytes {
     }
   }
 
-  /** So many bytes, more than none, together; null at the end. @throws as `pieces` */
+  /** Returns exactly `count` bytes, more than 0, in one buffer; null at the end. @throws as `pieces` */
   async take(count: number): Promise<Buffer | null> {
     const first = await this.next(count);
     if (first === null || first.length === count) return first;
@@ -55,7 +55,7 @@ export class ArchiveBytes {
     return Buffer.concat(pieces);
   }
 
-  /** Reads past so many bytes. @throws as `pieces` */
+  /** Skips `count` bytes. @throws as `pieces` */
   async skip(count: number): Promise<void> {
     for await (const _ of this.pieces(count));
   }
@@ -77,7 +77,7 @@ async function* unzipped(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** Enough to see whether it is gzipped. */
+/** Reads enough to detect gzip. */
 async function beginningOf(pieces: AsyncIterator<Uint8Array>): Promise<Buffer> {
   let beginning = Buffer.alloc(0);
   while (beginning.length < gzipMagic.length) {
@@ -98,7 +98,7 @@ async function* joined(
 
 async function* gunzipped(zipped: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const gunzip = createGunzip({ chunkSize: unzippedBytesMax });
-  // What fails is thrown where the end of this is read.
+  // Errors are thrown to the reader of this stream's end.
   pipeline(zipped, gunzip, () => undefined);
   try {
     yield* gunzip as AsyncIterable<Buffer>;

@@ -1,4 +1,4 @@
-// Entries as tar's own reader finds them, in archives that hold every kind of entry in any order.
+// Compares entries with those of tar's own reader, in archives with every kind of entry in any order.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { tarEntries } from "./tar-entries.ts";
 import { tarEnd, tarEntry, tarHeader } from "./testing/hostile-archives.ts";
 import { searching } from "../../base/domain/testing/search.ts";
 
-/** A file of an archive: its path, and what is in it. */
+/** A file of an archive: its path and content. */
 type Found = readonly [path: string, content: string];
 
 async function found(archive: Buffer, pieceBytes: number): Promise<readonly Found[]> {
@@ -43,7 +43,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
-/** A record of an extended header, which begins with its own length. */
+/** Returns a record of an extended header, which begins with its own length. */
 function record(field: string, value: string | number): string {
   const text = ` ${field}=${value}\n`;
   const lengthOf = (digits: number): number => digits + Buffer.byteLength(text);
@@ -53,7 +53,7 @@ function record(field: string, value: string | number): string {
 
 const name = fc.stringMatching(/^[a-zé/.]{0,20}[a-z]$/);
 const content = fc.string({ maxLength: 1500, unit: "binary" });
-/** What stands in front of the entry it describes, of a path as long as it likes. */
+/** Entries that describe the next one, with a path of any length. */
 const description = fc.oneof(
   fc
     .record({ type: fc.constantFrom("x", "X", "g"), path: name, times: fc.nat(60) })
@@ -68,7 +68,7 @@ const described = fc.oneof(
   fc
     .record({ path: name, type: fc.constantFrom("0", "\0", "7", "D", "V"), text: content })
     .map(({ path, type, text }) => tarEntry(path, text, { type })),
-  // The size that counts is the one of the extended header.
+  // The size in the extended header takes precedence.
   fc
     .record({ path: name, text: content })
     .map(({ path, text }) =>
@@ -77,7 +77,7 @@ const described = fc.oneof(
         tarEntry(path, text, { byteCount: 7 }),
       ]),
     ),
-  // Folders have no content, whatever they say.
+  // Folders have no content, even if their header gives a size.
   name.map((path) => tarHeader(path, 4096, "5")),
   name.map((path) => tarHeader(`${path}/`, 0, "0")),
 );
@@ -85,7 +85,7 @@ const archives = fc
   .array(fc.tuple(fc.array(description, { maxLength: 3 }), described), { minLength: 1, maxLength: 8 })
   .map((entries) => Buffer.concat([...entries.flatMap(([before, one]) => [...before, one]), tarEnd]));
 
-test("finds the files that tar's own reader finds, whatever describes them", async () => {
+test("finds the files that tar's own reader finds, with any descriptions", async () => {
   await fc.assert(
     fc.asyncProperty(archives, fc.integer({ min: 100, max: 5000 }), async (archive, pieceBytes) => {
       assert.deepEqual(await found(archive, pieceBytes), await foundByTar(archive));

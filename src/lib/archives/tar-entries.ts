@@ -1,36 +1,36 @@
-// What is in a tar archive, entry by entry, within limits that count every block of it: headers that only describe others,
-// contents that nobody reads and what follows the end. What a header says is read by the library.
+// Reads a tar archive entry by entry, within limits that count every block of it: headers that only describe others,
+// unread contents and data after the end. The library parses the headers.
 import { Header, Pax } from "tar";
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { malformed } from "./malformed.ts";
 
 export interface EntryLimits {
-  /** Most bytes of all entries together, those that nobody reads too: to skip them takes as long as to write them. */
+  /** Maximum bytes of all entries together, including unread ones: skipping them takes as long as writing them. */
   readonly bytesMax: number;
-  /** Most entries of any kind; any number unless given. */
+  /** Maximum entries of any kind; unlimited if absent. */
   readonly entriesMax?: number;
 }
 
 export interface TarEntry {
-  /** As the archive says it: it may lead anywhere. */
+  /** Path as in the archive: it may lead anywhere. */
   readonly path: string;
-  /** Whether it is a plain file. */
+  /** True for a plain file. */
   readonly isFile: boolean;
   readonly byteCount: number;
-  /** To be read before the next entry, or not at all. */
+  /** Returns the content; must be read before the next entry, or not at all. */
   readonly content: () => AsyncIterable<Buffer>;
 }
 
 const blockBytes = 512;
-/** A description of an entry says its path and times; more than this is in no honest archive. */
+/** Maximum size of an entry that describes others by path and times; no honest archive has more. */
 const descriptionBytesMax = 1 << 16;
-/** Archives are filled up with zeros to a multiple of a few blocks, of this many bytes at most. */
+/** Archives are padded with zeros to a multiple of a few blocks; this is the maximum. */
 const bytesBehindEndMax = 1 << 20;
 
 const fileTypes: readonly string[] = ["File", "OldFile", "ContiguousFile"];
 
-/** What an entry says of others: of all that follow, or of the next. */
+/** Descriptions in force: of all following entries, and of the next one. */
 interface Descriptions {
   readonly all?: Pax;
   readonly next?: Pax;
@@ -48,10 +48,10 @@ const describe: Readonly<Record<string, (text: string, known: Descriptions) => D
 };
 
 /**
- * Reads the entries, in order. After the last one the rest of the archive is read as well.
+ * Yields the entries in order, then reads the rest of the archive.
  *
- * @throws ServiceError `invalid` for what is no archive, or is cut off, or has too many entries, and `too_large`, each as soon
- *   as a header says so; as `bytes`
+ * @throws ServiceError `invalid` if it is not an archive, is truncated, or has too many entries, and `too_large`, each
+ * as soon as a header shows it; as `bytes`
  */
 export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): AsyncGenerator<TarEntry, void> {
   const count = countWithin(limits);
@@ -81,7 +81,7 @@ export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): Asy
   await readToEnd(bytes);
 }
 
-/** Counts an entry of so many bytes. */
+/** Returns a function that counts an entry by its size. */
 function countWithin(limits: EntryLimits): (byteCount: number) => void {
   const { bytesMax, entriesMax = Infinity } = limits;
   let bytesLeft = bytesMax;
@@ -108,7 +108,7 @@ function headerOf(block: Buffer, { all, next }: Descriptions): Header {
 }
 
 function sizeOf({ size = 0 }: Header): number {
-  // Extended headers may say anything.
+  // Extended headers may contain any number.
   if (Number.isSafeInteger(size) && size >= 0) return size;
   throw malformed(`an entry has ${size} bytes`);
 }
@@ -128,7 +128,7 @@ function withPath(text: string, { all, next }: Descriptions): Descriptions {
   return { all, next: Object.assign(new Pax(next ?? {}), { path: text.split("\0", 1)[0] }) };
 }
 
-/** So that a sum behind the end is checked too. */
+/** Reads the rest, so that a checksum after the end is checked too. */
 async function readToEnd(bytes: ArchiveBytes): Promise<void> {
   const end = bytes.position + bytesBehindEndMax;
   while ((await bytes.next(blockBytes * 128)) !== null)

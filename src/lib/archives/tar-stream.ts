@@ -1,4 +1,4 @@
-// A tar archive made as it is read: nothing of a file is in memory but the piece that is sent.
+// Creates a tar archive while it is read: only the piece that is being sent is in memory.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -10,11 +10,14 @@ export interface ArchivedFile {
   /** At most 100 bytes, without folders. */
   readonly name: string;
   readonly byteCount: number;
-  /** Together so many bytes. */
+  /** Yields exactly `byteCount` bytes in total. */
   readonly pieces: () => AsyncIterable<Uint8Array>;
 }
 
-/** A file of the disk; read as it is taken. @throws ServiceError `invalid` unless it is a plain file; what the system says */
+/**
+ * Returns a file on disk for an archive; it is read when it is sent. @throws ServiceError `invalid` unless it is a
+ * plain file; errors of the file system
+ */
 export async function fileToArchive(path: string): Promise<ArchivedFile> {
   const found = await stat(path);
   requirePlainFile(path, found);
@@ -23,13 +26,13 @@ export async function fileToArchive(path: string): Promise<ArchivedFile> {
 
 const blockBytes = 512;
 
-/** How many bytes the archive of these files has. */
+/** Returns the size of the archive of these files in bytes. */
 export function tarByteCount(files: readonly Pick<ArchivedFile, "byteCount">[]): number {
   const ofFiles = files.map(({ byteCount }) => blockBytes + byteCount + paddingOf(byteCount));
   return ofFiles.reduce((sum, bytes) => sum + bytes, 2 * blockBytes);
 }
 
-/** The archive, whose times are all `modifiedAt`: the same files give the same bytes. */
+/** Yields the archive; all times are `modifiedAt`, so the same files give the same bytes. */
 export async function* tarOf(
   files: readonly ArchivedFile[],
   modifiedAt: Date,

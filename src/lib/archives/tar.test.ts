@@ -1,4 +1,4 @@
-// Archives as the system's tar reads and writes them, and what is refused of one.
+// Tests archives with the system's tar, which reads and writes them, and refusals.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
@@ -55,7 +55,7 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 
 const files = [file("empty"), file("a.json", "{}"), file("long.bin", "x".repeat(512), "y".repeat(700))];
 
-test("the system's tar unpacks what is packed, which has as many bytes as were announced", async (t) => {
+test("the system's tar unpacks what is packed, which has the announced size", async (t) => {
   const folder = folderFor(t);
   const archive = await bytesOf(files);
   assert.equal(archive.length, tarByteCount(files));
@@ -69,11 +69,11 @@ test("the system's tar unpacks what is packed, which has as many bytes as were a
   assert.deepEqual(await bytesOf(files), archive);
 });
 
-test("a file that ends early breaks the archive off", async () => {
+test("a file that ends early aborts the archive", async () => {
   await assert.rejects(bytesOf([{ ...file("a", "1"), byteCount: 2 }]), /as many bytes as were announced/);
 });
 
-test("unpacks what the system's tar packs, plain files alone and without their folders", async (t) => {
+test("unpacks only plain files from an archive of the system's tar, without their folders", async (t) => {
   const [from, to] = [folderFor(t), folderFor(t)];
   mkdirSync(join(from, "inner"));
   writeFileSync(join(from, "inner", "a.json"), "{}");
@@ -94,7 +94,7 @@ test("unpacks what the system's tar packs, plain files alone and without their f
   }
 });
 
-test("refuses what is no archive, is cut off, is too large, or holds a name twice", async (t) => {
+test("refuses data that is not an archive, is truncated, is too large, or holds a name twice", async (t) => {
   const archive = await bytesOf(files);
   const check = async (bytes: Uint8Array, code: string, bytesMax = 1 << 20): Promise<void> => {
     await assert.rejects(unpackInto(folderFor(t), inPieces(bytes, 600), { bytesMax }), { code });
@@ -105,7 +105,7 @@ test("refuses what is no archive, is cut off, is too large, or holds a name twic
   await check(await bytesOf([file("a", "1"), file("a", "2")]), "invalid");
 });
 
-test("what reading the archive throws is thrown", async (t) => {
+test("rethrows an error of reading the archive", async (t) => {
   const archive = async function* (): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(0);
     throw new Error("the client went away");
@@ -113,7 +113,7 @@ test("what reading the archive throws is thrown", async (t) => {
   await assert.rejects(unpackInto(folderFor(t), archive(), { bytesMax: 1 }), /the client went away/);
 });
 
-/** Says how many bytes of what is made were asked for. */
+/** Counts the bytes that were requested. */
 function counted(pieces: Iterable<Uint8Array>) {
   const asked = { bytes: 0 };
   const archive = async function* (): AsyncGenerator<Uint8Array> {
@@ -125,7 +125,7 @@ function counted(pieces: Iterable<Uint8Array>) {
   return { archive: archive(), asked };
 }
 
-/** What an adapter is imported with. */
+/** Limits for importing an adapter. */
 const limits: UnpackLimits = {
   bytesMax: 2 ** 31,
   entriesMax: 1000,
@@ -175,7 +175,7 @@ for (const [what, archive, bytesReadMax, message, more] of [
   });
 }
 
-test("what zips to a thousandth of it is unzipped in small pieces, and taken within the limits", async (t) => {
+test("unpacks an archive compressed a thousandfold in small pieces, within the limits", async (t) => {
   const byteCount = 64 * mebibyte;
   const zipped = gzipSync(Buffer.concat([tarHeader("a.json", byteCount), Buffer.alloc(byteCount), tarEnd]));
   assert.ok(zipped.length < byteCount / 1000);
@@ -188,17 +188,17 @@ test("what zips to a thousandth of it is unzipped in small pieces, and taken wit
   assert.equal(statSync(join(folder, "a.json")).size, byteCount);
 });
 
-/** What of a folder this process has open; none where the system does not say. */
+/** Returns the open files of this process in a folder; none if the system does not list them. */
 function openedIn(folder: string): readonly string[] {
   if (!existsSync("/proc/self/fd")) return [];
   return readdirSync("/proc/self/fd").flatMap((id) => {
     const path = `/proc/self/fd/${id}`;
-    // The one of the list itself is closed by now.
+    // The entry of the listing itself is closed by now.
     return existsSync(path) && readlinkSync(path).startsWith(folder) ? [readlinkSync(path)] : [];
   });
 }
 
-test("an archive that breaks off in a file leaves no file open", async (t) => {
+test("an archive that ends inside a file leaves no file open", async (t) => {
   const archive = await bytesOf([file("a.json", "x".repeat(9000))]);
   const breaksOff = async function* (zip: (part: Buffer) => Buffer): AsyncGenerator<Uint8Array> {
     yield zip(archive.subarray(0, 4000));
@@ -216,13 +216,13 @@ test("an archive that breaks off in a file leaves no file open", async (t) => {
   }
 });
 
-test("long names of what is not taken are cut", async (t) => {
+test("shortens long names of skipped files", async (t) => {
   const archive = [tarEntry("long", `${longName}\0`, { type: "L" }), tarEntry("x", "no"), tarEnd];
   const { left } = await unpackInto(folderFor(t), counted(archive).archive, limits);
   assert.deepEqual(left, [`${longName.slice(0, 199)}…`]);
 });
 
-test("takes a long path as the system's tar writes it, in both of its formats", async (t) => {
+test("accepts a long path in both formats that the system's tar writes", async (t) => {
   const [from, to] = [folderFor(t), folderFor(t)];
   const inner = join(from, "é".repeat(60), "f".repeat(120));
   mkdirSync(inner, { recursive: true });
@@ -237,7 +237,7 @@ test("takes a long path as the system's tar writes it, in both of its formats", 
   }
 });
 
-test("an archive whose sum is wrong at its end is refused", async (t) => {
+test("refuses an archive with a wrong checksum at its end", async (t) => {
   const zipped = gzipSync(await bytesOf(files));
   zipped[zipped.length - 8] ^= 1;
   const unpacking = unpackInto(folderFor(t), inPieces(zipped, 100), { bytesMax: mebibyte });

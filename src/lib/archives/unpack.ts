@@ -1,5 +1,5 @@
-// Takes the files out of a tar archive as it comes, into a folder, within limits. What is no plain file is not taken, and
-// no name leads out of the folder: of each the last part counts.
+// Unpacks the files of a tar stream into a folder, within limits. Skips everything but plain files. No name leads out
+// of the folder: only its last part counts.
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { cut, invalid } from "../../base/domain/service-error.ts";
@@ -8,24 +8,24 @@ import { malformed } from "./malformed.ts";
 import { tarEntries, type EntryLimits, type TarEntry } from "./tar-entries.ts";
 
 export interface UnpackLimits extends EntryLimits {
-  /** Most bytes of one file that is taken; as many as of all unless given. */
+  /** Maximum bytes of one unpacked file; if absent, the limit of all. */
   readonly fileBytesMax?: (name: string) => number;
-  /** Whether a file of this name is taken; all are unless given. */
+  /** True if a file of this name is unpacked; if absent, all are. */
   readonly takes?: (name: string) => boolean;
 }
 
 export interface UnpackedFiles {
   readonly taken: readonly string[];
-  /** Files that were not taken; long names are cut. */
+  /** Names of skipped files; long ones are shortened. */
   readonly left: readonly string[];
 }
 
 /**
  * Unpacks an archive, which may be gzipped.
  *
- * @param folder exists; a file that is there already is a fault
- * @throws ServiceError as `tarEntries`; `invalid` for a file that is larger than it may be, or comes twice; what reading the
- *   archive throws
+ * @param folder must exist; a file that already exists is an error
+ * @throws ServiceError as `tarEntries`; `invalid` for a file that exceeds its limit, or occurs twice; errors of
+ * reading the archive
  */
 export async function unpackInto(
   folder: string,
@@ -61,7 +61,7 @@ function refuseSize({ byteCount }: TarEntry, name: string, bytesMax: number): vo
 }
 
 async function write({ content }: TarEntry, folder: string, name: string): Promise<void> {
-  // These would be the folder itself and the one above it.
+  // These would be the folder itself and its parent.
   if (["", ".", ".."].includes(name)) throw malformed(`a file is called ${JSON.stringify(name)}`);
   const file = await open(join(folder, name), "wx");
   try {

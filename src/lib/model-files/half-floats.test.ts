@@ -1,10 +1,10 @@
-// Sixteen-bit numbers: every float16 there is comes back as it was, and what lies between is rounded to the nearest, ties to
-// even.
+// Tests sixteen-bit numbers: every float16 survives a round trip, and values in between are rounded to the nearest,
+// ties to even.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { float16ToFloat32, float32ToFloat16 } from "./half-floats.ts";
 
-test("every float16 is itself after widening and rounding", () => {
+test("every float16 is unchanged by widening and rounding", () => {
   const all = Uint16Array.from({ length: 1 << 16 }, (_, index) => index);
   const back = float32ToFloat16(float16ToFloat32(all));
   for (const half of all) {
@@ -26,7 +26,7 @@ test("rounds to the nearest float16, and halfway to the even one", () => {
   }
 });
 
-test("what is beyond the greatest float16 is infinite", () => {
+test("values beyond the greatest float16 become infinite", () => {
   const found = float32ToFloat16(Float32Array.of(65504, 65519, 65520, 1e30, -Infinity, 1e-30, -0));
   assert.deepEqual([...found], [0x7bff, 0x7bff, 0x7c00, 0x7c00, 0xfc00, 0, 0x8000]);
 });

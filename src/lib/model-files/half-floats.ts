@@ -1,4 +1,4 @@
-// Sixteen-bit floating-point numbers to and from float32. Pure; knows nothing of files.
+// Converts sixteen-bit floating-point numbers to and from float32. Pure; knows nothing of files.
 
 /** Widens bfloat16; exact. */
 export function bfloat16ToFloat32(halves: Uint16Array): Float32Array {
@@ -27,7 +27,7 @@ export function float16ToFloat32(halves: Uint16Array): Float32Array {
   return values;
 }
 
-/** Rounds to IEEE 754 binary16, ties to even; what is beyond its range becomes infinite, NaN stays NaN. */
+/** Rounds to IEEE 754 binary16, ties to even; values beyond its range become infinite, NaN stays NaN. */
 export function float32ToFloat16(values: Float32Array): Uint16Array {
   const halves = new Uint16Array(values.length);
   for (let index = 0; index < values.length; index++) halves[index] = narrowed(values[index]);
@@ -40,14 +40,14 @@ function narrowed(value: number): number {
   if (Number.isNaN(size)) return 0x7e00;
   if (size === 0) return sign;
   if (size >= 65520) return sign | 0x7c00;
-  // Numbers of one exponent lie evenly; below 2^-14 all lie as those at 2^-14 do.
+  // Numbers of one exponent are evenly spaced; below 2^-14 the spacing is that of 2^-14.
   const exponent = Math.max(Math.floor(Math.log2(size)), -14);
   const steps = roundedToEven(size / 2 ** (exponent - 10));
-  // Where rounding carries, the exponent takes it.
+  // If rounding carries, the carry goes into the exponent.
   return sign | (((exponent + 14) << 10) + steps);
 }
 
-/** @param value at least 0 and below 2^31, which no half of a step lies beyond */
+/** @param value at least 0 and below 2^31, the limit of exact halves */
 function roundedToEven(value: number): number {
   const floor = Math.floor(value);
   const rest = value - floor;

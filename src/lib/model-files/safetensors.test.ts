@@ -1,4 +1,4 @@
-// The safetensors format: round trips, shards, and every kind of damage.
+// Tests the safetensors format: round trips, shards, and every kind of damage.
 import assert from "node:assert/strict";
 import {
   mkdirSync,
@@ -24,7 +24,7 @@ after(() => rmSync(folder, { recursive: true }));
 const matrix = { name: "matrix", shape: [2, 3], data: Float32Array.of(1, -2.5, 3.14159, 1e-30, 65504, -0) };
 const scalar = { name: "scalar", shape: [], data: Float32Array.of(7) };
 
-/** Writes a file from a header and its data, and expects a refusal that says why. */
+/** Writes a file from a header and its data, and expects a refusal with this reason. */
 function checkRefusal(header: unknown, dataSize: number, message: RegExp): void {
   const json = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
   const size = Buffer.alloc(8);
@@ -62,7 +62,7 @@ test("widens float16, subnormals and infinities included", () => {
   assert.deepEqual(values, [1, -2, 65504, 2 ** -24, Infinity, -Infinity, NaN, -0]);
 });
 
-test("reads integers, and refuses to take them for floating-point numbers", () => {
+test("reads integers, and refuses to read them as floating-point numbers", () => {
   const { tensors } = readSafetensorsHeader("test/fixtures/goldens/models/llama/golden.safetensors");
   const ids = tensors.get("input_ids")!;
   assert.equal(readIntegers(ids).length, 2 * 48);
@@ -87,7 +87,7 @@ test("finds tensors across shards", () => {
   assert.throws(() => readSafetensorsFolder(sharded), /c\.safetensors is missing/);
 });
 
-test("says when a folder has no weights", () => {
+test("reports a folder without weights", () => {
   assert.throws(() => readSafetensorsFolder("test"), { name: "ServiceError", code: "not_found" });
 });
 
@@ -102,7 +102,7 @@ test("refuses a truncated file by name", () => {
   assert.throws(() => readSafetensorsHeader(file), /has 3 bytes/);
 });
 
-test("refuses corrupt headers, saying what is wrong", () => {
+test("refuses corrupt headers, with the reason", () => {
   checkRefusal("{oops", 0, /JSON does not parse/);
   checkRefusal("[]", 0, /not an object/);
   checkRefusal(
@@ -119,7 +119,7 @@ test("refuses corrupt headers, saying what is wrong", () => {
   checkRefusal(overlapping, 8, /tensors a and b overlap/);
 });
 
-test("what does not fit on the disk leaves no part of it, and the file that was there", (t) => {
+test("a write that does not fit on the disk leaves no partial file, and the old file unchanged", (t) => {
   if (process.platform !== "linux") return t.skip("only Linux has a device that is always full");
   const place = join(folder, "full");
   const file = join(place, "model.safetensors");

@@ -1,5 +1,5 @@
-// The safetensors file format: headers are read and checked at once, tensors only when asked for (stored-tensor.ts).
-// Knows nothing of models.
+// The safetensors file format: headers are read and checked immediately, tensors only when asked for
+// (stored-tensor.ts). Knows nothing of models.
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
@@ -25,7 +25,7 @@ const headerBytesMax = 100 * 1024 * 1024;
 /**
  * Reads and checks one file's header: sizes, offsets, overlaps, element types.
  *
- * @throws ServiceError `invalid` naming the file and the fault when it is truncated, corrupt or of a kind not read
+ * @throws ServiceError `invalid` naming the file and the fault if it is truncated, corrupt or of an unsupported kind
  */
 export function readSafetensorsHeader(file: string): SafetensorsHeader {
   requirePlainFile(file, statSync(file));
@@ -45,10 +45,11 @@ export function readSafetensorsHeader(file: string): SafetensorsHeader {
 }
 
 /**
- * Finds all tensors of a folder: those of `model.safetensors`, or of the shards that `model.safetensors.index.json` names.
+ * Finds all tensors of a folder: those of `model.safetensors`, or of the shards that `model.safetensors.index.json`
+ * names.
  *
- * @throws ServiceError `not_found` when there is neither; `invalid` as {@link readSafetensorsHeader}, and when the
- * index and its shards disagree
+ * @throws ServiceError `not_found` if there is neither; `invalid` as {@link readSafetensorsHeader}, and if the index
+ * and its shards disagree
  */
 export function readSafetensorsFolder(folder: string): ReadonlyMap<string, StoredTensor<PlainType>> {
   const single = join(folder, "model.safetensors");
@@ -75,7 +76,7 @@ export function readSafetensorsFolder(folder: string): ReadonlyMap<string, Store
 }
 
 /**
- * The names of the files that hold a model's weights, in their order.
+ * Returns the names of the files that hold a model's weights, in their order.
  *
  * @throws ServiceError for an index that cannot be read
  */
@@ -94,7 +95,7 @@ function parseHeader(
   const tensors = new Map<string, StoredTensor<PlainType>>();
   let metadata: Readonly<Record<string, string>> = {};
   for (const [name, entry] of Object.entries(entries)) {
-    // The format fixes this key's value as a map of texts; nothing here depends on it.
+    // The format defines this key's value as a map of texts; nothing here depends on it.
     if (name === "__metadata__") metadata = entry as Record<string, string>;
     else tensors.set(name, checkedTensor(file, { name, entry, dataStart, fileSize }));
   }
@@ -131,7 +132,7 @@ function checkedTensor(
     });
   }
   const [start, end] = offsets as [number, number];
-  // Elements of these types are never shared, so that any shape has whole bytes.
+  // Each element of these types takes whole bytes, so any shape does too.
   const byteLength = byteLengthOf(dtype, shape) ?? 0;
   if (end - start !== byteLength) {
     throw corrupt(

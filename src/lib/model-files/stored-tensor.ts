@@ -1,5 +1,5 @@
-// A tensor as a file of weights holds it, whatever the file's format: its type, its place, and its values when asked for.
-// All reading is synchronous: it happens in child processes and at start.
+// A tensor in a file of weights, independent of the file's format: its type, its location, and its values when asked
+// for. All reading is synchronous: it happens in child processes and at start.
 import { closeSync, openSync, readSync } from "node:fs";
 import { assert, unreachable } from "../../base/domain/assert.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -13,14 +13,14 @@ const plainTypes = {
   I64: { weights: 1, bytes: 8 },
 } as const;
 
-/** The element types that are read, with how many elements take how many bytes together. */
+/** The supported element types, each with a number of elements and their total bytes. */
 const storedTypes = { ...plainTypes, ...blockTypes } as const;
 
 export type StoredType = keyof typeof storedTypes;
-/** One element is as good as another of these, and none is shared by several. */
+/** Types whose elements are stored individually. */
 export type PlainType = keyof typeof plainTypes;
 
-/** Where one tensor lies. */
+/** Location of one tensor. */
 export interface StoredTensor<Type extends StoredType = StoredType> {
   readonly name: string;
   readonly type: Type;
@@ -29,13 +29,13 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   /** In bytes from the file's beginning. */
   readonly offset: number;
   readonly byteLength: number;
-  /** What another program did to the values, which reading undoes. */
+  /** Change that another program made to the values, which reading undoes. */
   readonly rearranged?: Rearrangement;
 }
 
 /**
- * `paired-rows`: within each head the rows of a rotary pair lie side by side, where they should be half a head apart;
- * `plus-one`: one was added.
+ * `paired-rows`: within each head the rows of a rotary pair are adjacent, but should be half a head apart; `plus-one`:
+ * one was added.
  */
 export type Rearrangement =
   | { readonly kind: "paired-rows"; readonly headCount: number }
@@ -48,7 +48,7 @@ export function isPlainType(type: string): type is PlainType {
 /** The names of the plain types, for messages. */
 export const plainTypeNames: string = Object.keys(plainTypes).join(", ");
 
-/** The bytes of a tensor; null where its last axis is no whole number of blocks. */
+/** Returns the size of a tensor in bytes; null if its last axis is not a whole number of blocks. */
 export function byteLengthOf(type: StoredType, shape: readonly number[]): number | null {
   const { weights, bytes } = storedTypes[type];
   const width = shape.at(-1) ?? 1;
@@ -56,13 +56,13 @@ export function byteLengthOf(type: StoredType, shape: readonly number[]): number
   return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
 }
 
-/** How many rows of a tensor are read together: a head's, where reading puts those in another order. */
+/** Returns how many rows of a tensor must be read together: a head's, if reading reorders them. */
 export function rowsReadTogether({ shape, rearranged }: StoredTensor): number {
   return rearranged?.kind === "paired-rows" ? shape[0] / rearranged.headCount : 1;
 }
 
 /**
- * Rows of a tensor of rank 2, as a tensor of its own in the same place.
+ * Returns rows of a tensor of rank 2, as a separate tensor in the same location.
  *
  * @param from index of the first row; this and `count` are multiples of {@link rowsReadTogether}
  */
@@ -124,8 +124,8 @@ function withHalvesApart(values: Float32Array, shape: readonly number[], headCou
 }
 
 /**
- * Where a row lies whose tensor has `paired-rows`: row r of a head's first half is its row 2 r there, row r of the second its
- * row 2 r + 1.
+ * Returns the stored index of a row in a tensor with `paired-rows`: row r of a head's first half is stored as the
+ * head's row 2 r, row r of the second half as 2 r + 1.
  */
 export function storedRowOf(row: number, headSize: number): number {
   const inHead = row % headSize;
@@ -142,7 +142,7 @@ export function readIntegers(tensor: StoredTensor): BigInt64Array {
   return new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
 }
 
-/** The bytes as they lie in the file, in a buffer of their own. */
+/** Returns the bytes as stored in the file, in a new buffer. */
 export function readTensorBytes({
   file,
   offset,
@@ -156,7 +156,7 @@ export function readTensorBytes({
   }
 }
 
-/** A buffer of its own, so that typed views of it are aligned. */
+/** Reads into a new buffer, so that typed views of it are aligned. */
 export function readBytes(
   descriptor: number,
   { file, offset, byteLength }: Pick<StoredTensor, "file" | "offset" | "byteLength">,
@@ -171,7 +171,7 @@ export function readBytes(
   return bytes;
 }
 
-/** What is said of a file of weights that is not as it should be. */
+/** Creates the error for a damaged file of weights. */
 export function corrupt(file: string, fault: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "invalid", message: `${file} cannot be read: ${fault}.`, cause });
 }

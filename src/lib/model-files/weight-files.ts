@@ -1,4 +1,4 @@
-// Where a model folder has its weights: safetensors, in one file or in shards, or a GGUF file that the folder names.
+// Finds the weights of a model folder: safetensors, in one file or in shards, or a GGUF file that the folder names.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ggufFilesOf, isDerivedFromGguf, readGgufTensors } from "./gguf/gguf-model.ts";
@@ -6,16 +6,16 @@ import { readSafetensorsFolder, safetensorsFilesIn } from "./safetensors.ts";
 import type { StoredTensor } from "./stored-tensor.ts";
 
 /**
- * All tensors of the model in a folder, under the names of the Hugging Face layout. Of a model that also takes images, only
- * those of its text model, as that would name them.
+ * Returns all tensors of the model in a folder, under their Hugging Face names. For a multimodal model, returns only
+ * those of its text model, under the text model's names.
  *
- * @throws ServiceError `not_found` when it has no weights; `invalid` or `unsupported` naming the file and the fault
+ * @throws ServiceError `not_found` if it has no weights; `invalid` or `unsupported` naming the file and the fault
  */
 export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTensor> {
   return isDerivedFromGguf(folder) ? readGgufTensors(folder) : ofTextModel(readSafetensorsFolder(folder));
 }
 
-/** Prefixes of a text model's tensor names inside another model, as older and newer programs write them. */
+/** Prefixes of a text model's tensor names inside a multimodal model, as older and newer programs write them. */
 const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],
   [/^model\.language_model\./, "model."],
@@ -33,7 +33,7 @@ function ofTextModel(tensors: ReadonlyMap<string, StoredTensor>): ReadonlyMap<st
 }
 
 /**
- * The files that hold a model's weights, in their order.
+ * Returns the files that hold a model's weights, in their order.
  *
  * @throws ServiceError for an index that cannot be read
  */
@@ -41,7 +41,7 @@ export function weightFilesOf(folder: string): readonly string[] {
   return ggufFilesOf(folder) ?? safetensorsFilesIn(folder).map((name) => join(folder, name));
 }
 
-/** Whether all of them are there: of a model that others compute the small files may be alone. */
+/** True if all weight files exist: a folder may hold only the small files if another server computes the model. */
 export function hasWeights(folder: string): boolean {
   return weightFilesOf(folder).every((file) => existsSync(file));
 }

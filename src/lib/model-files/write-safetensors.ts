@@ -1,4 +1,4 @@
-// Writes safetensors files, whole or not at all: to a temporary name, synced, then renamed.
+// Writes safetensors files atomically: to a temporary name, synced, then renamed.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { assert } from "../../base/domain/assert.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "./half-floats.ts";
@@ -10,20 +10,20 @@ export interface NamedTensor {
   readonly data: Float32Array;
 }
 
-/** The types that numbers are written in. */
+/** The types in which numbers are written. */
 export type WrittenType = "F32" | "F16" | "BF16";
 
-/** What the header says of a tensor. */
+/** A tensor's entry in the header. */
 export interface WrittenTensor {
   readonly name: string;
   readonly type: WrittenType;
   readonly shape: readonly number[];
 }
 
-/** How other programs know that a file was made for PyTorch's layout of weights. */
+/** Marks weights as having PyTorch's layout, for other programs. */
 const usualMetadata = { format: "pt" };
 
-/** The bytes of values as a file of the type stores them; `F32` without a copy. */
+/** Returns the bytes of values as a file of the type stores them; `F32` without a copy. */
 export function storedBytes(values: Float32Array, type: WrittenType): Uint8Array {
   const stored =
     type === "F32" ? values : type === "F16" ? float32ToFloat16(values) : float32ToBfloat16(values);
@@ -31,12 +31,12 @@ export function storedBytes(values: Float32Array, type: WrittenType): Uint8Array
 }
 
 export interface WriteOptions {
-  /** How the values are stored; bfloat16 rounds. */
+  /** Stored type of the values; bfloat16 rounds. */
   readonly type: "F32" | "BF16";
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Writes the tensors in the given order; a file of that name is replaced in one step. */
+/** Writes the tensors in the given order; replaces an existing file in one step. */
 export function writeSafetensors(
   file: string,
   tensors: readonly NamedTensor[],
@@ -63,7 +63,7 @@ export function writeSafetensors(
   renameSync(partial, file);
 }
 
-/** What a file begins with whose tensors follow each other in the given order, without gaps. */
+/** Returns the header of a file whose tensors follow each other in the given order, without gaps. */
 export function safetensorsHeader(
   tensors: readonly WrittenTensor[],
   metadata: Readonly<Record<string, string>> = usualMetadata,
@@ -84,7 +84,7 @@ export function safetensorsHeader(
   return padded;
 }
 
-/** The bytes that a tensor takes in a file. */
+/** Returns the bytes that a tensor takes in a file. */
 export function writtenBytes({ shape, type }: Omit<WrittenTensor, "name">): number {
   return elementCount(shape) * (type === "F32" ? 4 : 2);
 }
@@ -93,7 +93,7 @@ function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Writes all bytes: one system call may take fewer. */
+/** Writes all bytes: one system call may write fewer. */
 export function writeWhole(descriptor: number, array: Float32Array | Uint8Array): void {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   for (let done = 0; done < bytes.length;) {

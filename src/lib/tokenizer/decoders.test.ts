@@ -1,5 +1,5 @@
-// The text of an answer, token by token, for the kinds of tokenizers in use: what the vendor decodes of prompt and answer
-// together, less the prompt.
+// Tests the text of an answer, token by token, for the kinds of tokenizers in use: it equals the vendor's text of
+// prompt and answer together, minus the prompt.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { createDetokenizer } from "./detokenizer.ts";
 import { createTokenizer, type TokenizerFiles } from "./tokenizer.ts";
 import { searching } from "../../base/domain/testing/search.ts";
 
-/** An added token, as tokenizer.json has it. */
+/** An added token, as in tokenizer.json. */
 interface Added {
   readonly content: string;
   readonly special?: boolean;
@@ -17,7 +17,7 @@ interface Added {
   readonly rstrip?: boolean;
 }
 
-/** A tokenizer of these tokens, the added ones first. */
+/** Creates the files of a tokenizer with these tokens, the added ones first. */
 function filesOf(decoder: object, added: readonly Added[], tokens: readonly string[]): TokenizerFiles {
   const vocab = Object.fromEntries(
     [...added.map(({ content }) => content), ...tokens].map((t, id) => [t, id]),
@@ -40,7 +40,7 @@ const begin: Added = { content: "<s>", special: true };
 /** Characters of one to four bytes, one that combines, and one that joins others. */
 const texts = ["a", " b", "é", "東", "👍", "👩\u200d👧", "\u0301", "\n"];
 
-/** A token for each byte that texts have, as byte-level BPE spells it, and some of several. */
+/** Returns a token for each byte of the texts, as byte-level BPE spells it, and some of several bytes. */
 function byteLevelTokens(): readonly string[] {
   const file = JSON.parse(readFileSync("models/hone-tiny/tokenizer.json", "utf8")) as {
     readonly model: { readonly vocab: Readonly<Record<string, number>> };
@@ -99,7 +99,7 @@ const kinds: Readonly<Record<string, TokenizerFiles>> = {
   ),
 };
 
-/** What we use of the vendored class; see tokenizer.ts. */
+/** The used part of the vendored class; see tokenizer.ts. */
 interface VendorDecoder {
   decode(ids: readonly number[], options: object): string;
   token_to_id(token: string): number | undefined;
@@ -107,13 +107,13 @@ interface VendorDecoder {
 
 for (const [kind, files] of Object.entries(kinds)) {
   const tokenizer = createTokenizer(files);
-  // See VendorDecoder for why the type is stated here.
+  // See VendorDecoder for the reason of this cast.
   const vendor = new VendorTokenizer(files.tokenizer, files.config) as VendorDecoder;
   const decodeWhole = (ids: readonly number[]): string =>
     vendor.decode([...ids], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
   const prompt = vendor.token_to_id(begin.content) ?? assert.fail(begin.content);
   const allIds = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
-  /** The tokens of a text's bytes, whichever way the tokenizer spells them. */
+  /** The tokens of a text's bytes, in the tokenizer's spelling. */
   const bytesOf = (text: string): readonly number[] =>
     [...Buffer.from(text)].map((byte) => {
       const stands = (id: number): boolean => Buffer.from([byte]).equals(tokenizer.tokenBytes(id));
@@ -150,7 +150,7 @@ for (const [kind, files] of Object.entries(kinds)) {
   });
 }
 
-test("a leading blank of an answer stays, and a special token does not come between the bytes of a character", () => {
+test("keeps a leading blank of an answer, and special tokens do not split the bytes of a character", () => {
   const tokenizer = createTokenizer(kinds["blanks and byte fallback, as of Llama"]);
   const tokens = ["<s>", "▁<PRE>", ...byteTokens, ...pieces];
   const detokenizer = createDetokenizer(tokenizer, { isHidden: (id) => tokenizer.isSpecial(id) });

@@ -1,4 +1,4 @@
-// Incremental decoding against decoding all at once.
+// Tests incremental decoding against decoding all at once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -10,7 +10,7 @@ import { searching } from "../../base/domain/testing/search.ts";
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");
 const isSpecial = (id: number): boolean => tokenizer.isSpecial(id);
 
-test("joined outputs are the text of all tokens, whatever the tokens", () => {
+test("joined outputs are the text of all tokens, for any tokens", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 520 })), fc.boolean(), (ids, skipSpecialTokens) => {
       const detokenizer = createDetokenizer(tokenizer, {
@@ -47,9 +47,9 @@ test("an incomplete character at the end becomes a replacement character", () =>
   assert.equal(detokenizer.flush(), "", "it is told once");
 });
 
-test("a cut never splits what a decoder reads as one", () => {
+test("a cut never splits a sequence that a decoder reads as one character", () => {
   const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  // Bytes that begin, continue and break characters, more often than chance would have them.
+  // Bytes that begin, continue and break characters, more often than by chance.
   const byte = fc.oneof(
     fc.constantFrom(0x41, 0x80, 0x9f, 0xa0, 0xbf, 0xc2, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5),
     fc.integer({ min: 0, max: 255 }),

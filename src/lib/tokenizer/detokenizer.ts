@@ -1,18 +1,19 @@
-// Text of a growing sequence of tokens, as far as it is certain. Works on bytes: a character whose bytes are
-// spread over several tokens appears with the token that completes it.
+// Incremental text of a sequence of tokens, as far as it is final. Works on bytes: a character whose bytes are spread
+// over several tokens appears with the token that completes it.
 import type { Tokenizer } from "./tokenizer.ts";
 
 export interface Detokenizer {
-  /** Takes the next token and returns the text that became certain; empty while a character is incomplete. */
+  /** Takes the next token and returns the text that became final; empty while a character is incomplete. */
   push(id: number): string;
-  /** What `push` would return, without taking the token. */
+  /** Returns the result of `push` without taking the token. */
   peek(id: number): string;
-  /** The text of what is left at the end: empty, or U+FFFD for a character that was never completed. */
+  /** Returns the remaining text at the end: empty, or U+FFFD for an incomplete character. */
   flush(): string;
 }
 
 /**
- * Starts a sequence. The texts of all pushes and the flush, joined, are `tokenizer.decode` of the ids that are not hidden.
+ * Starts a sequence. The texts of all pushes and the flush, joined, are `tokenizer.decode` of the ids that are not
+ * hidden.
  */
 export function createDetokenizer(
   tokenizer: Pick<Tokenizer, "tokenBytes">,
@@ -44,9 +45,9 @@ export function createDetokenizer(
 }
 
 /**
- * The length of the longest prefix that does not end inside a character which later bytes may still complete.
- * At most three bytes are left over. Bytes that can never become a character count as complete:
- * they decode to U+FFFD whatever follows, and waiting for them would delay text for nothing.
+ * Returns the length of the longest prefix that does not end inside a character which later bytes may still complete.
+ * At most three bytes remain. Invalid bytes count as complete: they decode to U+FFFD regardless of later bytes, and
+ * waiting for those would only delay text.
  */
 export function completeLength(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
@@ -63,7 +64,7 @@ function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** How many bytes a character with this first byte has; 1 for bytes that cannot begin one. */
+/** Returns how many bytes a character with this first byte has; 1 for bytes that cannot begin one. */
 function characterLength(first: number): number {
   if (first >= 0xc2 && first <= 0xdf) return 2;
   if (first >= 0xe0 && first <= 0xef) return 3;
@@ -71,7 +72,10 @@ function characterLength(first: number): number {
   return 1;
 }
 
-/** RFC 3629, section 4: four first bytes narrow what may come second (no overlong forms, surrogates, or beyond U+10FFFF). */
+/**
+ * RFC 3629, section 4: four first bytes restrict the second (no overlong forms, surrogates, or characters beyond
+ * U+10FFFF).
+ */
 function fitsAfter(first: number, second: number): boolean {
   if (first === 0xe0) return second >= 0xa0;
   if (first === 0xed) return second <= 0x9f;

@@ -1,9 +1,9 @@
-// The parts of a tokenizer.json that Hone reads itself: the decoder, for the bytes of each token, and the pre_tokenizer,
-// rewritten for the vendored encoder. Reads decoders whose tokens stand for fixed bytes (byte-level BPE, and SentencePiece's
-// blanks with byte fallback) and refuses others.
+// The parts of a tokenizer.json that Hone reads itself: the decoder, for the bytes of each token, and the
+// pre_tokenizer, rewritten for the vendored encoder. Supports decoders whose tokens have fixed bytes (byte-level BPE,
+// and SentencePiece's blanks with byte fallback) and refuses others.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** Turns a token into its bytes; `isAdded` says that it is not of the vocabulary but was added to it, in its own spelling. */
+/** Converts a token to its bytes; `isAdded` is true for an added token, which is spelled as text. */
 export type TokenDecoder = (token: string, options?: { readonly isAdded: boolean }) => Uint8Array;
 
 /** One part of a description. */
@@ -12,9 +12,8 @@ type Step = Readonly<Record<string, unknown>>;
 const encoder = new TextEncoder();
 
 /**
- * Builds the decoder that a tokenizer.json describes.
- *
- * A leading blank that some decoders strip from the start of a text is kept: text here always continues a prompt.
+ * Builds the decoder that a tokenizer.json describes. A leading blank that some decoders strip from the start of a
+ * text is kept: text here always continues a prompt.
  *
  * @param description the `decoder` value of the file
  * @throws ServiceError `unsupported`, naming the decoder
@@ -74,10 +73,11 @@ function unsupported(type: string): ServiceError {
   });
 }
 
-/** A token with a character outside the byte alphabet stands for itself, as in the reference implementation. */
+/** A token with a character outside the byte alphabet is its own text, as in the reference implementation. */
 function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }): Uint8Array {
   if (options?.isAdded === true) return encoder.encode(token);
-  // Each of its characters is one code unit, and all tokens of a vocabulary are decoded at a start.
+  // Each of its characters is one code unit. Written as a loop for speed, because a start decodes all tokens of a
+  // vocabulary.
   const bytes = new Uint8Array(token.length);
   for (let at = 0; at < token.length; at++) {
     const byte = byteOfCode[token.charCodeAt(at)] ?? -1;
@@ -87,7 +87,10 @@ function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }
   return bytes;
 }
 
-/** GPT-2's alphabet: printable Latin-1 stands for itself, every other byte for a character from U+0100 on; -1 for none. */
+/**
+ * GPT-2's alphabet: printable Latin-1 characters are their own bytes, every other byte is a character from U+0100 on;
+ * -1 for no byte.
+ */
 const byteOfCode: Int16Array = (() => {
   const alphabet = new Int16Array(0x200).fill(-1);
   let next = 0x100;
@@ -98,12 +101,12 @@ const byteOfCode: Int16Array = (() => {
   return alphabet;
 })();
 
-/** How GPT-2 splits texts; `\s` is Unicode's White_Space here: U+0085 is a blank, U+FEFF is none. */
+/** GPT-2's pattern for splitting texts; `\s` is Unicode's White_Space here: it includes U+0085 but not U+FEFF. */
 const gpt2Pieces = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
- * Rewrites a pre_tokenizer so that the vendored encoder splits as the reference implementation does. Only expressions for
- * blanks, digits and letters of either case change.
+ * Rewrites a pre_tokenizer so that the vendored encoder splits like the reference implementation. Changes only
+ * expressions for blanks, digits and letters of either case.
  */
 export function exactSplits(preTokenizer: unknown): unknown {
   if (typeof preTokenizer !== "object" || preTokenizer === null) return preTokenizer;
@@ -126,7 +129,7 @@ export function exactSplits(preTokenizer: unknown): unknown {
   }
 }
 
-/** Two letters beyond ASCII are those of ASCII in another case: the long s and the sign of the kelvin. */
+/** Two letters beyond ASCII are case variants of ASCII letters: the long s and the kelvin sign. */
 function withFoldedLetters(pattern: unknown): unknown {
   if (typeof pattern !== "object" || pattern === null || !("Regex" in pattern)) return pattern;
   if (typeof pattern.Regex !== "string") return pattern;

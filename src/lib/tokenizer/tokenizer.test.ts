@@ -1,4 +1,4 @@
-// The tokenizer against ids from the reference implementation, and its own laws.
+// Tests the tokenizer against ids from the reference implementation, and its own invariants.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
@@ -44,7 +44,7 @@ test("knows each token's text and bytes, and which are special", async () => {
   assert.deepEqual(tokenizer.encode("", { addSpecialTokens: false }), []);
 });
 
-test("puts special tokens before a text where asked to, and before an empty one", () => {
+test("puts special tokens before a text on request, also before an empty one", () => {
   const files = JSON.parse(readFileSync(`${folder}/tokenizer.json`, "utf8")) as Record<string, unknown>;
   const begins = { SpecialToken: { id: "<|im_end|>", type_id: 0 } };
   const single = [begins, { Sequence: { id: "A", type_id: 0 } }];
@@ -56,7 +56,7 @@ test("puts special tokens before a text where asked to, and before an empty one"
   assert.deepEqual(tokenizer.encode("", { addSpecialTokens: true }), [2]);
 });
 
-test("gives back any text it encoded", async () => {
+test("decodes any text it encoded to the same text", async () => {
   const tokenizer = await loadTokenizer(folder);
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
@@ -98,7 +98,7 @@ test("reads SentencePiece tokens: blanks and byte fallback", () => {
   assert.equal(tokenizer.leastTokenCount("aaaa"), 0, "unknown tokens may swallow any length");
 });
 
-test("refuses a decoder whose tokens have no bytes of their own", () => {
+test("refuses a decoder whose tokens have no fixed bytes", () => {
   const files = JSON.parse(readFileSync(`${folder}/tokenizer.json`, "utf8")) as Record<string, unknown>;
   assert.throws(
     () => createTokenizer({ tokenizer: { ...files, decoder: { type: "WordPiece" } }, config: {} }),
@@ -110,7 +110,7 @@ test("refuses a decoder whose tokens have no bytes of their own", () => {
   assert.throws(() => createTokenizer({ tokenizer: {}, config: {} }), { code: "unsupported" });
 });
 
-test("says that a folder holds no tokenizer", async () => {
+test("reports a folder without a tokenizer", async () => {
   await assert.rejects(loadTokenizer("test/fixtures"), {
     code: "unsupported",
     message: /has no tokenizer.json/,

@@ -1,5 +1,5 @@
-// Text to token ids and back. Ids come from the vendored encoder; text comes from the tokens' own bytes, so that
-// decoding token by token and decoding all at once agree. It does not tidy up blanks before punctuation.
+// Converts text to token ids and back. Ids come from the vendored encoder; text comes from the tokens' own bytes, so
+// that decoding token by token and decoding all at once agree. It does not tidy up blanks before punctuation.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Tokenizer as VendorTokenizer } from "@huggingface/tokenizers";
@@ -10,28 +10,28 @@ import { exactSplits, createTokenDecoder } from "./tokenizer-json.ts";
 export interface Tokenizer {
   /** One more than the greatest id. A model's logits may cover more ids than that. */
   readonly vocabularySize: number;
-  /** The id of `eos_token` in tokenizer_config.json; null when it names none. */
+  /** The id of `eos_token` in tokenizer_config.json; null if it names none. */
   readonly endOfTextId: number | null;
   /**
-   * Token ids of a text; an empty text has none but special ones. `addSpecialTokens` applies the tokenizer's own template
-   * (such as a leading beginning-of-text token), which a rendered chat prompt already has.
-   * Time grows with n log n; one unbroken word of a megabyte takes seconds, so bound long texts by `leastTokenCount` first.
+   * Returns the token ids of a text; an empty text has only special ones. `addSpecialTokens` applies the tokenizer's
+   * own template (such as a leading beginning-of-text token), which a rendered chat prompt already has. Time grows
+   * with n log n, and one unbroken word of a megabyte takes seconds: bound long texts by `leastTokenCount` first.
    */
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
   /**
-   * Text of the ids, as it continues a prompt: a leading blank stays. Broken UTF-8 becomes U+FFFD; ids without a token
-   * add nothing.
+   * Returns the text of the ids as the continuation of a prompt: a leading blank stays. Broken UTF-8 becomes U+FFFD;
+   * ids without a token add nothing.
    */
   decode(ids: readonly number[], options: { readonly skipSpecialTokens: boolean }): string;
-  /** A token's own text, with U+FFFD where its bytes are no whole characters. */
+  /** Returns a token's own text, with U+FFFD for bytes that are not whole characters. */
   tokenText(id: number): string;
-  /** A token as tokenizer.json spells it (`▁hello`, `Ġhello`, `<0x0A>`); empty for ids without a token. */
+  /** Returns a token as tokenizer.json spells it (`▁hello`, `Ġhello`, `<0x0A>`); empty for ids without a token. */
   tokenSpelling(id: number): string;
-  /** A token's own bytes; empty for ids without a token. Not to be modified. */
+  /** Returns a token's own bytes; empty for ids without a token. Must not be modified. */
   tokenBytes(id: number): Uint8Array;
   /** True for tokens that mark structure, which `skipSpecialTokens` leaves out. */
   isSpecial(id: number): boolean;
-  /** A number of tokens that the text surely has at least, found without encoding it; 0 where nothing can be said. */
+  /** Returns a lower bound of a text's tokens without encoding it; 0 if there is no better bound. */
   leastTokenCount(text: string): number;
 }
 
@@ -43,7 +43,7 @@ export interface TokenizerFiles {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** What we use of the vendored class, whose own declarations do not resolve under Node's module resolution. */
+/** The used part of the vendored class, whose own declarations do not resolve under Node's module resolution. */
 interface VendorEncoder {
   encode(text: string, options: { readonly add_special_tokens: boolean }): { readonly ids: number[] };
   get_vocab(withAddedTokens: boolean): ReadonlyMap<string, number>;
@@ -52,7 +52,7 @@ interface VendorEncoder {
   id_to_token(id: number): string | undefined;
 }
 
-/** Builds a tokenizer; throws ServiceError `unsupported` when the files describe one that is not supported. */
+/** Builds a tokenizer; throws ServiceError `unsupported` if the files describe an unsupported one. */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const vendor = buildVendor(files);
   const idOfToken = vendor.get_vocab(true);
@@ -73,7 +73,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   };
   const tokenBytes = (id: number): Uint8Array => (cache[id] ??= bytesOf(id));
   const isBounded = isCountable(files.tokenizer);
-  // Every token is decoded for it, and most processes that load a tokenizer never ask.
+  // Computed on demand: it decodes every token, and most processes that load a tokenizer never need it.
   let longest: number | null = null;
   const longestToken = (): number =>
     (longest ??= isBounded ? greatest([...idOfToken.values()].map((id) => bytesOf(id).length)) : Infinity);
@@ -103,7 +103,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   };
 }
 
-/** Further ids of tokens that tokenizer.json lists once. Only folders made of GGUF files have them. */
+/** Returns additional ids of tokens that tokenizer.json lists once. Only folders derived from GGUF files have them. */
 function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, string> {
   const listed = config.repeated_tokens;
   if (typeof listed !== "object" || listed === null) return new Map();
@@ -112,7 +112,7 @@ function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, s
 
 function buildVendor(files: TokenizerFiles): VendorEncoder {
   try {
-    // See VendorEncoder for why the type is stated here.
+    // See VendorEncoder for the reason of this cast.
     const tokenizer = { ...files.tokenizer, pre_tokenizer: exactSplits(files.tokenizer.pre_tokenizer) };
     return new VendorTokenizer(tokenizer, files.config) as VendorEncoder;
   } catch (cause) {
@@ -125,7 +125,7 @@ function buildVendor(files: TokenizerFiles): VendorEncoder {
   }
 }
 
-/** Those that tokenizer.json calls special, and those that tokenizer_config.json gives a role. */
+/** Returns the tokens that tokenizer.json marks as special, and those that tokenizer_config.json gives a role. */
 function findSpecialIds(vendor: VendorEncoder, config: TokenizerFiles["config"]): ReadonlySet<number> {
   const ids = new Set<number>();
   for (const [id, token] of vendor.get_added_tokens_decoder()) if (token.special) ids.add(id);
@@ -147,7 +147,7 @@ const specialTokenNames = [
   "mask_token",
 ];
 
-/** The tokens that tokenizer_config.json gives a role, by the role's name; those without a token are absent. */
+/** Returns the tokens that tokenizer_config.json gives a role, by role; roles without a token are absent. */
 export function specialTokensOf(config: TokenizerFiles["config"]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of specialTokenNames) {
@@ -166,8 +166,8 @@ function tokenContent(value: unknown): string | null {
 }
 
 /**
- * Whether every byte of a (normalized) text is in some token: nothing is stripped, and nothing is fused into an unknown
- * token.
+ * True if every byte of a (normalized) text is in some token: nothing is stripped, and nothing is fused into an
+ * unknown token.
  */
 function isCountable(tokenizer: TokenizerFiles["tokenizer"]): boolean {
   const { normalizer, added_tokens: added, decoder } = tokenizer;
@@ -199,7 +199,7 @@ function greatest(values: Iterable<number>): number {
 /**
  * Loads tokenizer.json and tokenizer_config.json of a model folder.
  *
- * @throws ServiceError `unsupported` when tokenizer.json is missing, broken or describes a tokenizer that is not supported
+ * @throws ServiceError `unsupported` if tokenizer.json is missing, broken or describes an unsupported tokenizer
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const tokenizer = await readJsonObject(folder, "tokenizer.json");
@@ -215,7 +215,10 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   });
 }
 
-/** The JSON object in a file of the folder; null when there is no such file, ServiceError `unsupported` when it holds none. */
+/**
+ * Returns the JSON object in a file of the folder; null if there is no such file. Throws ServiceError `unsupported` if
+ * it is not a JSON object.
+ */
 export async function readJsonObject(
   folder: string,
   name: string,
@@ -241,7 +244,7 @@ export async function readJsonObject(
   return { ...value };
 }
 
-/** The text of a file of the folder; null when there is no such file. */
+/** Returns the text of a file of the folder; null if there is no such file. */
 export async function readTextFile(folder: string, name: string): Promise<string | null> {
   try {
     return await readFile(join(folder, name), "utf8");

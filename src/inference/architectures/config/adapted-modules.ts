@@ -1,27 +1,27 @@
-// Which modules an adapter's configuration adapts, at which rank and scale: PEFT's rules for lists and patterns of names.
-// Patterns that are regular expressions are no names, and are not evaluated: what they choose is seen by the file's matrices.
+// Reads which modules an adapter's configuration adapts, with rank and scale, by PEFT's rules for lists and patterns
+// of names. Regular expressions are not evaluated; the matrices in the file show which modules they match.
 import type { ModelConfig } from "../config.ts";
 import { loraNames } from "../parameters.ts";
 import { storedParts, storedProjections } from "../stored-projections.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
-/** How one module is adapted. */
+/** Adaptation of one module. */
 export interface AdaptedModule {
   readonly rank: number;
-  /** What multiplies the product of its matrices. */
+  /** Factor of the product of its matrices. */
   readonly scale: number;
 }
 
 export interface AdaptedModules {
-  /** Of modules without one of their own. */
+  /** Alpha of modules without their own. */
   readonly alpha: number;
   readonly isStabilised: boolean;
-  /** By their paths, in the order of `storedProjections`. */
+  /** By path, in the order of `storedProjections`. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
 }
 
 /**
- * The modules that are adapted, by their paths; adds a fault to the reader for every field that is not understood.
+ * Returns the adapted modules by path; adds a fault to the reader for every field that is not understood.
  *
  * @param stored the names of the file's matrices
  */
@@ -45,14 +45,17 @@ export function adaptedModules(
   return { alpha, isStabilised, modules };
 }
 
-/** What multiplies the product of a module's matrices; with rank stabilisation (arXiv:2312.03732) by the root of the rank. */
+/**
+ * Returns the factor of the product of a module's matrices; rank stabilisation (arXiv:2312.03732) divides by the root
+ * of the rank.
+ */
 export function loraScale(alpha: number, rank: number, isStabilised: boolean): number {
   return alpha / (isStabilised ? Math.sqrt(rank) : rank);
 }
 
 /**
- * Whether a module is adapted: it has matrices, and the configuration does not leave it out. One that is named and has no
- * matrices stays as the base has it, as with PEFT and vLLM.
+ * Returns a predicate that is true for adapted modules: those with matrices that the configuration includes. A named
+ * module without matrices stays as in the base, like in PEFT and vLLM.
  */
 function choiceOf(
   reader: ConfigReader,
@@ -62,7 +65,7 @@ function choiceOf(
   const layers = layersOf(reader);
   const modules = Object.keys(storedParts(config));
   const included = namesOf(reader, "target_modules");
-  // A name is one of a layer's modules, or ends with it.
+  // A name must be, or end with, one of a layer's modules.
   if (included?.every((name) => modules.some((module) => isNamed(name, module))) === false)
     reader.refuse("target_modules", `only ${modules.join(", ")} are adapted here`);
   const excluded = namesOf(reader, "exclude_modules");
@@ -78,7 +81,7 @@ function choiceOf(
   };
 }
 
-/** A list of names; null where there is none, or a regular expression. */
+/** Returns a list of names; null if it is absent or a regular expression. */
 function namesOf(reader: ConfigReader, field: string): readonly string[] | null {
   const value = reader.get(field) ?? null;
   if (value === null || typeof value === "string") return null;
@@ -87,7 +90,7 @@ function namesOf(reader: ConfigReader, field: string): readonly string[] | null 
   return null;
 }
 
-/** The numbers of the layers that are adapted; null for all. */
+/** Returns the numbers of the adapted layers; null for all. */
 function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   const pattern = [reader.get("layers_pattern") ?? []].flat();
   if (pattern.length > 0 && !pattern.includes("layers") && !pattern.includes(""))
@@ -95,27 +98,27 @@ function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   const value = reader.get("layers_to_transform") ?? null;
   if (value === null) return null;
   const layers: readonly unknown[] = [value].flat();
-  // PEFT takes an empty list for all.
+  // PEFT treats an empty list as all.
   if (layers.length === 0) return null;
   if (layers.every((layer) => Number.isSafeInteger(layer))) return new Set(layers as readonly number[]);
   reader.refuse("layers_to_transform", "numbers of layers are needed");
   return null;
 }
 
-/** Of `model.layers.3.mlp.up_proj`, 3. */
+/** Returns 3 for `model.layers.3.mlp.up_proj`. */
 function layerOf(path: string): number {
   return Number(path.split(".")[2]);
 }
 
-/** A whole path, or the end of one. */
+/** True for a whole path, or the end of one. */
 function isNamed(path: string, name: string): boolean {
   return path === name || path.endsWith(`.${name}`);
 }
 
-/** A name in a pattern: letters, digits, `_` and dots, which may be escaped; `^` says that it is a whole path. */
+/** A plain name in a pattern: letters, digits, `_` and dots, which may be escaped; `^` marks a whole path. */
 const plainName = /^\^?(?:[A-Za-z0-9_.]|\\\.)+$/;
 
-/** A number for some modules, by the first pattern that fits the end of their paths; null where none does. */
+/** Returns a lookup of a module's number by the first pattern that matches the end of its path; null if none does. */
 function patternOf(reader: ConfigReader, field: string): (path: string) => number | null {
   const fields = reader.object(field);
   if (fields === null) return () => null;

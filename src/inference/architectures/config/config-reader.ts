@@ -1,18 +1,18 @@
 // Reads typed fields of a configuration file and collects every fault, so that one error can name them all.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A parsed JSON object, nothing known of its fields. */
+/** A parsed JSON object with unknown fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** More than any model has of anything; memory is allocated by these numbers before a weight is read. */
 const countMax = 2 ** 24;
 
-/** Place of an object in the file, and the list that collects its faults. */
+/** Location of an object in the file, and the list that collects its faults. */
 interface Place {
-  /** With a dot at its end; empty for the whole file. */
+  /** Ends with a dot; empty for the whole file. */
   readonly path: string;
   readonly faults: string[];
-  /** Another name for a field, by which it is shown; null for its own. */
+  /** Returns another name under which a field is shown; null for its own. */
   readonly nameOf: (field: string) => string | null;
 }
 
@@ -21,7 +21,7 @@ export class ConfigReader {
   readonly #file: string;
   readonly #place: Place;
 
-  /** @param file the name that faults carry */
+  /** @param file file name used in faults */
   constructor(fields: JsonObject, file: string, place: Partial<Place> = {}) {
     this.#fields = fields;
     this.#file = file;
@@ -44,7 +44,7 @@ export class ConfigReader {
     return this.#fields[field];
   }
 
-  /** A whole number from 1 to `max`; without a fallback it has to be there. */
+  /** Reads a whole number from 1 to `max`; required unless there is a fallback. */
   count(field: string, fallback?: number, max = countMax): number {
     const value = this.#fields[field] ?? fallback;
     if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max) return value;
@@ -52,7 +52,7 @@ export class ConfigReader {
     return 1;
   }
 
-  /** A finite number above 0. */
+  /** Reads a finite number above 0. */
   number(field: string, fallback?: number): number {
     const value = this.#fields[field] ?? fallback;
     if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
@@ -60,7 +60,7 @@ export class ConfigReader {
     return 1;
   }
 
-  /** A list of finite numbers above 0, which has to be there. */
+  /** Reads a required list of finite numbers above 0. */
   numbers(field: string): readonly number[] {
     const values = this.#fields[field];
     const isUsable = (value: unknown): boolean => Number.isFinite(value) && Number(value) > 0;
@@ -76,7 +76,7 @@ export class ConfigReader {
     return fallback;
   }
 
-  /** The object in a field, whose faults count among these; null when absent or null. */
+  /** Returns a reader of the object in a field, which adds to the same faults; null if it is absent or null. */
   object(field: string): ConfigReader | null {
     const value = this.#fields[field] ?? null;
     if (value === null) return null;
@@ -88,7 +88,7 @@ export class ConfigReader {
     return null;
   }
 
-  /** Notes that the field's value cannot be honoured; `cure` says what would help. */
+  /** Adds a fault: the field's value is not supported; `cure` says what would help. */
   refuse(field: string, cure: string): void {
     const value = JSON.stringify(this.#fields[field]) ?? "absent";
     const shown = value.length > 200 ? `${value.slice(0, 200)}…` : value;
@@ -100,7 +100,7 @@ export class ConfigReader {
     return nameOf(field) ?? `${path}${field}`;
   }
 
-  /** All faults in one error, after a sentence that says what they prevent. */
+  /** Returns all faults in one error, after a sentence about their consequence. */
   error(consequence: string): ServiceError {
     return new ServiceError({
       code: "unsupported",

@@ -1,5 +1,5 @@
-// What the classes of models differ in: one record each, everything that a family decides and nothing else does.
-// The defaults are those of the configuration classes of Transformers 5, where config.json is silent.
+// Differences between the classes of models: one record for each, with everything that only the family decides.
+// Defaults are those of the configuration classes of Transformers 5 for fields that config.json omits.
 import type { Architecture, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
@@ -9,7 +9,7 @@ export interface FamilyRule {
   readonly headSize: number | null;
   /** Null: as many as heads. */
   readonly kvHeadCount: number | null;
-  /** Sizes that published files leave out; null: they have to be there. */
+  /** Sizes that published files omit; null if they are required. */
   readonly usualSizes: {
     readonly vocabulary: number;
     readonly heads: number;
@@ -17,10 +17,10 @@ export interface FamilyRule {
   } | null;
   readonly isTied: boolean;
   readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
-  /** Whether `attention_bias` decides on biases; else they are fixed. */
+  /** True if `attention_bias` decides on biases; otherwise they are fixed. */
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
-  /** Which field names the activation, and which is meant without it. Older files have `hidden_act` in any family. */
+  /** Field that names the activation, and its default. Older files have `hidden_act` in any family. */
   readonly activation: {
     readonly field: "hidden_act" | "hidden_activation";
     readonly fallback: keyof typeof activations;
@@ -30,28 +30,28 @@ export interface FamilyRule {
   readonly hasInputNorms: boolean;
   readonly hasOutputNorms: boolean;
   readonly hasFusedProjections: boolean;
-  /** Whether embeddings are multiplied by the root of the width. */
+  /** True if embeddings are multiplied by the root of the width. */
   readonly scalesEmbeddings: boolean;
   /** The field whose inverse root multiplies attention scores, and its default; null: the head size. */
   readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
-  /** Whether embeddings, scores, what layers add and logits have factors of their own. */
+  /** True if embeddings, scores, layer outputs and logits have their own factors. */
   readonly readsMultipliers: boolean;
-  /** Which layers turn queries and keys by their places. */
+  /** Decides which layers rotate queries and keys by position. */
   readonly rotaryRule: (reader: ConfigReader) => (layer: number) => boolean;
-  /** Whether `layer_types` says which layers slide. */
+  /** True if `layer_types` says which layers use sliding windows. */
   readonly readsLayerTypes: boolean;
-  /** Which layers slide where `layer_types` is absent. */
+  /** Decides which layers use sliding windows if `layer_types` is absent. */
   readonly slidingRule: (reader: ConfigReader) => (layer: number) => boolean;
-  /** Whether sliding has to be switched on by `use_sliding_window`. */
+  /** True if sliding windows must be enabled by `use_sliding_window`. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
-  /** Whether `partial_rotary_factor` decides how much of a head is turned; else heads are turned whole. */
+  /** True if `partial_rotary_factor` decides how much of a head is rotated; otherwise whole heads are. */
   readonly readsPartialRotary: boolean;
-  /** The context length before LongRoPE, where config.json names none; null: the whole one. */
+  /** The context length before LongRoPE if config.json names none; null: the whole one. */
   readonly originalContextLength: number | null;
   /**
-   * The base of sliding layers, which is never scaled, and where older files have it; without one it is that of the others;
-   * null: base and scaling are those of the others.
+   * Rotary base of sliding layers, never scaled, with its field in older files. "unscaled" takes the base of other
+   * layers; null takes their base and scaling.
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
   /** True if queries are scaled by their position. */
@@ -60,7 +60,7 @@ export interface FamilyRule {
   readonly readsLogitCap: boolean;
 }
 
-/** What is computed, by the name that configurations use. */
+/** Activations by the names that configurations use. */
 export const activations = {
   silu: "silu",
   gelu_pytorch_tanh: "gelu-tanh",
@@ -119,7 +119,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     kvHeadCount: 8,
     readsAttentionBias: false,
     readsLayerTypes: true,
-    // An absent window means the class's default one, an explicit null none.
+    // An absent window means the class's default, an explicit null means none.
     slidingRule: (reader) => () => reader.get("sliding_window") !== null,
   },
   Qwen2ForCausalLM: { ...qwen, modelType: "qwen2", readsAttentionBias: false, hasQueryKeyValueBias: true },
@@ -144,7 +144,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       return (layer) => (layer + 1) % period !== 0;
     },
     rotaryTheta: 1_000_000,
-    // Scaling reaches further only where attention does.
+    // Only layers with full attention need scaling.
     slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
     readsLogitCap: true,
   },
@@ -159,14 +159,14 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       const period = reader.count("no_rope_layer_interval", 4);
       if (listed === null) return (layer) => (layer + 1) % period !== 0;
       if (Array.isArray(listed) && listed.every((flag) => flag === 0 || flag === 1)) {
-        // A 1 stands for a layer that does rotate, whatever the field's name suggests.
+        // Despite the field's name, a 1 stands for a layer that does rotate.
         return (layer) => listed[layer] !== 0;
       }
       reader.refuse("no_rope_layers", "a list of 0 and 1 is needed, one for each layer");
       return always;
     },
     readsLayerTypes: true,
-    // Layers slide where they do not rotate, if at all.
+    // Only layers without rotation use sliding windows, if any do.
     slidingRule: (reader) => {
       if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return never;
       const rotates = families.SmolLM3ForCausalLM.rotaryRule(reader);

@@ -1,4 +1,4 @@
-// What a config.json means, in older and newer spellings, and what is refused by name.
+// Tests the meaning of config.json, in older and newer spellings, and refusals by name.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ function stored(name: string): JsonObject {
   return JSON.parse(readFileSync(`${models}/${name}/config.json`, "utf8")) as JsonObject;
 }
 
-/** The config of a fixture with some fields replaced; `undefined` removes one. */
+/** Parses the config of a fixture with some fields replaced; `undefined` removes one. */
 function parse(name: string, changes: JsonObject = {}, generation: JsonObject = {}): ModelConfig {
   const changed = Object.entries({ ...stored(name), ...changes }).filter(([, value]) => value !== undefined);
   return parseModelConfig(Object.fromEntries(changed), generation, "a test");
@@ -37,7 +37,7 @@ function windows(config: ModelConfig): readonly (number | null)[] {
   return config.layers.map(({ slidingWindow }) => slidingWindow);
 }
 
-test("reads what each architecture is", () => {
+test("reads the configuration of each architecture", () => {
   const qwen3 = readModelConfig(`${models}/qwen3`);
   assert.equal(qwen3.headSize, 32);
   assert.ok(qwen3.queryKeyNorm === "each-head" && !qwen3.isTied && !qwen3.hasQueryKeyValueBias);
@@ -58,7 +58,7 @@ test("reads what each architecture is", () => {
   });
 });
 
-test("reads Granite's factors: scores are multiplied by one where none is named", () => {
+test("reads Granite's factors: scores are multiplied by one by default", () => {
   const granite = readModelConfig(`${models}/granite`);
   assert.deepEqual(
     [granite.embeddingScale, granite.attentionScale, granite.residualScale, granite.logitScale],
@@ -68,7 +68,7 @@ test("reads Granite's factors: scores are multiplied by one where none is named"
   assert.equal(parse("llama", { residual_multiplier: 2 }).residualScale, 1, "a field of another family");
 });
 
-test("reads which layers of SmolLM3 do not rotate, by list or interval, and slide if any do", () => {
+test("reads the layers of SmolLM3 without rotation, by list or interval, and their sliding windows if any", () => {
   const rotates = (config: ModelConfig): readonly boolean[] =>
     config.layers.map(({ rotary }) => rotary !== null);
   const written = { no_rope_layers: undefined, layer_types: undefined };
@@ -86,7 +86,7 @@ test("reads which layers of SmolLM3 do not rotate, by list or interval, and slid
   checkRefusal("smollm3", { no_rope_layers: "none" }, 'no_rope_layers is "none"');
 });
 
-test("a config.json that is no JSON object is refused as what it is", (t) => {
+test("refuses a config.json that is not a JSON object", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
   t.after(() => rmSync(folder, { recursive: true }));
   for (const text of ["null", "1", '"x"', "[]"]) {
@@ -141,12 +141,12 @@ test("reads Qwen's sliding windows in both spellings", () => {
   assert.deepEqual(windows(parse("qwen2", { sliding_window: 4 })), [null, null, null]);
 });
 
-test("takes a Mistral without a window as unlimited, and an absent one as its class's default", () => {
+test("reads a Mistral with a null window as unlimited, and an absent one as its class's default", () => {
   assert.deepEqual(windows(parse("mistral-sliding", { sliding_window: null })), [null, null, null]);
   assert.deepEqual(windows(parse("mistral-sliding", { sliding_window: undefined })), [4096, 4096, 4096]);
 });
 
-test("takes the ids that end a text from config.json where generation_config.json names none", () => {
+test("takes the end-of-text ids from config.json if generation_config.json names none", () => {
   const generation = { eos_token_id: [7, 2], temperature: 0.6 };
   assert.deepEqual(parse("llama", { eos_token_id: 5 }, generation).endOfTextIds, [7, 2]);
   assert.deepEqual(parse("llama", { eos_token_id: 5 }, { temperature: 0.6 }).endOfTextIds, [5]);
@@ -187,7 +187,7 @@ test("refuses unknown architectures", () =>
 test("refuses a mixture of experts", () => checkRefusal("qwen3", { num_experts: 8 }, "num_experts is 8"));
 test("refuses partly rotated heads", () =>
   checkRefusal("llama", { partial_rotary_factor: 0.5 }, "partial_rotary_factor is 0.5"));
-test("reads how much of a head Phi-3 turns in both spellings, and refuses an odd part", () => {
+test("reads how much of a head Phi-3 rotates in both spellings, and refuses an odd part", () => {
   const sizeWith = (changes: Readonly<Record<string, unknown>>): number =>
     parse("phi3-sliding", changes).rotarySize;
   assert.equal(sizeWith({ rope_parameters: undefined, partial_rotary_factor: undefined }), 16);
@@ -234,7 +234,7 @@ test("refuses query heads that key heads do not divide", () =>
   checkRefusal("llama", { num_key_value_heads: 3 }, "num_key_value_heads is 3"));
 test("refuses missing sizes", () =>
   checkRefusal("llama", { hidden_size: undefined }, "hidden_size is absent"));
-test("refuses sizes that no model has, before memory is taken for them", () =>
+test("refuses sizes that no model has, before allocating memory for them", () =>
   checkRefusal(
     "llama",
     { num_hidden_layers: 1e9, vocab_size: 1e12, max_position_embeddings: 2 ** 24 + 1 },
@@ -258,10 +258,10 @@ for (const type of ["ntk", "dynamic"]) {
   });
 }
 
-test("names every fault at once", () =>
+test("names every fault in one error", () =>
   checkRefusal("llama", { mlp_bias: true, hidden_act: "gelu" }, "mlp_bias", "hidden_act"));
 
-test("says where a model's configuration is missing", () => {
+test("reports a missing model configuration", () => {
   assert.throws(
     () => readModelConfig("test/fixtures"),
     (error) =>
@@ -269,7 +269,7 @@ test("says where a model's configuration is missing", () => {
   );
 });
 
-test("reads the text model of one that takes images, with the sizes that published files leave out", () => {
+test("reads the text model of a multimodal one, with the sizes that published files omit", () => {
   const text = {
     hidden_size: 2560,
     intermediate_size: 10_240,

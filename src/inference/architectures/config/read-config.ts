@@ -1,5 +1,5 @@
-// Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig.
-// What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
+// Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. Options that the decoder
+// does not compute are refused by name and value, all in one error: a model must never run as another one.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
@@ -8,9 +8,9 @@ import { activations, families, type FamilyRule } from "./families.ts";
 import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.ts";
 
 /**
- * Reads what the model in `folder` is.
+ * Reads the configuration of the model in `folder`.
  *
- * @throws ServiceError `not_found` without a config.json, `invalid` when it does not parse, `unsupported` naming every
+ * @throws ServiceError `not_found` without a config.json, `invalid` if it does not parse, `unsupported` naming every
  * field and value that is not computed here, with the cure
  */
 export function readModelConfig(folder: string): ModelConfig {
@@ -25,7 +25,7 @@ export function readModelConfig(folder: string): ModelConfig {
   });
 }
 
-/** As {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
+/** Like {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
 export function parseModelConfig(whole: JsonObject, generation: JsonObject, origin: string): ModelConfig {
   const config = textPartOf(whole);
   const consequence = `The model in ${origin} cannot be served: its config.json asks for what is not computed.`;
@@ -64,7 +64,7 @@ function parse({
   const { attentionScalar } = family;
   const scoreSize =
     attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
-  // A family with multipliers multiplies scores by one unless told otherwise, not by the root of the head size.
+  // A family with multipliers multiplies scores by one by default, not by the inverse root of the head size.
   const multiplier = (field: string, usual: number): number =>
     family.readsMultipliers ? reader.number(field, 1) : usual;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
@@ -85,7 +85,7 @@ function parse({
     hasOutputNorms: family.hasOutputNorms,
     queryKeyNorm: family.queryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
-    // A file of the GGUF format may have the others alone.
+    // A GGUF file may have only the other biases.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     hasFusedProjections: family.hasFusedProjections,
     activation: readActivation(reader, family),
@@ -149,7 +149,7 @@ function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void
   }
   if (!family.readsPartialRotary) refusePartialRotary(reader);
   if (!family.readsAttentionBias) {
-    // Qwen2's biases are fixed by its class, and a `true` says nothing new.
+    // Qwen2's biases are fixed by its class, so `true` changes nothing.
     unless(
       "attention_bias",
       [family.hasQueryKeyValueBias, false],
@@ -167,7 +167,7 @@ function readActivation(
   reader: ConfigReader,
   { activation: { field: own, fallback } }: FamilyRule,
 ): ModelConfig["activation"] {
-  // Older files of a family with a field of its own carry both, and only that one counts.
+  // Older files of a family with its own field have both, and only its own counts.
   const field = reader.get(own) === undefined ? "hidden_act" : own;
   const name = reader.get(field) ?? fallback;
   const known = Object.entries(activations).find(([key]) => key === name);
@@ -179,7 +179,7 @@ function readActivation(
   return "silu";
 }
 
-// The text model in the configuration of one that also takes images: its fields stand in `text_config`. Only it is computed.
+// The text model in the configuration of a multimodal one: its fields are in `text_config`. Only it is computed.
 
 /** The class of the text model, by the class of the whole and the type of the text model. */
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
@@ -193,7 +193,7 @@ const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>
 /** The classes whose text model is computed. */
 const multimodalClasses: readonly string[] = Object.keys(textClasses);
 
-/** Returns the configuration of the text model, or `config` itself if it is one or its class is not known. */
+/** Returns the configuration of the text model, or `config` itself if it is one or its class is unknown. */
 function textPartOf(config: JsonObject): JsonObject {
   const { architectures, text_config: text } = config;
   const [name] = Array.isArray(architectures) ? (architectures as readonly unknown[]) : [];

@@ -1,4 +1,5 @@
-// The part of config.json that tells layers apart: sliding windows and rotary embeddings, in their older and newer spellings.
+// Reads the parts of config.json that differ between layers: sliding windows and rotary embeddings, in their older and
+// newer spellings.
 import type { LayerConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 import type { FamilyRule } from "./families.ts";
@@ -8,7 +9,7 @@ type LayerKind = "full_attention" | "sliding_attention";
 
 const layerCountMax = 10_000;
 
-/** Reads every layer's window and rotary embedding; faults are noted in `reader`. */
+/** Reads every layer's window and rotary embedding; adds faults to `reader`. */
 export function readLayers(
   reader: ConfigReader,
   family: FamilyRule,
@@ -40,7 +41,7 @@ export function readLayers(
   return { layers, rotaries };
 }
 
-/** Queries that grow with their position, as Ministral 3's; null if they do not. */
+/** Returns the growth of queries with their position, as in Ministral 3; null if there is none. */
 function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): QueryGrowth | null {
   if (!readsQueryGrowth) return null;
   const settings = reader.object("rope_parameters") ?? reader.object("rope_scaling");
@@ -79,7 +80,7 @@ function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): num
   return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : 4096);
 }
 
-/** How much of each head is turned; what families that turn heads whole do not read is refused elsewhere. */
+/** Returns how many dimensions of each head are rotated. Partial rotation in families without it is refused elsewhere. */
 export function readRotarySize(
   reader: ConfigReader,
   { readsPartialRotary }: FamilyRule,
@@ -94,7 +95,7 @@ export function readRotarySize(
   return headSize;
 }
 
-/** Notes where a configuration asks for less than whole heads. */
+/** Adds a fault if a configuration asks for partly rotated heads. */
 export function refusePartialRotary(settings: ConfigReader): void {
   const factor = settings.get("partial_rotary_factor");
   if (factor === undefined || factor === null || factor === 1) return;
@@ -104,7 +105,7 @@ export function refusePartialRotary(settings: ConfigReader): void {
   );
 }
 
-/** What scaling depends on beside its own settings. */
+/** Inputs of scaling besides its own settings. */
 interface ScalingContext {
   readonly reader: ConfigReader;
   readonly family: FamilyRule;
@@ -170,7 +171,7 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
       };
     case "yarn":
       return readYarn(settings, context);
-    // The name in the first files that had it.
+    // The name in the first published files.
     case "su":
     case "longrope":
       return readLongRope(settings, context);
@@ -183,7 +184,7 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
   }
 }
 
-/** As Transformers reads it, with the factors of DeepSeek (`mscale`) as well. */
+/** Like Transformers, which also reads DeepSeek's factors (`mscale`). */
 function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): RotaryScaling {
   const isSet = (field: string): boolean => (settings.get(field) ?? null) !== null;
   const contextLength = reader.count("max_position_embeddings", family.usualSizes?.contextLength);
@@ -191,7 +192,7 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
   const factor = settings.number("factor", contextLength / originalContextLength);
   const magnitude = (multiplier: number): number =>
     factor <= 1 ? 1 : 0.1 * multiplier * Math.log(factor) + 1;
-  // A magnitude of 0 counts as none.
+  // A magnitude of 0 counts as absent.
   const [one, all] = ["mscale", "mscale_all_dim"].map((field) =>
     isSet(field) && settings.get(field) !== 0 ? settings.number(field) : null,
   );
@@ -208,12 +209,12 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
 }
 
 /**
- * A context longer than the original takes the factors for long texts at every position, as vLLM does (Transformers takes
- * those for short ones until a text is longer, and what was computed before then no longer fits).
+ * A context longer than the original takes the factors for long texts at every position, like vLLM. Transformers
+ * switches to them only once a text is longer, and then earlier results no longer fit.
  */
 function readLongRope(settings: ConfigReader, { reader, family, rotarySize }: ScalingContext): RotaryScaling {
   const contextLength = reader.count("max_position_embeddings");
-  // Phi-3 names the original length beside the scaling, not in it.
+  // Phi-3 has the original length next to the scaling settings, not in them.
   const original = settings.count(
     "original_max_position_embeddings",
     reader.count("original_max_position_embeddings", family.originalContextLength ?? contextLength),

@@ -15,7 +15,7 @@ function folderOf(t: TestContext, config: object, generation?: object): string {
   return folder;
 }
 
-test("says of every model here what its whole configuration says", () => {
+test("agrees with the whole configuration of every model here", () => {
   for (const name of ["qwen3", "llama", "gemma3", "mistral-sliding"]) {
     const folder = `test/fixtures/goldens/models/${name}`;
     const { vocabularySize, contextLength, endOfTextIds } = readModelConfig(folder);
@@ -23,8 +23,8 @@ test("says of every model here what its whole configuration says", () => {
   }
 });
 
-test("knows also a mixture of experts, which is not computed here, and a model of more than text", (t) => {
-  // Of Qwen/Qwen3-30B-A3B, as far as it is about this.
+test("also reads a mixture of experts, which is not computed here, and a multimodal model", (t) => {
+  // The relevant fields of Qwen/Qwen3-30B-A3B.
   const experts = {
     architectures: ["Qwen3MoeForCausalLM"],
     max_position_embeddings: 40_960,
@@ -47,7 +47,7 @@ test("knows also a mixture of experts, which is not computed here, and a model o
   });
 });
 
-test("names every fact that lacks", (t) => {
+test("names every missing fact", (t) => {
   assert.throws(() => readServedConfig(folderOf(t, { vocab_size: "many" })), {
     code: "unsupported",
     message: /vocab_size.*max_position_embeddings/s,
@@ -58,7 +58,7 @@ test("names every fact that lacks", (t) => {
   });
 });
 
-test("has the sizes that the files of Gemma 3 leave out", () => {
+test("has the sizes that the files of Gemma 3 omit", () => {
   const folder = mkdtempSync(join(tmpdir(), "hone-served-"));
   const text = { hidden_size: 2560, model_type: "gemma3_text" };
   writeFileSync(join(folder, "config.json"), JSON.stringify({ model_type: "gemma3", text_config: text }));

@@ -1,5 +1,5 @@
-// What serving needs to know of a model, whoever computes it: three facts of its config.json, also where the decoder here
-// does not know its architecture. What is computed here is read by read-config.ts.
+// Three facts of config.json that serving needs for any engine, also for architectures that the decoder here does not
+// know. `read-config` reads models that are computed here.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,18 +7,19 @@ import { families } from "./families.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 
 export interface ServedConfig {
-  /** How many ids the model has; token ids are below it. */
+  /** Number of ids of the model; token ids are below it. */
   readonly vocabularySize: number;
-  /** Tokens in prompt and answer together. */
+  /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;
-  /** Any of these ends a text; from generation_config.json, or config.json where that names none. */
+  /** Tokens that end a text; from generation_config.json, or config.json if that names none. */
   readonly endOfTextIds: readonly number[];
 }
 
 /**
- * Reads them of the model in `folder`; those of a model of more than text stand in its `text_config`.
+ * Reads the facts of the model in `folder`; those of a multimodal model are in its `text_config`.
  *
- * @throws ServiceError `not_found` without a config.json, `invalid` when it does not parse, `unsupported` naming what lacks
+ * @throws ServiceError `not_found` without a config.json, `invalid` if it does not parse, `unsupported` naming what is
+ * missing
  */
 export function readServedConfig(folder: string): ServedConfig {
   const { config, generation } = readConfigFiles(folder);
@@ -41,7 +42,7 @@ export function readServedConfig(folder: string): ServedConfig {
 
 interface ConfigFiles {
   readonly config: JsonObject;
-  /** generation_config.json; empty where there is none. */
+  /** generation_config.json; empty if there is none. */
   readonly generation: JsonObject;
 }
 
@@ -72,7 +73,7 @@ function readJson(folder: string, name: string): JsonObject | null {
   return value as JsonObject;
 }
 
-/** One id or a list of them; config.json counts where generation_config.json names none. */
+/** Reads one id or a list of them; config.json counts if generation_config.json names none. */
 export function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
   const ids = generation["eos_token_id"] ?? config["eos_token_id"];
   return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));

@@ -1,4 +1,4 @@
-// What an adapter is, as one hash over the two files that make it; whatever lies beside them is none of it.
+// Identity of an adapter: one hash over its two files, regardless of other files in the folder.
 import { hashOfFiles, notAsStored, requireSealed, type Seal } from "../../../store/artifacts/seal.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 
@@ -9,7 +9,7 @@ const sealedFiles = Object.values(adapterFiles);
 const what = "adapter";
 
 /**
- * The hex SHA-256 over the names and contents of an adapter's files.
+ * Returns the hex SHA-256 over the names and contents of an adapter's files.
  *
  * @param folder in the PEFT layout
  */
@@ -17,23 +17,23 @@ export function adapterHash(folder: string): string {
   return hashOfFiles(folder, sealedFiles);
 }
 
-/** What the adapter of a hash has to be; null where that was not recorded. */
+/** Returns the seal that the adapter with this hash must match; null if no hash was recorded. */
 export function adapterSeal(hash: string | null): Seal | null {
   return hash === null ? null : { what, files: sealedFiles, hash };
 }
 
 /**
- * Refuses an adapter that is not the one that was stored.
+ * Refuses an adapter that is not the stored one.
  *
- * @param hash of that one; null where it was not recorded, which refuses nothing
- * @throws ServiceError `conflict` when a file is gone or another one
+ * @param hash of the stored adapter; null if it was not recorded, which refuses nothing
+ * @throws ServiceError `conflict` if a file is missing or changed
  */
 export function requireAdapter(folder: string, hash: string | null): void {
   const seal = adapterSeal(hash);
   if (seal !== null) requireSealed(folder, seal);
 }
 
-/** The refusal of an adapter that is not there or damaged: nothing of the request, but it can be mended. */
+/** Creates the error for a missing or damaged adapter: not the request's fault, and repairable. */
 export function unreadableAdapter(reason: string, cause?: unknown): ServiceError {
   return notAsStored(what, reason, cause);
 }

@@ -1,4 +1,4 @@
-// The hashes of a base model's folder: what changes them, and that they are kept.
+// Tests the hashes of a base model's folder: what changes them, and their cache.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {
@@ -29,7 +29,7 @@ function folders(t: TestContext): Folders {
   return { base, cache: join(root, "cache") };
 }
 
-test("the same files have the same hashes, wherever they lie and whenever they were written", async (t) => {
+test("the same files have the same hashes, at any location and time of writing", async (t) => {
   const [one, other] = [folders(t), folders(t)];
   utimesSync(join(other.base, "config.json"), 1, 1);
   const hashes = await baseHashes(one.base, one.cache);
@@ -37,7 +37,7 @@ test("the same files have the same hashes, wherever they lie and whenever they w
   assert.deepEqual(await baseHashes(other.base, other.cache), hashes);
 });
 
-test("the hash of weights in one file is that file's, as other programs tell it", async (t) => {
+test("the hash of weights in one file is that file's SHA-256, as in other programs", async (t) => {
   const { base, cache } = folders(t);
   const weights = readFileSync(join(base, "model.safetensors"));
   const expected = createHash("sha256").update(weights).digest("hex");
@@ -46,7 +46,7 @@ test("the hash of weights in one file is that file's, as other programs tell it"
   assert.equal((await baseHashes(base, cache)).weights, expected, "a file that nothing reads is no weights");
 });
 
-test("the hash of weights in shards is of all of them, and of their names", async (t) => {
+test("the hash of sharded weights covers all shards and their names", async (t) => {
   const { base, cache } = folders(t);
   cpSync(join(base, "golden.safetensors"), join(base, "model-2.safetensors"));
   renameSync(join(base, "model.safetensors"), join(base, "model-1.safetensors"));
@@ -59,7 +59,7 @@ test("the hash of weights in shards is of all of them, and of their names", asyn
   assert.equal((await baseHashes(base, cache)).weights, hashed(lines.join("")));
 });
 
-test("a change of a file is another hash, of its weights only where it holds some, and other files are none", async (t) => {
+test("a changed file changes the hash, of the weights only if it holds some; other files do not count", async (t) => {
   const { base, cache } = folders(t);
   const hashes = await baseHashes(base, cache);
   writeFileSync(join(base, "notes.txt"), "nothing");
@@ -71,7 +71,7 @@ test("a change of a file is another hash, of its weights only where it holds som
   assert.equal(changed.weights, hashes.weights);
 });
 
-test("weights of the same size and time, as an image puts there, are others all the same", async (t) => {
+test("detects other weights of the same size and time, as in a container image", async (t) => {
   const { base, cache } = folders(t);
   const file = join(base, "model.safetensors");
   utimesSync(file, 1, 1);
@@ -83,7 +83,7 @@ test("weights of the same size and time, as an image puts there, are others all 
   assert.notEqual((await baseHashes(base, cache)).weights, weights);
 });
 
-test("the hashes are kept until a file changes", async (t) => {
+test("caches the hashes until a file changes", async (t) => {
   const { base, cache } = folders(t);
   const hashes = await baseHashes(base, cache);
   const [name] = readdirSync(cache);

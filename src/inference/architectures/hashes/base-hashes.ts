@@ -1,6 +1,6 @@
-// What a base model is, as hashes of its files: its weights, which versions belong to, and all that decides what it
-// computes, which a job goes by. Reading gigabytes takes a while, so the hashes are kept beside the converted weights until
-// a file changes.
+// Identity of a base model, as hashes of its files: of its weights, to which versions belong, and of everything that
+// affects its results, for jobs. Hashing gigabytes takes a while, so hashes are cached with the converted weights
+// until a file changes.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, readdir, realpath, rename, stat, writeFile } from "node:fs/promises";
@@ -9,23 +9,23 @@ import { isDeepStrictEqual } from "node:util";
 import type { BaseHashes } from "../../../base/domain/model.ts";
 import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 
-/** Configuration, tokenizer, template and weights; what else lies there, and where a GGUF file does, decides nothing. */
+/** Configuration, tokenizer, template and weights; other files, and a GGUF file's location, do not count. */
 const hashedNames = /(?<!\.gguf)\.json$|\.(jinja|safetensors)$/;
 
 /**
- * Name, bytes, inode, and when the content and anything of it last changed, in milliseconds. Files that images and archives
- * of fixed times put there have the same size and time of content as those they replace.
+ * Name, size, inode, and times of the last change of the content and of any metadata, in milliseconds. Files from
+ * images and archives with fixed times have the same size and content time as those they replace.
  */
 type FileStamp = readonly [string, number, number, number, number];
 /** Name, and hex SHA-256 of the content. */
 type FileHash = readonly [string, string];
 
 /**
- * The hashes of the model in a folder.
+ * Returns the hashes of the model in a folder.
  *
  * @param folder in the Hugging Face layout
- * @param cacheFolder where the hashes of its files are kept; made when it is missing
- * @param options.isReadOnly refuses where they are not kept yet
+ * @param cacheFolder folder of cached hashes; created if missing
+ * @param options.isReadOnly refuses if they are not cached yet
  */
 export async function baseHashes(
   folder: string,
@@ -62,14 +62,14 @@ async function fileHashes(
   const hashes: FileHash[] = [];
   for (const [name, file] of files) hashes.push([name, await hashFile(file)]);
   await mkdir(cacheFolder, { recursive: true });
-  // Whoever hashes at the same time writes the same: the last rename wins.
+  // A concurrent process writes the same content: the last rename wins.
   const partial = `${cacheFile}.${process.pid}.partial`;
   await writeFile(partial, JSON.stringify({ stamps, hashes }));
   await rename(partial, cacheFile);
   return hashes;
 }
 
-/** The name and the place of each, by name; weights may lie outside the folder. */
+/** Returns name and path of each file, by name; weights may be outside the folder. */
 async function hashedFiles(folder: string): Promise<readonly (readonly [string, string])[]> {
   const names = (await readdir(folder)).filter((name) => hashedNames.test(name));
   const files = [...names.map((name) => join(folder, name)), ...weightFilesOf(folder)];
@@ -87,7 +87,7 @@ async function fileStamps(files: readonly (readonly [string, string])[]): Promis
   );
 }
 
-/** The content of the cache file; one that another program wrote may lack the hashes, and is made anew. */
+/** Content of the cache file; if another program wrote it, hashes may be missing, and it is recreated. */
 interface Kept {
   readonly stamps: unknown;
   readonly hashes?: readonly FileHash[];
@@ -97,15 +97,15 @@ async function readCache(file: string): Promise<Kept | null> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as Kept;
   } catch {
-    // Missing or damaged: it is made anew.
+    // Missing or damaged: it is recreated.
     return null;
   }
 }
 
-/** Hex SHA-256 of a file, however large. */
+/** Returns the hex SHA-256 of a file of any size. */
 export async function hashFile(file: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
-    hash.update(chunk as Uint8Array); // A stream without an encoding gives bytes.
+    hash.update(chunk as Uint8Array); // A stream without an encoding yields bytes.
   return hash.digest("hex");
 }

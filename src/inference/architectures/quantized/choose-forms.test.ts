@@ -1,4 +1,4 @@
-// Which weight has which form: as its file has it, and as an operator says.
+// Tests the form of each weight: as stored in the file, and as an operator chooses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Quantization } from "../../../base/domain/model.ts";
@@ -10,7 +10,7 @@ import { chooseForms, precisionLabel, precisionOf } from "./choose-forms.ts";
 import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 
 const llama = readModelConfig("test/fixtures/goldens/models/llama");
-/** Blocks of 32 fit into its rows. */
+/** Its rows consist of whole blocks of 32. */
 const config: ModelConfig = { ...llama, width: 64, intermediateSize: 128, headSize: 64 / llama.headCount };
 
 function storedAs(typeOf: (name: string) => StoredType): ReadonlyMap<string, StoredTensor> {
@@ -40,7 +40,7 @@ function formsOf(
   };
 }
 
-test("as stored, four bits are taken as they are, other quantized types become 8, and the rest is float32", () => {
+test("as-stored keeps four bits, converts other quantized types to 8, and keeps the rest in float32", () => {
   const four = { label: "int4-as-stored", embedding: "int8" };
   assert.deepEqual(formsOf("Q4_0", "as-stored"), { ...four, query: "int4" });
   assert.deepEqual(formsOf("Q4_1", "as-stored"), { ...four, query: "int4-offset" });
@@ -58,7 +58,7 @@ test("as stored, four bits are taken as they are, other quantized types become 8
   }
 });
 
-test("an operator's bits hold for every type", () => {
+test("an operator's bits apply to every type", () => {
   for (const type of ["F32", "BF16", "Q8_0", "Q4_1"] as const) {
     assert.equal(formsOf(type, "off").label, undefined);
     assert.deepEqual(formsOf(type, "8"), { label: "int8", query: "int8", embedding: "int8" });
@@ -67,7 +67,7 @@ test("an operator's bits hold for every type", () => {
   assert.equal(formsOf("Q4_0", "4").query, "int4");
 });
 
-test("a machine without exact signed sums has unsigned codes, in which 4 bits are computed too, and one without either float32", () => {
+test("without exact signed sums codes are unsigned and 4 bits become 8; without either, float32", () => {
   const unsigned: IntegerKernels = { codes: "uint8", fourBits: false };
   const eight = { query: "uint8", embedding: "uint8" };
   for (const type of ["Q8_0", "Q4_0", "Q4_K", "Q6_K"] as const)
@@ -81,7 +81,7 @@ test("a machine without exact signed sums has unsigned codes, in which 4 bits ar
   assert.deepEqual(withoutFour, { label: "int8-as-stored", query: "int8", embedding: "int8" });
 });
 
-test("rows that are no whole blocks have 8 bits", () => {
+test("rows that are not whole blocks have 8 bits", () => {
   const narrow = { ...config, width: 48 };
   const stored = storedAs(() => "F32");
   const forms = chooseForms(narrow, stored, { quantization: "4", kernels: everyKernel });

@@ -1,5 +1,5 @@
-// Which weights of a model are computed with in how many bits: as its file has them, or as the operator says, as far as the
-// machine has exact kernels. Norms and biases are float32 always: they are few, and every token goes through them.
+// Chooses the number of bits of each weight: as stored in the file, or as the operator says, as far as the machine has
+// exact kernels. Norms and biases are always float32: they are few, and every token uses them.
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { hasFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
@@ -22,12 +22,11 @@ export interface FormChoice {
 }
 
 /**
- * The form of each weight.
- *
- * As stored, four bits are taken exactly from the types that blocks of 32 can hold (Q4_0, Q4_1, Q4_K); every other quantized
- * type becomes 8 bits, which lose little of what it has; float32 and 16 bits stay floating point. The embedding and the
- * output projection, which every score goes through, have 8 bits where the others have fewer. A machine without a kernel that
- * keeps a row the same in any batch takes the next form that has one: 8 bits for 4, float32 for 8.
+ * Chooses the form of each weight. If a machine lacks a kernel with batch-independent results, it takes the next form
+ * that has one: 8 bits for 4, float32 for 8.
+ * * As stored, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types become 8
+ *   bits, which lose little; float32 and 16-bit types stay floating point.
+ * * The embedding and the output projection, which affect every score, have 8 bits if the others have fewer.
  *
  * @param stored by the names of the model's parameters
  */
@@ -59,7 +58,7 @@ function formOf(
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
   const hasFour = kernels.fourBits && kernels.codes === promptCodes;
   if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
-  // What is rounded here is so with an offset; of a type without one there is none.
+  // Rounding here produces offsets; blocks of a type without offsets have none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";
 }
 
@@ -71,7 +70,7 @@ const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
   "int4-offset": "int4",
 };
 
-/** How many bits most weights of the projections have. */
+/** Returns the precision of most weights of the projections. */
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
   const counts: Record<Precision, number> = { float32: 0, int8: 0, int4: 0 };
   for (const { name, shape } of modelParameters(config)) {
@@ -84,7 +83,7 @@ export function precisionOf(config: ModelConfig, forms: WeightForms): Precision 
   );
 }
 
-/** What engines call the precision in which they compute; undefined for float32. What is mixed in a file has its own name. */
+/** Returns the precision's name for people; undefined for float32. A file's mix of precisions has its own name. */
 export function precisionLabel(
   config: ModelConfig,
   forms: WeightForms,

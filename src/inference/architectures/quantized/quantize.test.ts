@@ -1,4 +1,4 @@
-// Rounding by its formula, and how large its errors are.
+// Tests rounding by its formula, and the size of its errors.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -23,7 +23,7 @@ test("by column, 8 bits are 127 steps up to its largest magnitude", () => {
   assert.deepEqual([...codes], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
 });
 
-test("transposing takes every element to its place at sizes beyond a tile", () => {
+test("transposes every element correctly at sizes beyond a tile", () => {
   const [N, K] = [131, 70];
   const rows = Int8Array.from({ length: N * K }, (_, index) => index % 251);
   const columns = transposed(rows, [N, K]);
@@ -31,7 +31,7 @@ test("transposing takes every element to its place at sizes beyond a tile", () =
     for (let k = 0; k < K; k++) assert.equal(columns[k * N + row], rows[row * K + k]);
 });
 
-test("4 bits are 16 steps of a block, no worse than from its least to its largest weight", () => {
+test("4 bits are 16 steps of a block, at least as good as from its least to its largest weight", () => {
   const values = randomRows(4, 64);
   const { codes, scales, offsets } = toInt4(values, [4, 64]);
   for (let block = 0; block < 8; block++) {
@@ -54,7 +54,7 @@ test("a block of equal weights is exact", () => {
   assert(blockValues(blocks).every((value) => value === 0.75));
 });
 
-test("what blocks stand for is (code - 8) times the scale, and the offset where there is one", () => {
+test("a block's values are (code - 8) times the scale, plus the offset if there is one", () => {
   const codes = new Uint8Array(32);
   codes[0] = 0x3f;
   codes[31] = 0xb0;
@@ -69,7 +69,7 @@ test("what blocks stand for is (code - 8) times the scale, and the offset where 
   );
 });
 
-test("a rotation is its own inverse, keeps products, and is the matrix's", () => {
+test("a rotation is its own inverse, keeps products, and equals the matrix", () => {
   for (const K of [576, 96, 8, 1, 7]) {
     const [x, w] = [randomRows(1, K), randomRows(2, K).subarray(K)];
     const [turnedX, turnedW] = [rotated(x, K), rotated(w, K)];

@@ -1,4 +1,4 @@
-// Weights rounded to 8 and to 4 bits. Pure; which weights are, is in choose-forms.ts.
+// Rounds weights to 8 and to 4 bits. Pure; `choose-forms` decides which weights are rounded.
 import { blockSize } from "./weight-forms.ts";
 
 /** A weight [N, K] in 8 bits: code · scale of its row. */
@@ -25,7 +25,10 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
   return { rows, scales };
 }
 
-/** The nearest of 127 steps either way: a magnitude that rounds to no scale in float32 could give a code beyond the type. */
+/**
+ * Returns the nearest of 127 steps in either direction. Clamped, because a tiny magnitude whose scale underflows in
+ * float32 could give a code beyond the type.
+ */
 function int8Code(value: number, scale: number): number {
   // `Math.round` takes three times as long.
   return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
@@ -54,7 +57,7 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
   return { codes, scales };
 }
 
-/** [N, K] to [K, N]; in tiles, since one of the two is read or written far apart. */
+/** Transposes [N, K] to [K, N]; in tiles, because one of the two has strided access. */
 export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
   const columns = new Int8Array(rows.length);
   const tile = 64;
@@ -77,7 +80,7 @@ export interface Int4Blocks {
   readonly offsets: Float32Array;
 }
 
-/** The numbers that blocks of 4 bits stand for, [N, K]; without offsets, those are 0. */
+/** Returns the values of blocks of 4 bits, [N, K]; absent offsets are 0. */
 export function blockValues({
   codes,
   scales,
@@ -95,10 +98,10 @@ export function blockValues({
   return values;
 }
 
-/** How often scale and offset of a block are fitted to its codes, and these to them; more gains next to nothing. */
+/** Iterations of fitting a block's scale and offset to its codes and vice versa; more gain almost nothing. */
 const fitCount = 4;
 
-/** Rounds each block of 32 to 16 steps, with the scale and offset that leave the least squared error nearby. */
+/** Rounds each block of 32 to 16 steps, with a scale and offset at a local minimum of the squared error. */
 export function toInt4(values: Float32Array, shape: readonly number[]): Int4Blocks {
   const [N, K] = shape;
   const blockCount = (N * K) / blockSize;
@@ -122,7 +125,7 @@ interface BlockFit {
   readonly offset: number;
 }
 
-/** Begins with steps from the least to the largest, and goes on from fit to fit as long as the error falls. */
+/** Starts with steps from the least to the largest value, and iterates while the error falls. */
 function fitBlock(values: Float32Array): BlockFit {
   const [least, largest] = [Math.min(...values), Math.max(...values)];
   const first = (largest - least) / 15;
@@ -157,7 +160,7 @@ function squaredError(values: Float32Array, { codes, scale, offset }: BlockFit):
   return error;
 }
 
-/** The line through (code − 8, value) with the least squared error. */
+/** Fits the line through (code − 8, value) with the least squared error. */
 function leastSquares(values: Float32Array, codes: Uint8Array): { scale: number; offset: number } {
   let [sumCode, sumValue, sumSquare, sumProduct] = [0, 0, 0, 0];
   for (let index = 0; index < values.length; index++) {

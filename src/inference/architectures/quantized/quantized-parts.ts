@@ -1,5 +1,5 @@
-// The tensors of one quantized weight, of what a file holds: blocks of four bits as they are where they can be, else rounded
-// from what the weight stands for.
+// Creates the tensors of one quantized weight from a file's: copies four-bit blocks if possible, else rounds the
+// values of the stored weight.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
@@ -21,7 +21,7 @@ interface CodeOptions {
   readonly use: WeightUse;
 }
 
-/** The data of what `keptParts` names, in its order. */
+/** Returns the data of the parts in `keptParts`, in its order. */
 export function quantizedParts(
   tensor: StoredTensor,
   form: Exclude<WeightForm, "float32">,
@@ -31,7 +31,7 @@ export function quantizedParts(
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
-  // Of the numbers that the codes stand for: prompts and decoded tokens are of one model.
+  // From the values of the codes: prompts and decoded tokens must use the same model.
   const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
@@ -55,7 +55,7 @@ function codeParts(
   ];
 }
 
-/** The data of what `gradientParts` names for a weight of 8 bits, in its order. */
+/** Returns the data of the parts in `gradientParts` for a weight of 8 bits, in its order. */
 export function codeGradientParts(
   tensor: StoredTensor,
   { form, use }: CodeOptions,
@@ -69,12 +69,12 @@ export function codeGradientParts(
   return [scales, storedAs(form, codes)];
 }
 
-/** The codes in the type of their form; unsigned ones count from 128. */
+/** Converts codes to the type of their form; unsigned ones are offset by 128. */
 function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
   return form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128);
 }
 
-/** [N, blocks] to [blocks, N]. */
+/** Transposes [N, blocks] to [blocks, N]. */
 function byBlock(offsets: Float32Array, N: number, blockCount: number): Float32Array {
   const result = new Float32Array(offsets.length);
   for (let row = 0; row < N; row++) {

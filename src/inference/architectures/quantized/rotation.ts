@@ -1,21 +1,24 @@
-// The rotation of what is rounded to 8 bits: a Hadamard matrix over blocks of the last axis spreads each large number over its
-// block. Models have a few channels far above the others, by which a row's step would be too coarse for all else. It is its
-// own inverse, and x Wᵀ = (x H)(W H)ᵀ. As in QuaRot (Ashkboos et al., 2024).
+// Rotation of values that are rounded to 8 bits, as in QuaRot (Ashkboos et al., 2024): a Hadamard matrix over blocks
+// of the last axis spreads each large number over its block. In models a few channels are far larger than the others,
+// and would make a row's step too coarse for the rest. The rotation is its own inverse, and x Wᵀ = (x H)(W H)ᵀ.
 
-/** Numbers that are rotated together, at most: more would take longer and gain little. */
+/** Maximum size of a rotated block: more takes longer and gains little. */
 const rotationSizeMax = 64;
 
-/** How many numbers of rows of length K are rotated together; a power of two. */
+/** Returns the block size of rotations in rows of length K; a power of two. */
 export function rotationSize(K: number): number {
   let size = 1;
   while (size < rotationSizeMax && K % (2 * size) === 0) size *= 2;
   return size;
 }
 
-/** By their sizes. A model is rotated at each of its products: made there, they took half of the time in which it loads. */
+/**
+ * By size. Cached, because every product of a model uses one: creating them each time took half of a model's load
+ * time.
+ */
 const matrices = new Map<number, readonly number[]>();
 
-/** The matrix, [size, size]; symmetric, and the same array at every call. */
+/** Returns the matrix, [size, size]; symmetric, and the same array at every call. */
 export function rotationMatrix(size: number): readonly number[] {
   const known = matrices.get(size);
   if (known !== undefined) return known;
@@ -26,7 +29,7 @@ export function rotationMatrix(size: number): readonly number[] {
   return matrix;
 }
 
-/** A copy of rows of length K of which each block is rotated. */
+/** Returns a copy of rows of length K with each block rotated. */
 export function rotated(values: Float32Array, K: number): Float32Array {
   const size = rotationSize(K);
   const result = values.slice();

@@ -1,5 +1,5 @@
-// How the weights of a model are stored for computing: which in float32, which in 8 and which in 4 bits, and of which tensors
-// each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
+// Forms of stored weights: float32, 8 bits or 4 bits, and the tensors of each. `quantize.ts` creates them;
+// `../linear.ts` applies them.
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
@@ -7,19 +7,22 @@ import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
 import { embeddingName, modelParameters, outputProjection, type ParameterSpec } from "../parameters.ts";
 
-/** How many bits most weights of products are computed with. */
+/** Precision in which most weights of products are computed. */
 export type Precision = "float32" | "int8" | "int4";
 
 /**
- * How one weight is computed with: `int8` in signed codes with a scale for each row, `uint8` in the same codes counted from 128,
- * `int4` in blocks of 32 of a row with a scale each, `int4-offset` with a number besides that all weights of a block share.
+ * Form of one weight:
+ * * `int8`: signed codes with a scale for each row
+ * * `uint8`: the same codes offset by 128
+ * * `int4`: blocks of 32 in a row, with a scale each
+ * * `int4-offset`: additionally an offset for each block
  */
 export type WeightForm = "float32" | CodeType | "int4" | "int4-offset";
 
-/** How 8-bit codes are stored; see `IntegerKernels`. */
+/** Type of 8-bit codes; see `IntegerKernels`. */
 export type CodeType = NonNullable<IntegerKernels["codes"]>;
 
-/** By the names of parameters; those that are absent are float32. */
+/** By parameter name; absent ones are float32. */
 export type WeightForms = ReadonlyMap<string, WeightForm>;
 
 /** A tensor that a graph takes for a weight or a part of it. */
@@ -30,11 +33,11 @@ export interface WeightPart extends ParameterSpec {
 /** Weights in a block of 4-bit codes. */
 export const blockSize = 32;
 
-/** The names of what a weight [N, K] consists of that is not float32. */
+/** Returns the names of the parts of a weight [N, K] that is not float32. */
 export function partNames(weight: string): {
-  /** 8-bit codes [N, K]: for looking rows up. */
+  /** 8-bit codes [N, K], for looking up rows. */
   readonly rows: string;
-  /** 8-bit codes [K, N]: for products. */
+  /** 8-bit codes [K, N], for products. */
   readonly columns: string;
   /** float32 [N], of rows and columns. */
   readonly scales: string;
@@ -44,7 +47,7 @@ export function partNames(weight: string): {
   readonly codes: string;
   /** float32 [K/32, N]. */
   readonly offsets: string;
-  /** 8-bit codes [N, K], with a scale for each column: for the gradient of what is multiplied with the weight. */
+  /** 8-bit codes [N, K] with a scale for each column, for gradients through products with the weight. */
   readonly back: string;
   /** float32 [K]. */
   readonly backScales: string;
@@ -61,23 +64,23 @@ export function partNames(weight: string): {
   };
 }
 
-/** What a weight is used for: rows of an embedding are looked up, others are multiplied with, and tied ones both. */
+/** Use of a weight: rows of an embedding are looked up, other weights are multiplied, and tied ones both. */
 export interface WeightUse {
   readonly isLookedUp: boolean;
   readonly isMultiplied: boolean;
-  /** Whether the scores over the vocabulary are products with it. */
+  /** True if the scores over the vocabulary are products with it. */
   readonly isOutput: boolean;
 }
 
-/** What a weight of a model is used for. */
+/** Returns the use of a model's weight. */
 export function useOf(name: string, config: ModelConfig): WeightUse {
   const isOutput = name === `${outputProjection(config).path}.weight`;
   return { isLookedUp: name === embeddingName, isMultiplied: name !== embeddingName || isOutput, isOutput };
 }
 
 /**
- * The forms in which prompts are computed where decoded tokens have these. The products of 4 bits are made for a few rows; of a
- * prompt's many, those of 8 bits are about three times as fast.
+ * Returns the forms for prompts, given those of decoded tokens. Products of 4 bits are made for few rows; for the many
+ * rows of a prompt, 8 bits are about three times as fast.
  */
 export function promptForms(forms: WeightForms): WeightForms {
   return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
@@ -91,12 +94,12 @@ export function isCodes(form: WeightForm): form is CodeType {
 /** Codes in which prompts over weights of 4 bits are computed. */
 export const promptCodes = "int8" satisfies CodeType;
 
-/** As {@link promptForms}, for one weight. */
+/** Like {@link promptForms}, for one weight. */
 export function promptForm(form: WeightForm): WeightForm {
   return form === "int4" || form === "int4-offset" ? promptCodes : form;
 }
 
-/** What a parameter in some form consists of. */
+/** Returns the parts of a parameter in some form. */
 export function partsOf(
   { name, shape }: ParameterSpec,
   form: WeightForm,
@@ -128,8 +131,9 @@ export function partsOf(
 }
 
 /**
- * What the gradient of what is multiplied with a parameter takes beside {@link partsOf}. That of scores takes rows of the output
- * projection, which an embedding has anyway; others take the weight rounded the other way.
+ * Returns the parts that gradients through products with a parameter need in addition to {@link partsOf}. The gradient
+ * of scores uses rows of the output projection, which an embedding already has; others use the weight rounded by
+ * column.
  */
 export function gradientParts(
   { name, shape }: ParameterSpec,
@@ -146,7 +150,7 @@ export function gradientParts(
   ];
 }
 
-/** All tensors of a model whose weights have these forms, in the order of its parameters. */
+/** Returns all tensors of a model whose weights have these forms, in the order of its parameters. */
 export function weightParts(
   config: ModelConfig,
   forms: WeightForms,
@@ -160,7 +164,7 @@ export function weightParts(
   });
 }
 
-/** What is kept of a parameter: what decoded tokens are computed with, and what else prompts are. */
+/** Returns the cached parts of a parameter: those for decoded tokens, and any others for prompts. */
 export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {
   const inPrompts = promptForm(form);
   return [
@@ -169,7 +173,7 @@ export function keptParts(parameter: ParameterSpec, form: WeightForm, use: Weigh
   ];
 }
 
-/** The bytes of all that is kept of weights in these forms. */
+/** Returns the size of all cached parts of weights in these forms, in bytes. */
 export function keptBytes(config: ModelConfig, forms: WeightForms): number {
   return modelParameters(config)
     .flatMap((parameter) =>
@@ -178,7 +182,7 @@ export function keptBytes(config: ModelConfig, forms: WeightForms): number {
     .reduce((sum, part) => sum + byteLengthOf(part), 0);
 }
 
-/** The bytes of all weights in these forms, and of what gradients take. */
+/** Returns the size of all weights in these forms with the parts for gradients, in bytes. */
 export function trainedBytes(config: ModelConfig, forms: WeightForms): number {
   const parts = weightParts(config, forms, { hasGradients: true });
   return parts.reduce((sum, part) => sum + byteLengthOf(part), 0);

@@ -1,6 +1,6 @@
-// The graph of one new token a row for rows of two caches: caches of different capacities, of rows with different adapters,
-// or both. Products with weights are computed over all rows together, so that weights are read once; attention and low-rank
-// products by group, with the operations that the decode graph has for it alone: a row gets the same numbers, to the last bit.
+// The graph of one new token per row in two caches, which may differ in capacity, in adapter, or both. Products with
+// weights cover all rows, so that weights are read once. Attention and low-rank products run by group with the decode
+// graph's operations, so a row gets the same bits.
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionSum } from "../../../lib/graph/dimension.ts";
@@ -12,21 +12,25 @@ import { addLowRank, asRows, type Linear } from "../linear.ts";
 import { servingLoraParameters } from "../lora.ts";
 import { cacheNames, weightParts, type ServingOptions } from "../serving-graphs.ts";
 
-/** The rows of a call that share a cache, and an adapter. */
+/** The groups of rows in a call; a group shares a cache and an adapter. */
 export const pairedGroups = [0, 1] as const;
 
 export type PairedGroup = (typeof pairedGroups)[number];
 
-/** What a group's input is called, of which the decode graph has one. */
+/** Returns a group's name for an input of the decode graph. */
 export function groupName(name: string, group: PairedGroup): string {
   return `${name}.${group}`;
 }
 
 /**
- * Inputs, for group g of Bg rows: `tokens.g` int64 [Bg, 1]; `past_lengths.g` int64 [Bg]; `rows.g` int64 [Bg], which rows of
- * the call it has: the first B0, and the others; per layer `keys.i.g` and `values.i.g` [Bg, Hkv, 1, Cg, K]; where the graph
- * takes adapters, the LoRA matrices of each group, `<name>.g`. Outputs as of the decode graph, over all rows: `logits`
- * [B0+B1, V]; per layer `new_keys.i` and `new_values.i` [B0+B1, Hkv, 1, 1, K].
+ * Builds the graph; the inputs of group g with Bg rows are:
+ * * `tokens.g` int64 [Bg, 1] and `past_lengths.g` int64 [Bg].
+ * * `rows.g` int64 [Bg]: its rows in the call, the first B0 or the others.
+ * * Per layer `keys.i.g` and `values.i.g` [Bg, Hkv, 1, Cg, K].
+ * * LoRA matrices `<name>.g`, if the graph takes adapters.
+ *
+ * @returns graph with the decode graph's outputs over all rows: `logits` [B0+B1, V]; per layer `new_keys.i` and
+ * `new_values.i` [B0+B1, Hkv, 1, 1, K]
  */
 export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOptions): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
@@ -89,7 +93,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
   return builder.build({ logits, ...outputs });
 }
 
-/** Projections that read the same share what is made of it. */
+/** Memoizes by input: projections of the same value share the result. */
 function madeOnce<Made>(make: (value: Value) => Made): (value: Value) => Made {
   const made = new Map<Value, Made>();
   return (value) => {

@@ -1,9 +1,9 @@
-// For tests: an adapter as training leaves it, whose every matrix changes what the model says.
+// For tests: an adapter like a trained one, in which every matrix changes the model's output.
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { ModelConfig } from "../config.ts";
 import { createLoraAdapter, type LoraAdapter, type LoraOptions } from "../lora.ts";
 
-/** As `createLoraAdapter`, with matrices B uniform within `bound` of 0. */
+/** Like `createLoraAdapter`, with matrices B uniform within `bound` of 0. */
 export function createRandomAdapter(
   config: ModelConfig,
   { bound = 0.5, ...options }: LoraOptions & { readonly bound?: number },

@@ -1,5 +1,5 @@
-// Weights of an untrained model, drawn from a seed, and how a model is written: the start of pretraining, and models for
-// tests and benchmarks.
+// Draws weights of an untrained model from a seed, and writes a model: for the start of pretraining, tests and
+// benchmarks.
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -8,8 +8,8 @@ import { isNormWeight, modelParameters } from "../parameters.ts";
 import { writeSafetensors, type WriteOptions } from "../../../lib/model-files/write-safetensors.ts";
 
 /**
- * Draws every weight: norms are one, biases zero, the rest uniform with the given standard deviation.
- * The same seed gives the same weights.
+ * Draws every weight: norms are one, biases zero, the rest uniform with the given standard deviation. The same seed
+ * gives the same weights.
  *
  * @returns by name, in the order of `modelParameters`
  */

@@ -1,7 +1,7 @@
-// For tests and measurements: tar archives made to cost whoever reads them as much as they can. No whole one is in memory.
+// For tests and measurements: tar archives that cost the reader as much as possible. None is whole in memory.
 import { gzipSync } from "node:zlib";
 
-/** A header of an entry, as POSIX has it; its content, filled up to blocks of 512 bytes, comes behind it. */
+/** Returns the header of an entry, as in POSIX; its content, padded to blocks of 512 bytes, follows it. */
 export function tarHeader(name: string, byteCount: number, type = "0"): Buffer {
   const block = Buffer.alloc(512);
   block.write(name, 0);
@@ -15,7 +15,7 @@ export function tarHeader(name: string, byteCount: number, type = "0"): Buffer {
   return block;
 }
 
-/** An entry with its content; `byteCount` is what its header says of that. */
+/** Returns an entry with its content; `byteCount` is the size that its header gives. */
 export function tarEntry(
   name: string,
   content: string,
@@ -29,7 +29,7 @@ export function tarEntry(
 /** Two empty blocks. */
 export const tarEnd = Buffer.alloc(1024);
 
-/** So many entries of so many bytes, one after the other. */
+/** Yields `count` entries of the given size. */
 export function* tarOfMany(
   count: number,
   byteCount: number,
@@ -45,7 +45,7 @@ export function* tarOfMany(
 
 const mebibyte = 1 << 20;
 
-/** So many MiB that are a few hundred times shorter when zipped, in zipped pieces that follow each other. */
+/** Yields MiB of data that compress several hundredfold, in consecutive zipped pieces. */
 function* zippedMebibytes(count: number): Generator<Uint8Array, void> {
   const content = Buffer.alloc(mebibyte);
   for (let index = 0; index < mebibyte; index += 8192) content[index] = (index * 7919) >>> 13;
@@ -53,14 +53,14 @@ function* zippedMebibytes(count: number): Generator<Uint8Array, void> {
   for (let index = 0; index < count; index++) yield zipped;
 }
 
-/** One file of so many MiB, zipped. */
+/** Yields a zipped archive with one file of this many MiB. */
 export function* zippedTarOfOne(name: string, mebibyteCount: number): Generator<Uint8Array, void> {
   yield gzipSync(tarHeader(name, mebibyteCount * mebibyte));
   yield* zippedMebibytes(mebibyteCount);
   yield gzipSync(tarEnd);
 }
 
-/** An archive of one small file, and so many MiB behind its end, zipped. */
+/** Yields a zipped archive of one small file, followed by this many MiB after its end. */
 export function* zippedTarAndMore(mebibyteCount: number): Generator<Uint8Array, void> {
   yield gzipSync(Buffer.concat([tarHeader("x", 0), tarEnd]));
   yield* zippedMebibytes(mebibyteCount);

@@ -1,10 +1,10 @@
-// Checks the keys of a GGUF file's architecture: every key is one that the configuration is made from, or has a value that
-// changes nothing. Any other key is refused by its name, since a model must never run as another one.
+// Checks the keys of a GGUF file's architecture: the configuration uses each key, or its value changes nothing. Any
+// other key is refused by name, because a model must never run as another one.
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import type { GgufValue } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
 
-/** Values of a key that change nothing in what is computed. */
+/** Values of a key that do not affect results. */
 interface HarmlessKey {
   /** @param value never null */
   readonly isHarmless: (value: GgufValue, context: KeyContext) => boolean;
@@ -12,17 +12,17 @@ interface HarmlessKey {
   readonly cure: string;
 }
 
-/** The sizes that values are compared with. */
+/** Sizes for comparison with values. */
 export interface KeyContext {
   readonly headSize: number;
   readonly contextLength: number;
   readonly rotaryBase: number;
   readonly normEpsilon: number;
-  /** The only `tensor_data_layout` in which the rows of q and k are put in order. */
+  /** The only `tensor_data_layout` for which reading restores the row order of q and k. */
   readonly tensorLayout: string;
 }
 
-/** The keys that every configuration is made from, without the name of the architecture. */
+/** The keys that every configuration uses, without the name of the architecture. */
 const readKeys: ReadonlySet<string> = new Set([
   "context_length",
   "embedding_length",
@@ -68,7 +68,7 @@ const wholeHeads: HarmlessKey = {
 
 /** By key, without the name of the architecture. */
 const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
-  // The embedding and the list of tokens say how many there are.
+  // The embedding and the list of tokens give the number.
   vocab_size: { isHarmless: isAny, cure: "" },
   // Embeddings of texts are those of the last token.
   pooling_type: {

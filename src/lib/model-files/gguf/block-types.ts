@@ -1,19 +1,19 @@
-// The quantized types of GGUF: how many weights a block holds, in how many bytes, and what they stand for in float32.
-// The layouts are those of llama.cpp (ggml-quants); every value is rounded to float32 once, as there. Reads no files.
+// The quantized types of GGUF: weights and bytes of a block, and decoding to float32. The layouts are those of
+// llama.cpp (ggml-quants); as there, every value is rounded to float32 once. Reads no files.
 import { half } from "./half-lookup.ts";
 import { decodeIQ3S, decodeIQ3XXS } from "./three-bit-tables.ts";
 
-/** Decodes the block that begins at byte `from` into its weights, which begin at `to`. */
+/** Decodes the block that begins at byte `from` into weights from index `to` on. */
 type BlockDecoder = (bytes: Uint8Array, from: number, values: Float32Array, to: number) => void;
 
 interface BlockType {
-  /** Weights in a block; blocks lie along a tensor's last axis. */
+  /** Weights in a block; blocks run along a tensor's last axis. */
   readonly weights: number;
   readonly bytes: number;
   readonly decode: BlockDecoder;
 }
 
-/** The blocks of what llama.cpp calls K quants hold so many weights. */
+/** Weights in a block of llama.cpp's K quants. */
 const superBlock = 256;
 
 /** The types by their names in llama.cpp. */
@@ -36,7 +36,7 @@ export const blockTypes = {
 
 export type BlockTypeName = keyof typeof blockTypes;
 
-/** The weights in `bytes`, which hold whole blocks of one type. */
+/** Decodes `bytes`, which hold whole blocks of one type, into weights. */
 export function dequantize(type: BlockTypeName, bytes: Uint8Array): Float32Array {
   const block: BlockType = blockTypes[type];
   const count = bytes.length / block.bytes;
@@ -69,7 +69,7 @@ function decodeQ4_1(bytes: Uint8Array, from: number, values: Float32Array, to: n
   }
 }
 
-/** The fifth bits of the weights stand before the four others, one bit a weight. */
+/** The fifth bits of the weights come before the four others, one bit a weight. */
 function decodeQ5_0(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
   for (let index = 0; index < 16; index++) {
@@ -127,7 +127,7 @@ function decodeQ3K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** Where the low two bits of a group's weights lie: 128 weights share 32 bytes, and 32 weights two bits of each. */
+/** Location of the low two bits of a group's weights: 128 weights share 32 bytes, and 32 weights two bits of each. */
 function twoBitPlace(group: number): { readonly offset: number; readonly shift: number } {
   return { offset: 32 * (group >> 3) + 16 * (group & 1), shift: 2 * ((group >> 1) & 3) };
 }
@@ -146,7 +146,7 @@ function decodeQ4K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** As {@link decodeQ4K}, with a fifth bit of each weight in between. */
+/** Like {@link decodeQ4K}, with a fifth bit of each weight in between. */
 function decodeQ5K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {
@@ -162,13 +162,13 @@ function decodeQ5K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** The scale of one of the eight groups of a block of type Q4_K or Q5_K, whose scales begin at `from`. */
+/** Returns the scale of one of the eight groups of a block of type Q4_K or Q5_K, whose scales begin at `from`. */
 export function sixBitScale(bytes: Uint8Array, from: number, group: number): number {
   if (group < 4) return bytes[from + group] & 63;
   return (bytes[from + 4 + group] & 15) | ((bytes[from + group - 4] >> 6) << 4);
 }
 
-/** As {@link sixBitScale}, of the least value. */
+/** Like {@link sixBitScale}, for the minimum. */
 export function sixBitMinimum(bytes: Uint8Array, from: number, group: number): number {
   if (group < 4) return bytes[from + 4 + group] & 63;
   return (bytes[from + 4 + group] >> 4) | ((bytes[from + group] >> 6) << 4);
@@ -190,7 +190,7 @@ function decodeQ6K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** The sixteen levels of IQ4_NL and IQ4_XS, which lie closer around zero. */
+/** The sixteen levels of IQ4_NL and IQ4_XS, which are denser around zero. */
 const levels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113] as const;
 
 function decodeIQ4NL(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
@@ -202,7 +202,10 @@ function decodeIQ4NL(bytes: Uint8Array, from: number, values: Float32Array, to: 
   }
 }
 
-/** Eight groups of 32 with the levels of IQ4_NL: two high bits and four low ones of each scale, then four bits a weight. */
+/**
+ * Eight groups of 32 with the levels of IQ4_NL: two high bits and four low ones of each scale, then four bits a
+ * weight.
+ */
 function decodeIQ4XS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
   const highs = bytes[from + 2] | (bytes[from + 3] << 8);

@@ -1,4 +1,4 @@
-// Blocks of four bits stand for what the reference decodes of them, in their rows' order.
+// Tests that blocks of four bits have the values that the reference decodes, in the order of rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
@@ -39,7 +39,7 @@ for (const type of ["Q4_0", "Q4_1", "Q4_K"]) {
   });
 }
 
-test("other types are not taken", () => {
+test("refuses other types", () => {
   for (const type of ["Q8_0", "Q5_1", "Q3_K", "Q6_K", "IQ4_NL", "IQ4_XS", "IQ3_S", "F16"]) {
     assert(!hasFourBitBlocks(present(tensors.get(`tensor.${type}`), type)), type);
   }

@@ -1,5 +1,5 @@
-// Tensors whose blocks of 32 are four bits a weight with a scale, and perhaps a least value, of their own: taken as they
-// are, without decoding. Which other types there are is in block-types.ts.
+// Reads tensors with four bits a weight in blocks of 32, each with a scale and perhaps a minimum, without decoding
+// them. Other types are in block-types.ts.
 import { readTensorBytes, storedRowOf, type StoredTensor } from "../stored-tensor.ts";
 import { sixBitMinimum, sixBitScale } from "./block-types.ts";
 import { half } from "./half-lookup.ts";
@@ -10,11 +10,11 @@ export interface FourBitBlocks {
   readonly codes: Uint8Array;
   /** [N, K/32]. */
   readonly scales: Float32Array;
-  /** [N, K/32]; null for a type that has none. */
+  /** [N, K/32]; null for a type without offsets. */
   readonly offsets: Float32Array | null;
 }
 
-/** Takes the block of 32 that begins at byte `from` and has the number `block`. */
+/** Copies the block of 32 with number `block` that begins at byte `from`. */
 type BlockTaker = (bytes: Uint8Array, from: number, block: number, into: Taken) => void;
 
 interface Taken {
@@ -31,12 +31,12 @@ const takers = {
 
 type FourBitType = keyof typeof takers;
 
-/** Whether {@link readFourBitBlocks} reads a tensor. */
+/** True if {@link readFourBitBlocks} reads a tensor. */
 export function hasFourBitBlocks(tensor: StoredTensor): tensor is StoredTensor<FourBitType> {
   return Object.hasOwn(takers, tensor.type);
 }
 
-/** The blocks of a tensor of rank 2, its rows in the order in which `readFloats` gives them. */
+/** Reads the blocks of a tensor of rank 2, in the same order of rows as `readFloats`. */
 export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlocks {
   const {
     groups,
@@ -56,13 +56,13 @@ export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlo
   return { codes, scales, offsets: tensor.type === "Q4_0" ? null : offsets };
 }
 
-/** Undoes what the converter did to the order of rows; blocks lie within rows. */
+/** Restores the order of rows that the converter changed; blocks do not cross rows. */
 function inRowOrder(taken: Taken, { rearranged, shape: [rowCount, width] }: StoredTensor): Taken {
   if (rearranged?.kind !== "paired-rows") return taken;
   const blocks = width / 32;
   const headSize = rowCount / rearranged.headCount;
   const ordered = <Values extends Uint8Array | Float32Array>(values: Values, rowSize: number): Values => {
-    const result = values.slice() as Values; // A copy of the same kind.
+    const result = values.slice() as Values; // Safe cast: a copy of the same kind.
     for (let row = 0; row < rowCount; row++) {
       const stored = storedRowOf(row, headSize);
       result.set(values.subarray(stored * rowSize, (stored + 1) * rowSize), row * rowSize);

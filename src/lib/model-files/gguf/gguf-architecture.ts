@@ -1,5 +1,5 @@
-// What GGUF files call models, their sizes and their tensors, in the words of the Hugging Face layout.
-// Source: the names in llama.cpp (gguf-py's constants) and what its converters rearrange.
+// Maps the names of models, sizes and tensors in GGUF files to the Hugging Face layout. Source: the names in llama.cpp
+// (gguf-py's constants) and its converters' changes of order.
 import { isPlainType, type StoredTensor } from "../stored-tensor.ts";
 import { checkArchitectureKeys } from "./architecture-keys.ts";
 import type { GgufFile } from "./gguf-file.ts";
@@ -11,11 +11,14 @@ interface GgufArchitecture {
   /** The class and type in config.json. */
   readonly architecture: string;
   readonly modelType: string;
-  /** Whether converters put the rows of rotary pairs side by side, as llama.cpp's older rotary embedding wants them. */
+  /**
+   * True if converters put the rows of rotary pairs next to each other, as llama.cpp's older rotary embedding
+   * requires.
+   */
   readonly hasPairedRows: boolean;
-  /** Whether norms are stored as they multiply, where the Hugging Face layout has their distance from one. */
+  /** True if norms are stored as factors, unlike the Hugging Face layout, which stores their distance from one. */
   readonly hasWholeNorms: boolean;
-  /** By what stands between `blk.0.` and `.weight`, the same in config.json's layout. */
+  /** Parts of names in config.json's layout, by the part between `blk.0.` and `.weight`. */
   readonly layerParts: Readonly<Record<string, string>>;
   /** Tensors with factors for the rotary embedding. They become numbers in config.json. */
   readonly ropeTensors: readonly string[];
@@ -23,9 +26,9 @@ interface GgufArchitecture {
   readonly readsYarnSettings: boolean;
   /** Keys that only this architecture reads, without its name. */
   readonly ownKeys: readonly string[];
-  /** Members of `rope_scaling` in config.json besides the scaling. */
+  /** Returns members of `rope_scaling` in config.json besides the scaling. */
   readonly ropeFields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
-  /** Fields of config.json that only this architecture has. */
+  /** Returns fields of config.json that only this architecture has. */
   readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -43,7 +46,7 @@ const layerParts: Readonly<Record<string, string>> = {
   ffn_down: "mlp.down_proj",
 };
 
-/** Where norms stand behind attention and feed-forward, three of them have other names. */
+/** With norms after attention and feed-forward, three norms have other names. */
 const outputNormParts: Readonly<Record<string, string>> = {
   ...layerParts,
   post_attention_norm: "post_attention_layernorm",
@@ -51,7 +54,7 @@ const outputNormParts: Readonly<Record<string, string>> = {
   post_ffw_norm: "post_feedforward_layernorm",
 };
 
-/** Where projections are fused. */
+/** Names with fused projections. */
 const fusedParts: Readonly<Record<string, string>> = {
   ...layerParts,
   attn_qkv: "self_attn.qkv_proj",
@@ -71,7 +74,7 @@ const plain = {
 
 const longRopeTensors = ["rope_factors_short.weight", "rope_factors_long.weight"] as const;
 
-/** As Llama's files have it. */
+/** As in Llama's files. */
 const paired = {
   ...plain,
   hasPairedRows: true,
@@ -82,7 +85,7 @@ const slidingKeys = ["attention.sliding_window", "attention.sliding_window_patte
 
 /** By `general.architecture`. */
 const architectures: Readonly<Record<string, GgufArchitecture>> = {
-  // Mistral's models are converted under this name as well.
+  // Mistral's models are also converted under this name.
   llama: { ...paired, architecture: "LlamaForCausalLM", modelType: "llama" },
   mistral3: {
     ...paired,
@@ -107,7 +110,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ],
     fields: graniteFields,
   },
-  // Its files say nothing of the layers that do not rotate: each fourth, as in llama.cpp.
+  // Its files do not list the layers without rotation: every fourth, as in llama.cpp.
   smollm3: {
     ...plain,
     architecture: "SmolLM3ForCausalLM",
@@ -146,10 +149,10 @@ const olmo3: GgufArchitecture = {
   fields: (metadata, prefix) => slidingFields(metadata, prefix, 4),
 };
 
-/** The architectures that GGUF files are read of. */
+/** Supported architectures of GGUF files. */
 export const ggufArchitectures: readonly string[] = Object.keys(architectures);
 
-/** Models of Mistral's whose files say `mistral3` and whose queries do not grow. */
+/** Mistral models whose files say `mistral3` and whose queries do not grow. */
 const mistral: GgufArchitecture = {
   ...paired,
   architecture: "MistralForCausalLM",
@@ -176,7 +179,7 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
       "a model of this architecture without a rotary embedding is not computed",
     );
   }
-  // Absent and 0 both stand for the usual factor.
+  // Absent and 0 both mean the usual factor.
   const written = (name: string, usual: number): number => {
     const value = metadata.number(`${prefix}.${name}`) ?? 0;
     return value === 0 ? usual : asWritten(value);
@@ -199,12 +202,12 @@ function phi3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<str
   return {
     partial_rotary_factor: (number("rope.dimension_count") ?? headSize) / headSize,
     original_max_position_embeddings: original,
-    // Converters write 0 where there is no window.
+    // Converters write 0 if there is no window.
     sliding_window: number("attention.sliding_window") || null,
   };
 }
 
-/** The layers of the one Gemma 3 whose scores are scaled by width and heads (27 B), by which llama.cpp knows it, too. */
+/** Layers of the one Gemma 3 (27 B) whose scores are scaled by width and heads; llama.cpp detects it in the same way. */
 const gemma3LargestLayers = 62;
 
 function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
@@ -222,9 +225,9 @@ function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
 }
 
 /**
- * Which layers slide, and how far.
+ * Returns the layers with sliding windows, and their size.
  *
- * @param usualPeriod of so many layers all but the last slide, unless the file says otherwise
+ * @param usualPeriod number of layers of which all but the last slide, unless the file says otherwise
  */
 function slidingFields(
   metadata: GgufMetadata,
@@ -242,7 +245,7 @@ function slidingFields(
   };
 }
 
-/** A list of flags, or the period as a number, of which 0 lets every layer slide. */
+/** A list of flags, or the period as a number; 0 makes every layer slide. */
 function slidingRule(
   metadata: GgufMetadata,
   prefix: string,
@@ -266,10 +269,10 @@ function headCount(metadata: GgufMetadata, prefix: string): number {
   return metadata.needed(key, metadata.uniform(key));
 }
 
-/** More than any model has; a list of this length is made before a tensor is looked at. */
+/** More than any model has; a list of this length is created before a tensor is looked at. */
 const layersMax = 10_000;
 
-/** Where config.json says whether there are biases; elsewhere they are fixed by the class. */
+/** Classes whose config.json declares biases; in others the class fixes them. */
 const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "Qwen3ForCausalLM",
@@ -281,10 +284,10 @@ const readsAttentionBias: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What config.json would say of the model.
+ * Returns the equivalent of the model's config.json.
  *
- * @throws ServiceError `unsupported` for an architecture that is not known, what lacks in the metadata, and a key that
- * changes what is computed in a way that is not known
+ * @throws ServiceError `unsupported` for an unknown architecture, missing metadata, and a key that may change results
+ * in an unknown way
  */
 export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Readonly<Record<string, unknown>> {
   const { prefix, known } = architectureOf(metadata);
@@ -349,7 +352,7 @@ function checkVocabulary(metadata: GgufMetadata, { shape }: StoredTensor): void 
   throw metadata.error(`it has ${count} tokens, and its token_embd.weight is [${shape.join(", ")}]`);
 }
 
-/** The layout of blocks that is read. */
+/** The supported layout of blocks. */
 const blockVersion = 2;
 
 function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"]): void {
@@ -386,7 +389,7 @@ function biasFields(
   return { attention_bias: true, attention_out_bias: false };
 }
 
-/** Null where the file names none: the classes of other programs have ids of published models in their place. */
+/** Null if the file names none: an absent field would get the ids of published models in other programs. */
 function tokenIds(metadata: GgufMetadata): Readonly<Record<string, number | null>> {
   return {
     bos_token_id: metadata.tokenId("bos"),
@@ -401,7 +404,7 @@ interface ReadArchitecture {
   readonly known: GgufArchitecture;
 }
 
-/** @throws ServiceError `unsupported` for a file that is no model, or of an architecture that is not read */
+/** @throws ServiceError `unsupported` for a file that is not a model, or of an unsupported architecture */
 export function architectureOf(metadata: GgufMetadata): ReadArchitecture {
   const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
   const type = metadata.text("general.type") ?? "model";
@@ -435,7 +438,8 @@ const outerParts: Readonly<Record<string, string>> = {
 };
 
 /**
- * The tensors under the names of the Hugging Face layout, with what reading has to undo; names that are not known stay.
+ * Returns the tensors under their Hugging Face names, with the changes that reading must undo; unknown names are
+ * unchanged.
  *
  * @throws ServiceError as {@link ggufConfig}
  */
@@ -462,7 +466,7 @@ export function ggufTensors(
   }
 }
 
-/** As the file names a tensor that {@link ggufTensors} returns, or would return. */
+/** Returns the file's name of a tensor that {@link ggufTensors} returns, or would return. */
 export function ggufTensorName(name: string, architecture: string): string {
   const known = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
   const match = /^(?:model\.layers\.(?<layer>\d+)\.)?(?<part>.+)\.(?<kind>weight|bias)$/.exec(name);
@@ -474,7 +478,7 @@ export function ggufTensorName(name: string, architecture: string): string {
   return layer === undefined ? `${found}.${kind}` : `blk.${layer}.${found}.${kind}`;
 }
 
-/** The key that a field of config.json was made from; null if there is none of its own. */
+/** Returns the key that a field of config.json was made from; null if it has no key. */
 export function ggufKeyOf(field: string, architecture: string): string | null {
   const key = Object.hasOwn(keysOfFields, field) ? keysOfFields[field] : undefined;
   return key === undefined ? null : `${architecture}.${key}`;

@@ -1,4 +1,4 @@
-// GGUF files, against those that the reference package wrote and decoded (test/fixtures/gguf/make.py).
+// Tests GGUF files against those that the reference package wrote and decoded (test/fixtures/gguf/make.py).
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const everyType = join(fixtures, "every-type.gguf");
 const scratch = mkdtempSync(join(tmpdir(), "hone-gguf-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** A copy of the file with some of its bytes replaced, or cut off. */
+/** Copies the file with some of its bytes replaced, or cut off. */
 function changed(change: (bytes: Buffer) => Buffer): string {
   const file = join(scratch, "changed.gguf");
   writeFileSync(file, change(readFileSync(everyType)));
@@ -66,7 +66,7 @@ test("reads a model of several files by any of them", () => {
   assert.throws(() => readGguf(renamed), /one of 2 parts/);
 });
 
-test("refuses what is no such file, is cut off, or claims more than it has", () => {
+test("refuses a file that is not GGUF, is truncated, or claims more than it has", () => {
   const refused = (change: (bytes: Buffer) => Buffer, fault: RegExp): void => {
     const file = changed(change);
     assert.throws(
@@ -93,7 +93,7 @@ test("refuses what is no such file, is cut off, or claims more than it has", () 
   refused((bytes) => (bytes.writeUInt32LE(99, name + 20), bytes), /unknown type 99/);
 });
 
-test("ends with an error of its own whatever bytes a file has", () => {
+test("fails with its own error for any bytes in a file", () => {
   const whole = readFileSync(everyType);
   for (let at = 0; at < 1600; at += 3) {
     const file = changed((bytes) => (bytes.writeUInt8(whole[at] ^ 0xff, at), bytes));

@@ -1,6 +1,5 @@
-// The GGUF file format: what stands before the tensors' bytes, read and checked at once; tensors only when asked for.
-// Knows nothing of models. Sizes are compared with the file's before memory is taken for them.
-// Source: the format's description in ggml (docs/gguf.md), versions 2 and 3.
+// The GGUF file format, versions 2 and 3 (source: ggml's docs/gguf.md). Reads and checks the header immediately, and
+// tensors only when asked for. Sizes are compared with the file's before memory is allocated.
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
@@ -26,10 +25,10 @@ const headerBytesMax = 256 * 1024 * 1024;
 const entriesMax = 1 << 20;
 
 /**
- * Reads a model's file, or all parts of one that was split: any part may be named.
+ * Reads a model's file, or all parts of a split one, given any part.
  *
- * @throws ServiceError `invalid` naming the file and the fault where it is cut off, corrupt or a part is missing;
- * `unsupported` naming the types of tensors that are not read
+ * @throws ServiceError `invalid` naming the file and the fault if it is truncated, corrupt or a part is missing;
+ * `unsupported` naming unsupported tensor types
  */
 export function readGguf(file: string): GgufFile {
   const first = readPart(file);
@@ -42,11 +41,11 @@ export function readGguf(file: string): GgufFile {
   if (typeof wanted === "number" && wanted !== tensors.size) {
     throw corrupt(file, `its ${count} parts hold ${tensors.size} tensors, and should hold ${wanted}`);
   }
-  // The first part has what describes the model; the others only which part they are.
+  // Only the first part describes the model; the others give only their part number.
   return { metadata: parts[0].metadata, tensors };
 }
 
-/** The files of the model that `file` belongs to, in their order. */
+/** Returns the files of the model that `file` belongs to, in their order. */
 export function ggufParts(file: string): readonly string[] {
   const count = Number(splitName.exec(basename(file))?.groups?.["count"] ?? 1);
   return count > 1 ? partNames(file, count) : [file];
@@ -73,7 +72,7 @@ function pad(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-/** The tensors' types by their numbers in the file; those that are not read have their names in llama.cpp. */
+/** Tensor types by their numbers in the file; unsupported ones have their names in llama.cpp. */
 const typeNames: Readonly<Record<number, StoredType>> = {
   0: "F32",
   1: "F16",
@@ -217,11 +216,11 @@ const arrayType = 9;
 function readValue(reader: HeaderReader, type: number): GgufValue {
   if (type !== arrayType) return valueReader(reader, type)(reader);
   const read = valueReader(reader, reader.uint32());
-  // Each element takes at least a byte, so that no length beyond the file's is believed.
+  // Each element takes at least a byte, so a length beyond the file's is refused.
   const length = reader.count(reader.fileSize);
   const values: (string | number | boolean)[] = [];
   for (let index = 0; index < length; index++) values.push(read(reader));
-  // One reader gives one type of value.
+  // Safe cast: one reader gives one type of value.
   return values as readonly string[];
 }
 
@@ -234,13 +233,13 @@ function valueReader(
   return read;
 }
 
-/** Reads a file from its beginning on, some at a time, and nothing beyond its end. */
+/** Buffered reader of a file from its beginning; never reads beyond its end. */
 class HeaderReader {
   readonly file: string;
   readonly fileSize: number;
   readonly #descriptor: number;
   #buffer = Buffer.alloc(0);
-  /** Where the buffer begins in the file, and the reader in the buffer, in bytes. */
+  /** Offset of the buffer in the file, and of the reader in the buffer, in bytes. */
   #start = 0;
   #at = 0;
 
@@ -250,7 +249,7 @@ class HeaderReader {
     this.fileSize = fstatSync(descriptor).size;
   }
 
-  /** In bytes from the file's beginning. */
+  /** Offset in bytes from the file's beginning. */
   get position(): number {
     return this.#start + this.#at;
   }
@@ -263,7 +262,7 @@ class HeaderReader {
     return this.view(4).getUint32(0, true);
   }
 
-  /** A number of 64 bits that counts something, at most `max`. */
+  /** Reads a 64-bit count, at most `max`. */
   count(max: number): number {
     const value = this.view(8).getBigUint64(0, true);
     if (value > BigInt(max)) throw this.corrupt(`it counts ${value} of what may be ${max} at most`);
@@ -284,7 +283,7 @@ class HeaderReader {
     return new DataView(this.#buffer.buffer, this.#buffer.byteOffset + at, byteLength);
   }
 
-  /** @returns where the next `byteLength` bytes begin in the buffer */
+  /** @returns offset of the next `byteLength` bytes in the buffer */
   #take(byteLength: number): number {
     if (this.#at + byteLength > this.#buffer.length) this.#fill(byteLength);
     const at = this.#at;

@@ -1,5 +1,5 @@
-// A GGUF file as a model folder: configuration, tokenizer and template written as the files of the Hugging Face layout, and
-// beside them the name of the file that holds the weights, which stay where they are, and the places of its tensors.
+// Derives a model folder from a GGUF file: configuration, tokenizer and template in the Hugging Face layout, and a
+// pointer to the file with the offsets of its tensors. The weights stay in the file.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -22,17 +22,17 @@ import { ggufParts, readGguf } from "./gguf-file.ts";
 import { ggufTokenizer } from "./gguf-tokenizer.ts";
 import { GgufMetadata } from "./metadata.ts";
 
-/** Beside the derived files: see {@link Pointer}. */
+/** File next to the derived ones: see {@link Pointer}. */
 const pointerName = "model.gguf.json";
 
 interface Pointer {
-  /** From the folder, or absolute. */
+  /** Path relative to the folder, or absolute. */
   readonly file: string;
   /** `general.architecture`; older programs did not write it. */
   readonly architecture?: string;
-  /** Of each part, as it was when the folder was written. */
+  /** Stamp of each part when the folder was written. */
   readonly stamps: readonly Stamp[];
-  /** Under the names of the Hugging Face layout, so that no process that takes weights reads the metadata again. */
+  /** Under their Hugging Face names, so that processes that load weights need not read the metadata again. */
   readonly tensors: readonly (Omit<StoredTensor, "file"> & { readonly part: number })[];
 }
 
@@ -42,16 +42,16 @@ interface Stamp {
 }
 
 /**
- * Writes the folder of the model in `file`, whole or not at all; one that is there is replaced.
+ * Writes the folder of the model in `file`, atomically, replacing an existing one.
  *
- * @param file any part of a model that was split
- * @param folder made with all above it
- * @throws ServiceError as `readGguf`; `unsupported` naming what of the model is not known
+ * @param file any part of a split model
+ * @param folder created with its parents
+ * @throws ServiceError as `readGguf`; `unsupported` naming unknown parts of the model
  */
 export function writeGgufFolder(file: string, folder: string): void {
   const whole = readGguf(file);
   const metadata = new GgufMetadata(basename(file), whole.metadata);
-  // The architecture is checked first: other ones have tokenizers of their own, which nobody asked about.
+  // Checks the architecture first: an error about the tokenizer of an unsupported architecture would mislead.
   const config = ggufConfig(whole, metadata);
   const { tokenizer, config: tokenizerConfig } = ggufTokenizer(metadata);
   const files = {
@@ -89,12 +89,12 @@ function pointerTo(file: string, tensors: ReadonlyMap<string, StoredTensor>): Po
   };
 }
 
-/** Changes whenever another folder would be made of the same file. */
+/** Must change whenever another folder would be derived from the same file. */
 const folderFormat = "hone-gguf-5";
 
 /**
- * The folder of the model in a file, made in `cacheFolder` unless it is there already; of an earlier content of the file
- * none is kept.
+ * Returns the folder of the model in a file, created in `cacheFolder` unless it exists; deletes those of earlier
+ * contents of the file.
  *
  * @throws ServiceError as {@link writeGgufFolder}
  */
@@ -111,13 +111,13 @@ export function ensureGgufFolder(file: string, cacheFolder: string): string {
   return folder;
 }
 
-/** The folder that {@link ensureGgufFolder} made of a file that has not changed since; null where there is none. */
+/** Returns the folder that {@link ensureGgufFolder} created from the unchanged file; null if there is none. */
 export function keptGgufFolder(file: string, cacheFolder: string): string | null {
   const folder = join(cacheFolder, namesOf(file).name);
   return isDerivedFromGguf(folder) ? folder : null;
 }
 
-/** The first part of a model's file, and what its folder is called: a name that begins with the place of the file. */
+/** Returns the first part of a model's file, and the name of its folder, which begins with a key of the file's path. */
 function namesOf(file: string): { readonly first: string; readonly place: string; readonly name: string } {
   const parts = ggufParts(file).map((part) => statPart(part));
   const first = parts[0].path;
@@ -145,26 +145,26 @@ function hashOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }
 
-/** Whether {@link writeGgufFolder} wrote the folder. */
+/** True if {@link writeGgufFolder} wrote the folder. */
 export function isDerivedFromGguf(folder: string): boolean {
   return existsSync(join(folder, pointerName));
 }
 
-/** The files of the weights of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */
+/** Returns the weight files of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */
 export function ggufFilesOf(folder: string): readonly string[] | null {
   return isDerivedFromGguf(folder) ? partsOf(folder, readPointer(folder)) : null;
 }
 
-/** How the file of a model names what its folder names otherwise, for messages. */
+/** Names in a model's file for the names in its folder, for messages. */
 export interface GgufNames {
   /** The file's own name. */
   readonly file: string;
   readonly tensor: (name: string) => string;
-  /** The key behind a field of config.json; null if there is none of its own. */
+  /** Returns the key behind a field of config.json; null if it has no key. */
   readonly key: (field: string) => string | null;
 }
 
-/** The names in the file of a folder that {@link writeGgufFolder} wrote; null for any other folder. */
+/** Returns the names in the file of a folder that {@link writeGgufFolder} wrote; null for any other folder. */
 export function ggufNamesOf(folder: string): GgufNames | null {
   const [file] = ggufFilesOf(folder) ?? [];
   if (file === undefined) return null;
@@ -176,7 +176,7 @@ export function ggufNamesOf(folder: string): GgufNames | null {
   };
 }
 
-/** Older programs wrote the file alone. */
+/** Older programs wrote only the file. */
 function readPointer(folder: string): Partial<Pointer> {
   return JSON.parse(readFileSync(join(folder, pointerName), "utf8")) as Partial<Pointer>;
 }
@@ -188,8 +188,8 @@ function partsOf(folder: string, { file }: Partial<Pointer>): readonly string[] 
 }
 
 /**
- * The tensors of the model of a folder that {@link writeGgufFolder} wrote, under the names of the Hugging Face layout. The
- * files are read where they are others than when it was written.
+ * Returns the tensors of a folder that {@link writeGgufFolder} wrote, under their Hugging Face names. Reads the files
+ * again if they have changed since then.
  */
 export function readGgufTensors(folder: string): ReadonlyMap<string, StoredTensor> {
   const pointer = readPointer(folder);
@@ -208,12 +208,12 @@ export function readGgufTensors(folder: string): ReadonlyMap<string, StoredTenso
   return ggufTensors(whole, new GgufMetadata(basename(file), whole.metadata));
 }
 
-/** What is missing is told by whoever reads it. */
+/** The reader reports a missing file. */
 function stampIfThere(file: string): Stamp | null {
   return existsSync(file) ? stampOf(file) : null;
 }
 
-/** Texts of tokens that end an answer in some family, whether or not the metadata says so; as llama.cpp has them. */
+/** Tokens that end an answer in some family, even if the metadata does not say so; the same as in llama.cpp. */
 const endTexts: ReadonlySet<string> = new Set([
   "<|eot_id|>",
   "<|eom_id|>",

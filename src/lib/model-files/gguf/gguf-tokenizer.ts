@@ -1,5 +1,6 @@
-// The tokenizer in a GGUF file as the two files of a Hugging Face folder: tokenizer.json and tokenizer_config.json.
-// Source: what llama.cpp makes of the same metadata (llama-vocab), and Transformers' converters for SentencePiece.
+// Converts the tokenizer in a GGUF file to the two files of a Hugging Face folder: tokenizer.json and
+// tokenizer_config.json. Source: llama.cpp's reading of the same metadata (llama-vocab), and Transformers' converters
+// for SentencePiece.
 import type { GgufMetadata } from "./metadata.ts";
 
 export interface TokenizerObjects {
@@ -9,16 +10,16 @@ export interface TokenizerObjects {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** How tokens are marked in `tokenizer.ggml.token_type`. */
+/** Kinds of tokens in `tokenizer.ggml.token_type`. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5 } as const;
 
 interface Vocabulary {
   readonly tokens: readonly string[];
-  /** One of each token; see {@link tokenKinds}. */
+  /** Kind of each token; see {@link tokenKinds}. */
   readonly kinds: readonly number[];
 }
 
-/** @throws ServiceError `unsupported` for a kind of tokenizer that is not read, or what lacks in the metadata */
+/** @throws ServiceError `unsupported` for an unsupported kind of tokenizer, or missing metadata */
 export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   const tokens = metadata.needed("tokenizer.ggml.tokens", metadata.texts("tokenizer.ggml.tokens"));
   const kinds = metadata.numbers("tokenizer.ggml.token_type") ?? tokens.map(() => tokenKinds.normal);
@@ -52,7 +53,7 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   }
 }
 
-/** The parts of tokenizer.json that do not depend on the kind of tokenizer. */
+/** Returns the parts of tokenizer.json that do not depend on the kind of tokenizer. */
 function shared(metadata: GgufMetadata, tokens: readonly string[]): Readonly<Record<string, unknown>> {
   return { version: "1.0", post_processor: postProcessor(metadata, tokens) };
 }
@@ -62,13 +63,13 @@ interface AddedToken {
   readonly content: string;
   readonly single_word: boolean;
   readonly lstrip: boolean;
-  /** Whether blanks behind it belong to it. */
+  /** True if the token includes the blanks after it. */
   readonly rstrip: boolean;
   readonly normalized: boolean;
   readonly special: boolean;
 }
 
-/** The tokens of these kinds, as those that are found in a text before anything else is done with it. */
+/** Returns the tokens of these kinds as added tokens, which are found in a text before anything else is done with it. */
 function addedTokens(
   { tokens, kinds }: Vocabulary,
   added: readonly (keyof typeof tokenKinds)[],
@@ -81,7 +82,7 @@ function addedTokens(
   });
 }
 
-/** Phi-3's tokens that do not take the blanks behind them, as llama.cpp has them, too: its files do not say. */
+/** Phi-3's tokens that do not include the blanks after them, as in llama.cpp; its files do not say. */
 const phi3BlanksLeft: ReadonlySet<string> = new Set(["<unk>", "<s>", "<|endoftext|>"]);
 
 function withBlanksTaken(metadata: GgufMetadata, added: readonly AddedToken[]): readonly AddedToken[] {
@@ -89,9 +90,9 @@ function withBlanksTaken(metadata: GgufMetadata, added: readonly AddedToken[]): 
   return added.map((token) => ({ ...token, rstrip: !phi3BlanksLeft.has(token.content) }));
 }
 
-/** What stands around a text that no template renders. */
+/** Adds the special tokens around a text that no template renders. */
 function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unknown {
-  // SentencePiece models begin texts unless they say otherwise; so do two kinds of byte-level ones.
+  // SentencePiece models begin texts with a token by default; so do two kinds of byte-level ones.
   const begins =
     metadata.text("tokenizer.ggml.model") === "llama" ||
     preTokenizers[metadata.text("tokenizer.ggml.pre") ?? "default"]?.begins === true;
@@ -117,7 +118,7 @@ function specialTokens(metadata: GgufMetadata, tokens: readonly string[]): Reado
   return { tokenizer_class: "PreTrainedTokenizerFast", ...Object.fromEntries(named), ...templates(metadata) };
 }
 
-/** One template, or a list of named ones beside the default one. */
+/** Returns one template, or a list of named ones in addition to the default one. */
 function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
   const key = "tokenizer.chat_template";
   const [usual, names] = [metadata.text(key), metadata.texts("tokenizer.chat_templates") ?? []];
@@ -131,13 +132,13 @@ function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
 }
 
 interface PreTokenizer {
-  /** An expression for the pieces that a text falls into before tokens are merged; null splits it as GPT-2 did. */
+  /** Regular expression for the pieces of a text before tokens are merged; null splits it as GPT-2 did. */
   readonly pieces: string | null;
-  /** Whether every digit is a piece of its own. */
+  /** True if every digit is a separate piece. */
   readonly splitsDigits?: boolean;
-  /** Whether a piece that is a token is taken as it is, however it would be merged. */
+  /** True if a piece that is a token is taken whole, regardless of merges. */
   readonly takesWholePieces?: boolean;
-  /** Whether texts begin with the token for that unless the file says otherwise. */
+  /** True if texts begin with the beginning-of-text token by default. */
   readonly begins?: boolean;
   readonly normalizer?: "NFC";
 }
@@ -161,9 +162,9 @@ const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begi
 const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
 
 /**
- * By `tokenizer.ggml.pre`, for files of the architectures that are read: SmolLM2 says `smollm`, Granite 3 `refact`, Granite 4
- * `granite-docling`, OLMo 2 and Phi-4 `dbrx`, Phi-4-mini `gpt-4o`, models of Llama 3's tokenizer (SmolLM3) `llama-bpe` or
- * `smaug-bpe`, Mistral's newer ones `tekken`, Qwen's `qwen2`.
+ * By `tokenizer.ggml.pre`, for files of the supported architectures: SmolLM2 says `smollm`, Granite 3 `refact`,
+ * Granite 4 `granite-docling`, OLMo 2 and Phi-4 `dbrx`, Phi-4-mini `gpt-4o`, models of Llama 3's tokenizer (SmolLM3)
+ * `llama-bpe` or `smaug-bpe`, Mistral's newer ones `tekken`, Qwen's `qwen2`.
  */
 const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   "gpt-2": gpt2,
@@ -224,7 +225,7 @@ function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Reado
   };
 }
 
-/** Ids that a model has beyond its tokens are filled up with names that no text has. */
+/** Names of ids beyond a model's tokens; no text contains them. */
 const fillers = /^\[(?:PAD|EMPTY_)\d+\]$/;
 
 function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Readonly<Record<string, number>> {
@@ -235,7 +236,10 @@ function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Read
   );
 }
 
-/** Tokenizer.json has one id for each token, the last; the others are listed besides, so that they have a text, too. */
+/**
+ * Tokenizer.json maps each token to one id, the last; its other ids are listed separately, so that they have a text
+ * too.
+ */
 function repeatedTokens({ tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
   const last = new Map(tokens.map((token, id) => [token, id]));
   const repeated = tokens.flatMap((token, id) =>
@@ -279,7 +283,7 @@ function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Re
   };
 }
 
-/** Converters write the blanks of tokens that users defined as such; here they are spelled as in all other tokens. */
+/** Converters write blanks as such in user-defined tokens; this spells them as in all other tokens. */
 function withSpelledBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
   const taken = new Set(tokens);
   const spelled = (token: string, id: number): string => {
@@ -290,9 +294,9 @@ function withSpelledBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
 }
 
 /**
- * SentencePiece cuts the tokens that users defined out of a text that is normalized already, the longest first, and puts
- * no blank behind them. As pieces of their own they are taken whole, whatever merges would make of them; the spelling of a
- * byte in a text is cut so that it is not taken for that byte.
+ * SentencePiece cuts user-defined tokens out of the normalized text, the longest first, and puts no blank after them.
+ * As separate pieces they are taken whole, regardless of merges. The spelling of a byte in a text is split, so that it
+ * is not taken for that byte.
  */
 function userDefinedPieces({ tokens, kinds }: Vocabulary): object | null {
   const defined = tokens.filter((token, id) => kinds[id] === tokenKinds.userDefined && token !== "");
@@ -304,8 +308,8 @@ function userDefinedPieces({ tokens, kinds }: Vocabulary): object | null {
 }
 
 /**
- * SentencePiece merges whatever pair makes the token of the highest score: each way to cut a token in two others is a
- * merge, in the order of scores, as Transformers' converter lists them.
+ * SentencePiece merges the pair that makes the token of the highest score. Each way to split a token into two others
+ * is a merge, in the order of scores, as in Transformers' converter.
  */
 function mergesOf(
   tokens: readonly string[],
@@ -331,7 +335,7 @@ function mergesOf(
   return merges.map(({ left, right }) => [left, right]);
 }
 
-/** Every way to cut a text in two between its characters. */
+/** Yields every way to split a text in two between its characters. */
 function cutsOf(text: string): readonly (readonly [string, string])[] {
   const cuts: (readonly [string, string])[] = [];
   let at = 0;

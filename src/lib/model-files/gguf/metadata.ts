@@ -1,4 +1,4 @@
-// Typed access to a GGUF file's metadata: what is missing or of another type is said by its key.
+// Typed access to a GGUF file's metadata; reports missing values and wrong types by their keys.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { GgufFile, GgufValue } from "./gguf-file.ts";
 
@@ -6,18 +6,18 @@ export class GgufMetadata {
   readonly #file: string;
   readonly #values: GgufFile["metadata"];
 
-  /** @param file the name that errors carry */
+  /** @param file file name used in errors */
   constructor(file: string, values: GgufFile["metadata"]) {
     this.#file = file;
     this.#values = values;
   }
 
-  /** The keys that begin with `prefix`, in the file's order. */
+  /** Returns the keys that begin with `prefix`, in the file's order. */
   keysBelow(prefix: string): readonly string[] {
     return [...this.#values.keys()].filter((key) => key.startsWith(prefix));
   }
 
-  /** The value of any type; null if the file has no such key. */
+  /** Returns the value of any type; null if the file has no such key. */
   value(key: string): GgufValue | null {
     return this.#values.get(key) ?? null;
   }
@@ -34,7 +34,7 @@ export class GgufMetadata {
     throw this.#mistyped(key, "a number");
   }
 
-  /** A number, or the one number of a list that gives every layer the same. */
+  /** Returns a number, or the one number of a list that is the same for every layer. */
   uniform(key: string): number | null {
     const value = this.#values.get(key) ?? null;
     if (!Array.isArray(value)) return this.number(key);
@@ -68,14 +68,14 @@ export class GgufMetadata {
     throw this.#mistyped(key, "a list of true and false");
   }
 
-  /** The id of a token with a role, such as `eos`; null if there is none, and if no token has that id. */
+  /** Returns the id of a token with a role, such as `eos`; null if there is none, or if no token has that id. */
   tokenId(role: string): number | null {
     const id = this.number(tokenIdKey(role));
     const count = this.texts("tokenizer.ggml.tokens")?.length ?? 0;
     return id !== null && id >= 0 && id < count ? id : null;
   }
 
-  /** As {@link tokenId}, for a role that matters: an id without a token is refused. */
+  /** Like {@link tokenId}, for a role that matters: an id without a token is refused. */
   usedTokenId(role: string): number | null {
     const id = this.tokenId(role);
     if (id === null && this.number(tokenIdKey(role)) !== null) {
@@ -85,7 +85,7 @@ export class GgufMetadata {
     return id;
   }
 
-  /** The value, which has to be there. */
+  /** Returns the value, or throws if it is missing. */
   needed<Value>(key: string, value: Value | null): Value {
     if (value !== null) return value;
     throw this.error(`it has no ${key}`);
@@ -99,7 +99,7 @@ export class GgufMetadata {
     });
   }
 
-  /** Refuses the value of `key`; `cure` says what is computed instead. */
+  /** Returns the error that refuses the value of `key`; `cure` says what is computed instead. */
   refused(key: string, cure: string): ServiceError {
     return this.error(`its ${key} is ${shownValue(this.value(key))}: ${cure}`);
   }
@@ -124,7 +124,7 @@ interface ElementTypes {
   readonly boolean: boolean;
 }
 
-/** Lists have one type; an empty one is of any. */
+/** Lists have one type; an empty one matches any. */
 function isListOf<Type extends keyof ElementTypes>(
   value: GgufValue,
   type: Type,

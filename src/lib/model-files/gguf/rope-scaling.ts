@@ -1,5 +1,5 @@
-// The scaling of the rotary embedding that a GGUF file asks for, as config.json would name it. A combination that llama.cpp
-// and Transformers compute differently is refused: nothing says which of them the file was made for.
+// Converts the rotary scaling of a GGUF file to config.json's form. Refuses combinations that llama.cpp and
+// Transformers compute differently, because the file does not say which of them it was made for.
 import { readFloats, type StoredTensor } from "../stored-tensor.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
@@ -11,12 +11,12 @@ export interface RopeScalingSource {
   /** `general.architecture`. */
   readonly architecture: string;
   readonly contextLength: number;
-  /** True if YaRN's limits and magnitude can be set; else they have the usual values. */
+  /** True if YaRN's limits and magnitude can be set; otherwise they have the usual values. */
   readonly readsYarnSettings: boolean;
   readonly rotarySize: number;
 }
 
-/** The fields of config.json; no field if nothing is scaled. */
+/** The fields of config.json; empty if nothing is scaled. */
 export type RopeScalingFields = Readonly<{ rope_scaling?: Readonly<Record<string, unknown>> }>;
 
 /** @throws ServiceError `unsupported` naming the key whose value is not computed */
@@ -69,7 +69,7 @@ function readSettings(source: RopeScalingSource): Settings {
   const attentionFactor = numberOf(source, "attn_factor") ?? 1;
   if (!(attentionFactor > 0))
     throw metadata.refused(keyOf(source, "attn_factor"), "a number above 0 is needed");
-  // Older files have a key of their own. In both, 0 stands for none.
+  // Older files have another key. In both, 0 means none.
   const key =
     numberOf(source, "factor") === null ? `${architecture}.rope.scale_linear` : keyOf(source, "factor");
   const written = metadata.number(key) ?? 0;
@@ -89,7 +89,7 @@ function readSettings(source: RopeScalingSource): Settings {
   }
 }
 
-/** Factors for each pair, divided further by the factor for all. */
+/** Factors for each pair, multiplied by the common factor. */
 function explicit({ factor, attentionFactor }: Settings, factors: readonly number[]): RopeScalingFields {
   const all = factors.map((each) => each * factor);
   return {
@@ -102,7 +102,7 @@ function explicit({ factor, attentionFactor }: Settings, factors: readonly numbe
   };
 }
 
-/** Llama 3.1's scaling: its factors have in config.json the name of the method that lists them. */
+/** Llama 3.1's scaling: config.json names the method that its list of factors came from. */
 function listedOnce(source: RopeScalingSource, settings: Settings, tensor: StoredTensor): RopeScalingFields {
   if (settings.type === "yarn") {
     throw source.metadata.refused(
@@ -145,7 +145,7 @@ function factorsOf({ metadata, rotarySize }: RopeScalingSource, tensor: StoredTe
 
 const usualYarn = { beta_fast: 32, beta_slow: 1 } as const;
 
-/** YaRN (arXiv:2309.00071), in the words of Transformers. */
+/** YaRN (arXiv:2309.00071), with Transformers' names. */
 function yarn(source: RopeScalingSource, { factor, attentionFactor }: Settings): RopeScalingFields {
   const { metadata, readsYarnSettings, contextLength } = source;
   const usual = magnitude(factor, 1);
@@ -175,7 +175,7 @@ function yarn(source: RopeScalingSource, { factor, attentionFactor }: Settings):
   };
 }
 
-/** YaRN's factor for cosines and sines (`mscale`). */
+/** Returns YaRN's factor for cosines and sines (`mscale`). */
 function magnitude(factor: number, multiplier: number): number {
   return factor <= 1 ? 1 : 0.1 * multiplier * Math.log(factor) + 1;
 }

@@ -1,6 +1,6 @@
-// A float32 of a file as the number that its maker wrote.
+// Recovers the decimal number behind a float32 of a file.
 
-/** Returns the shortest decimal that rounds to `value` in float32: what the maker had before rounding. */
+/** Returns the shortest decimal that rounds to `value` in float32: the number before the file's rounding. */
 export function asWritten(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));

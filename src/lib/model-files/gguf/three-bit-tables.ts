@@ -1,5 +1,5 @@
-// The types of llama.cpp with three bits a weight that look their weights up in tables (IQ3_XXS, IQ3_S): four weights at a time,
-// as one entry of a table, with their signs stored besides. The tables are those of ggml, each weight as an octal digit.
+// The types of llama.cpp with three bits a weight that use lookup tables (IQ3_XXS, IQ3_S): an entry holds four
+// weights, and signs are stored separately. The tables are those of ggml, each weight as an octal digit.
 import { half } from "./half-lookup.ts";
 
 /** Weights in a block. */
@@ -44,7 +44,7 @@ const levelsS = [1, 3, 5, 7, 9, 11, 13, 15] as const;
 
 let tables: { readonly xxs: Float32Array; readonly s: Float32Array } | null = null;
 
-/** Made with the first block: most processes read none. */
+/** Created with the first block: most processes read none. */
 function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } {
   tables ??= {
     xxs: Float32Array.from(entriesXXS, (digit) => levelsXXS[Number(digit)]),
@@ -53,7 +53,9 @@ function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } 
   return tables;
 }
 
-/** Eight groups of 32: indices of entries, then for each group seven bits of signs for eight weights each, and a scale. */
+/**
+ * Eight groups of 32: indices of entries, then for each group seven bits of signs for eight weights each, and a scale.
+ */
 export function decodeIQ3XXS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
   const { xxs } = tablesOnce();
@@ -70,14 +72,14 @@ export function decodeIQ3XXS(bytes: Uint8Array, from: number, values: Float32Arr
   }
 }
 
-/** The eighth sign makes their number even. */
+/** Adds the eighth sign, which makes the number of signs even. */
 function withParity(signs: number): number {
   let odd = 0;
   for (let bit = 0; bit < 7; bit++) odd ^= (signs >> bit) & 1;
   return signs | (odd << 7);
 }
 
-/** Eight groups of 32: indices of entries, their ninth bits, a bit of sign for each weight, then scales of four bits. */
+/** Eight groups of 32: indices of entries, their ninth bits, a sign bit for each weight, then scales of four bits. */
 export function decodeIQ3S(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
   const { s } = tablesOnce();

@@ -1,5 +1,5 @@
-// Writes GGUF files for tests: version 3, one part, tensors in the order given. Quantizes to Q8_0 only; other block types are
-// given as bytes. Source of the layout: ggml's docs/gguf.md.
+// Writes GGUF files for tests: version 3, one part, tensors in the order given. Quantizes to Q8_0 only; other block
+// types are given as bytes. Source of the layout: ggml's docs/gguf.md.
 import { writeFileSync } from "node:fs";
 import { assert } from "../../../base/domain/assert.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../half-floats.ts";
@@ -20,14 +20,14 @@ export interface WrittenFloat {
   readonly float: number;
 }
 
-/** A value of type float32, whatever the number. */
+/** Marks any number as a float32 value. */
 export function float(value: number): WrittenFloat {
   return { float: value };
 }
 
 export interface WrittenTensor {
   readonly name: string;
-  /** Row-major, outermost first, as `StoredTensor` has it; the file has the reverse. */
+  /** Row-major, outermost first, as in `StoredTensor`; the file has the reverse. */
   readonly shape: readonly number[];
   readonly type: StoredType;
   /** Floats to convert, or the bytes of the tensor. */
@@ -39,7 +39,7 @@ export interface WrittenGguf {
   readonly tensors: readonly WrittenTensor[];
 }
 
-/** Writes `file`; one that is there is replaced. */
+/** Writes `file`, replacing an existing one. */
 export function writeGguf(file: string, gguf: WrittenGguf): void {
   writeFileSync(file, ggufBytes(gguf));
 }
@@ -86,7 +86,7 @@ const typeNumbers: Readonly<Record<StoredType, number>> = {
 
 function typedValue(value: WrittenValue): readonly Uint8Array[] {
   if (!Array.isArray(value)) return [uint32(typeOf(value)), scalar(value as Scalar)];
-  const list = value as readonly Scalar[]; // Array.isArray does not narrow readonly arrays.
+  const list = value as readonly Scalar[]; // Safe cast: Array.isArray does not narrow readonly arrays.
   const isWhole = list.every((item) => Number.isInteger(item));
   const type = isWhole ? valueTypes.int32 : typeOf(list.find(isFraction) ?? list[0]);
   return [uint32(9), uint32(type), uint64(list.length), ...list.map((item) => scalarAs(item, type))];
