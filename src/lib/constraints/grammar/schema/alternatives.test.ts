@@ -10,12 +10,12 @@ import { jsonSchema } from "../testing/make-constraints.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { searching } from "../../../../base/domain/testing/search.ts";
 
-/** Reads the schema within the usual limits, and asks another validator about each value. */
+/** Compiles the schema within the default limits, and compares with another validator for each value. */
 function check(schema: object, values: fc.Arbitrary<Json>): void {
   const samples = fc.sample(values, searching(40));
   const options = { limits: defaultGrammarLimits, trie: vocabularyOf([]), clock: systemClock };
   const { refusal, instances } = checkConstraint(
-    // Every schema here is written as JSON.
+    // Each schema here is JSON.
     jsonSchema(schema as Json),
     samples.map((sample) => JSON.stringify(sample)),
     options,
@@ -57,7 +57,7 @@ test("serves combinations of patterns whose alternatives multiply", () => {
   );
 });
 
-test("serves exclusive branches within exclusive branches of objects", () => {
+test("serves nested exclusive branches of objects", () => {
   const kind = (...kinds: readonly string[]) => ({ kind: { enum: kinds } });
   const counts = (...names: readonly string[]) => ({
     required: names,
@@ -109,7 +109,7 @@ test("serves exclusive branches within exclusive branches of objects", () => {
   );
 });
 
-test("serves combinations of multiples whose alternatives multiply, between bounds", () => {
+test("serves bounded combinations of multiples whose alternatives multiply", () => {
   const multiples = (...divisors: readonly number[]) =>
     divisors.map((divisor): object => ({ multipleOf: divisor }));
   const neither = (...divisors: readonly number[]) => ({
@@ -133,7 +133,7 @@ test("serves combinations of multiples whose alternatives multiply, between boun
   );
 });
 
-test("serves many texts wanted in one of a fixed length", () => {
+test("serves one of many texts combined with a fixed length", () => {
   const wanted = ["ab1", "b12", "bc1", "c12", "ca1", "a12", "[\\d]{2}", "1.*2", "ac", "[aA][12].*[zZ]"];
   const length = { minLength: 40, maxLength: 40 };
   check(

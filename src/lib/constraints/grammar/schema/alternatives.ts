@@ -1,5 +1,5 @@
-// Reduces the shapes of a union: strings that patterns describe become one shape, equal shapes are kept once, and objects
-// that another shape surely includes are left out. What is left allows exactly the same values.
+// Simplifies the shapes of a union: merges strings described by patterns, removes equal shapes, and removes objects
+// that another shape visibly includes. The result allows exactly the same values.
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";
@@ -7,7 +7,7 @@ import { isPart, presenceOf, unitedByPresence } from "./presence.ts";
 import type { Clause, Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
-/** What shapes are computed with. */
+/** Context for computing with shapes. */
 export interface Algebra {
   readonly goals: Goals;
   readonly texts: Texts;
@@ -15,16 +15,16 @@ export interface Algebra {
   shapes(goal: Goal): readonly Shape[];
 }
 
-/** Up to so many, shapes are not compared. */
+/** Up to this number, shapes are not compared. */
 const fewShapes = 6;
-/** Up to so many, shapes are not looked at in pairs. */
+/** Up to this number, shapes are not compared pairwise. */
 const manyShapes = 64;
-/** To write a shape down, and find one that is written alike. */
+/** Steps for serializing a shape and looking it up. */
 const stepsPerName = 4;
-/** Most comparisons of two shapes end at their first difference. */
+/** Comparisons per step; most end at the first difference. */
 const comparisonsPerStepLog2 = 4;
 
-/** The same values in fewer shapes, as far as that is plain. */
+/** Returns fewer shapes with the same values, as far as this is visible. */
 export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const united = unitedByPresence(algebra.texts, withOneString(algebra, shapes));
   if (united.length <= fewShapes) return united;
@@ -35,7 +35,7 @@ export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): rea
 
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
 
-/** Strings that expressions describe, rather than lists of values, become one shape, in the place of the first. */
+/** Merges strings described by expressions, rather than by lists of values, into one shape in place of the first. */
 function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const strings = shapes.filter(isOpenString);
   if (strings.length < 2) return shapes;
@@ -47,7 +47,7 @@ function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly S
   });
 }
 
-/** Leaves out objects of which another shape holds every one; of those that hold the same, all but the first. */
+/** Removes objects that are visibly included in another shape; of equal ones, keeps the first. */
 function withoutHeld(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const { budget } = algebra.texts.compilation;
   const objects = shapes.filter((shape) => shape.type === "object");
@@ -67,7 +67,7 @@ function withoutHeld(algebra: Algebra, shapes: readonly Shape[]): readonly Shape
   return shapes.filter((shape) => shape.type !== "object" || !isHeld(shape));
 }
 
-/** The members by what they are called, in their order. */
+/** Groups the members by key, keeping their order. */
 export function grouped<K, T>(members: readonly T[], keyOf: (member: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const member of members) {
@@ -79,7 +79,10 @@ export function grouped<K, T>(members: readonly T[], keyOf: (member: T) => K): R
   return groups;
 }
 
-/** What a shape asks of properties that it requires, by name: who holds it asks for some of that. */
+/**
+ * Returns a key for each requirement of the shape's required properties. A shape that includes it has one of these
+ * requirements, or none.
+ */
 function requiredNames({ goals }: Algebra, { declared }: ObjectShape): readonly string[] {
   return declared
     .filter(({ isRequired }) => isRequired)
@@ -93,7 +96,7 @@ function isOpen({ texts }: Algebra, { rules: [rule, ...more] }: ObjectShape): bo
   return more.length === 0 && rule?.names === texts.anyBody && rule.goal === anyValue;
 }
 
-/** Whether it is plain that every object of the other shape is one of this. */
+/** True if `shape` visibly includes each object of `other`. */
 function holds(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolean {
   if (
     !isOpen(algebra, shape) ||
@@ -107,7 +110,7 @@ function holds(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolea
   return shape.declared.every((declared) => isAsked(algebra, declared, other));
 }
 
-/** Whether it is plain that the clause holds of every object of the shape. */
+/** True if the clause visibly holds for each object of the shape. */
 function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolean {
   if (clauses.some((known) => isPart(known, clause))) return true;
   return clause.some(({ name, isThere }) =>
@@ -115,7 +118,7 @@ function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolea
   );
 }
 
-/** Whether it is plain that an object of the shape has the property as declared. */
+/** True if each object of the shape visibly satisfies the declaration. */
 function isAsked({ goals }: Algebra, { name, goal, isRequired }: Declared, shape: ObjectShape): boolean {
   const declared = shape.declared.find((candidate) => candidate.name === name);
   if (declared === undefined) return !isRequired && (goal === anyValue || shape.rules.length === 0);

@@ -1,5 +1,5 @@
-// The values that a list of shapes leaves out, as shapes again: for each type what violates every shape of that type.
-// Refuses what cannot be said this way, with the keyword that asked for it.
+// Computes the complement of a list of shapes as shapes: for each type, the values that violate each shape of that
+// type. Refuses complements that shapes cannot express, naming the keyword that requires them.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRefusal } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";
@@ -11,7 +11,7 @@ import type { Algebra } from "./alternatives.ts";
 import { allShapes, anyArray, anyNumber, anyObject } from "./shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "./shapes.ts";
 
-/** @param place of the keyword that rules the shapes out */
+/** @param place of the keyword that excludes the shapes */
 export function otherShapes(algebra: Algebra, shapes: readonly Shape[], place: string): readonly Shape[] {
   return allShapes(algebra.texts.anyBody).flatMap((all) =>
     shapes
@@ -63,7 +63,7 @@ function arrayViolations({ goals }: Algebra, shape: ArrayShape, place: string): 
       shapes.push({ ...anyArray, prefix: [...before, missed], min: index + 1 });
   }
   for (const missed of goals.not(shape.rest)) {
-    // Nothing may stand behind the first items: there being one more is enough.
+    // No item may follow the first ones, so one more is a violation.
     if (missed === anyValue) shapes.push({ ...anyArray, min: shape.prefix.length + 1 });
     else if (shape.prefix.length > 0) throw notExpressible("items behind prefixItems", place);
     else shapes.push({ ...anyArray, contains: [containing(missed, 1, place)] });
@@ -108,7 +108,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
   }
   for (const { names, goal } of shape.needs) {
     const [missed, ...more] = goals.not(goal);
-    // Each name may miss another part.
+    // Each name could violate a different part.
     if (more.length > 0) throw notExpressible("not", place);
     const others = { names: texts.others(names), goal: anyValue, isPattern: false };
     const rules = missed === noValue ? [others] : [{ names, goal: missed, isPattern: true }, others];
@@ -120,7 +120,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
     ...shape.rules.flatMap(({ names, goal }) =>
       goals.not(goal).map((missed) => ({ names: texts.both(names, open), goal: missed, pointer: place })),
     ),
-    // Where a rule is for all names, that none is left would take long to find out.
+    // If a rule covers all names, finding that none is left would be expensive.
     ...(described.includes(texts.anyBody)
       ? []
       : [

@@ -1,14 +1,14 @@
 // Decimal numbers as texts: bounds, equality and multiples are expressions over digits, so that intersection and
-// complement of numbers are those of texts. Exponents are written only where a number is not constrained.
+// complement of numbers are those of texts. Exponents are written only for unconstrained numbers.
 import { present } from "../../../../base/domain/assert.ts";
 import { ExactNumber, isExactList, isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import type { Expression, Expressions } from "../../regex/expressions.ts";
 import { divisorMax, multipleDigitsMax, multipleOf } from "../../regex/multiple.ts";
 
-/** A bound below or above which numbers lie. */
+/** A lower or upper bound of numbers. */
 export interface Bound {
-  /** A finite number as `plainDecimal` writes it. */
+  /** A finite number as formatted by `plainDecimal`. */
   readonly decimal: string;
   readonly isExclusive: boolean;
 }
@@ -16,21 +16,21 @@ export interface Bound {
 export interface NumberTexts {
   /** Any JSON number. */
   readonly any: Expression;
-  /** Numbers without exponent. */
+  /** Numbers without an exponent. */
   readonly decimal: Expression;
-  /** Whole numbers without fraction. */
+  /** Integers without a fraction. */
   readonly integer: Expression;
-  /** Numbers without exponent, no longer than they must be, and whole ones: one text for each number. */
+  /** The shortest form of each number without an exponent, and of each integer: one text per number. */
   readonly shortest: Expression;
   readonly shortestInteger: Expression;
-  /** Of as many digits as a double holds exactly. */
+  /** Numbers with as many digits as a double holds exactly. */
   readonly short: Expression;
-  /** Whole numbers, with a fraction of zeros or without. */
+  /** Integers, with or without a fraction of zeros. */
   readonly whole: Expression;
   atLeast(bound: Bound): Expression;
   atMost(bound: Bound): Expression;
   equal(decimal: string): Expression;
-  /** Null where the divisor has too many digits. */
+  /** Null if the divisor has too many digits. */
   multipleOf(decimal: string): Expression | null;
 }
 
@@ -108,13 +108,13 @@ interface Sizes {
   readonly fraction: Expression;
   /** A number without its sign. */
   readonly size: Expression;
-  /** A point and zeros. */
+  /** A decimal point and zeros. */
   readonly zeros: Expression;
 }
 
 interface Digits {
   readonly whole: string;
-  /** Without zeros at the end. */
+  /** Without trailing zeros. */
   readonly behind: string;
 }
 
@@ -134,7 +134,10 @@ function equalSize({ expressions, zeros }: Sizes, { whole, behind }: Digits): Ex
   );
 }
 
-/** Sizes of at least, or above, the digits: longer, or greater at the first place that differs, or equal. */
+/**
+ * Returns the numbers at or above the digits: with more integer digits, greater at the first differing digit, or
+ * equal.
+ */
 function sizeAtLeast(sizes: Sizes, digits: Digits, isExclusive: boolean): Expression {
   const { expressions, fraction } = sizes;
   const { whole, behind } = digits;
@@ -168,20 +171,20 @@ function sizeAtMost(sizes: Sizes, digits: Digits, isExclusive: boolean): Express
 
 const anyDigit = (expressions: Expressions): Expression => expressions.range(0x30, 0x39);
 
-/** The characters, all below 128, in this order. */
+/** Returns an expression of exactly these ASCII characters. */
 function byteText(expressions: Expressions, text: string): Expression {
   return expressions.literal(new TextEncoder().encode(text));
 }
 
-/** Numbers of more digits, with all zeros, are not written out. */
+/** Numbers with more digits, including zeros, are not written in full. */
 const digitsMax = 400;
 
-/** A number written without an exponent, as short as it can be; null where that takes too many digits. */
+/** Formats a number without exponent in its shortest form; null if that takes too many digits. */
 export function plainDecimal(value: number | ExactNumber): string | null {
   return plainText(typeof value === "number" ? String(value) : value.text);
 }
 
-/** As {@link plainDecimal}; a double always has few enough digits. */
+/** Like {@link plainDecimal}, for doubles, which never have too many digits. */
 export function doubleDecimal(value: number): string {
   return present(plainText(String(value)), "the digits of a double");
 }
@@ -194,7 +197,7 @@ function plainText(text: string): string | null {
   const digits = (whole + behind).replace(/^0+/, "");
   const significant = digits.replace(/0+$/, "");
   if (significant === "") return "0";
-  // How many of the significant digits stand before the point; below 0 where zeros stand behind it.
+  // Number of significant digits before the decimal point; negative if zeros follow the point.
   const point = digits.length - behind.length + Number(power);
   if (Math.max(point, significant.length, significant.length - point) > digitsMax) return null;
   if (point <= 0) return `${sign}0.${"0".repeat(-point)}${significant}`;
@@ -202,7 +205,7 @@ function plainText(text: string): string | null {
   return `${sign}${significant.slice(0, point)}.${significant.slice(point)}`;
 }
 
-/** The same values, with a number as a double wherever that is the same number: 2.0 as 2, and 1e3 as 1000. */
+/** Replaces numbers by doubles of the same value: 2.0 by 2, and 1e3 by 1000. */
 export function withDoubles(value: ExactJson): ExactJson {
   if (value instanceof ExactNumber) {
     const double = Number(value.text);
@@ -214,7 +217,7 @@ export function withDoubles(value: ExactJson): ExactJson {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withDoubles(inner)]));
 }
 
-/** Whether 1, and with it every whole number, is a multiple of a number above 0 that `plainDecimal` wrote. */
+/** True if 1, and so each integer, is a multiple of a positive number formatted by `plainDecimal`. */
 export function dividesOne(decimal: string): boolean {
   const [whole, behind = ""] = decimal.split(".");
   return 10n ** BigInt(behind.length) % BigInt(whole + behind) === 0n;

@@ -1,5 +1,5 @@
-// A JSON Schema document as places that can be named: every subschema by its pointer, and what references lead to.
-// Nothing is fetched; a reference to another document is refused.
+// A JSON Schema document as named places: each subschema by its pointer, and the targets of references. Fetches
+// nothing; refuses references to other documents.
 import { isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../base/domain/text/exact-json.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
@@ -7,14 +7,14 @@ import { ConstraintRefusal } from "../../regex/limits.ts";
 
 /** A schema within the document. */
 export interface SchemaPlace {
-  /** Places count from 0 in the order in which they are met. */
+  /** 0-based, in order of first use. */
   readonly index: number;
   readonly schema: ExactJson;
-  /** Such as `#/properties/name`. */
+  /** For example `#/properties/name`. */
   readonly pointer: string;
 }
 
-/** Keywords that hold a schema, a list of schemas or schemas by name: where identifiers are looked for. */
+/** Keywords that contain a schema, a list of schemas or schemas by name; identifiers are looked up there. */
 const schemaKeywords =
   "items additionalItems unevaluatedItems additionalProperties unevaluatedProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(
     " ",
@@ -24,7 +24,7 @@ const mapKeywords = "properties patternProperties dependentSchemas dependencies 
 const unnamedDocument = "schema:///document";
 
 export class SchemaDocument {
-  /** Whether it matters which properties and items keywords look at. */
+  /** True if keywords' evaluated properties and items matter. */
   readonly tracksEvaluation: boolean;
   readonly root: SchemaPlace;
   readonly #source: ExactJson;
@@ -32,10 +32,10 @@ export class SchemaDocument {
   readonly #refersAlone: boolean;
   readonly #places: SchemaPlace[] = [];
   readonly #byPointer = new Map<string, SchemaPlace>();
-  /** Pointers of schemas with an identifier of their own, by it. */
+  /** Pointers of schemas with an identifier, by that identifier. */
   readonly #resources = new Map<string, string>();
   readonly #anchors = new Map<string, string>();
-  /** Pointers of the schemas that have a `$dynamicAnchor`, by its name. */
+  /** Pointers of the schemas with a `$dynamicAnchor`, by its name. */
   readonly #dynamicAnchors = new Map<string, readonly string[]>();
   readonly #besideReferences: { readonly keyword: string; readonly pointer: string }[] = [];
 
@@ -43,7 +43,7 @@ export class SchemaDocument {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
     this.#source = schema;
     this.#usesPlainId = /draft-0[34]/.test(dialect);
-    // Draft 7, section 8.3, and those before it: all else beside a reference is ignored.
+    // Draft 7, section 8.3, and earlier drafts: keywords next to a reference are ignored.
     this.#refersAlone = /draft-0[3-7]/.test(dialect);
     this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
     this.#resources.set(unnamedDocument, "#");
@@ -51,7 +51,7 @@ export class SchemaDocument {
     this.root = this.place(schema, "#");
   }
 
-  /** What stands beside references, in the drafts where it is ignored, of the places so far. */
+  /** Ignored keywords next to references, in drafts that ignore them, of the places so far. */
   get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
     return this.#besideReferences;
   }
@@ -60,7 +60,7 @@ export class SchemaDocument {
     return this.#places[index];
   }
 
-  /** The place of a schema; always the same for the same pointer. */
+  /** Returns the place of a schema; the same for the same pointer. */
   place(schema: ExactJson, pointer: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
@@ -70,15 +70,15 @@ export class SchemaDocument {
     return place;
   }
 
-  /** A schema that holds for one value only, made for an entry of `enum` or `const`. */
+  /** Returns a schema that allows only one value, for an entry of `enum` or `const`. */
   literal(value: ExactJson, pointer: string): SchemaPlace {
     return this.place({ const: value }, `value ${pointer}`);
   }
 
   /**
-   * Where a reference leads.
+   * Returns the target of a reference.
    *
-   * @throws ConstraintRefusal for another document, and for a place that does not exist
+   * @throws ConstraintRefusal for another document or a missing target
    */
   resolve(from: SchemaPlace, reference: string, keyword = "$ref"): SchemaPlace {
     const at = `${from.pointer}/${keyword}`;
@@ -101,7 +101,7 @@ export class SchemaDocument {
     return this.#find(`${target}${name}`, at, reference);
   }
 
-  /** Where a `$dynamicRef` leads; null where that depends on how it was reached. */
+  /** Returns the target of a `$dynamicRef`; null if it depends on the path to the reference. */
   resolveDynamic(from: SchemaPlace, reference: string): SchemaPlace | null {
     const target = this.resolve(from, reference, "$dynamicRef");
     const [, fragment = ""] = reference.split("#", 2);
@@ -109,7 +109,7 @@ export class SchemaDocument {
     return rivals.length > 1 && rivals.includes(target.pointer) ? null : target;
   }
 
-  /** The schema with the keywords alone that count. */
+  /** Returns the schema without ignored keywords. */
   #counting(schema: ExactJson, pointer: string): ExactJson {
     if (!this.#isReferenceAlone(schema)) return schema;
     const { $ref, ...beside } = schema;
@@ -144,7 +144,7 @@ export class SchemaDocument {
     return this.place(value, pointer);
   }
 
-  /** Notes the identifiers and anchors at and below a schema. */
+  /** Indexes the identifiers and anchors at and below a schema. */
   #index(schema: ExactJson, pointer: string, base: string): void {
     if (!isObject(schema)) return;
     let url = base;
@@ -178,7 +178,7 @@ export function isObject(value: ExactJson | undefined): value is ExactJsonObject
   return value !== undefined && isExactObject(value);
 }
 
-/** A key as a part of a pointer (RFC 6901). */
+/** Escapes a key for use in a pointer (RFC 6901). */
 export function escaped(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,5 +1,5 @@
-// Goals that only a few scalars reach, as tags are described: with `const` or `enum`. What such a goal and another share
-// is found value by value, so that objects whose tags differ are known to share nothing when they are put together.
+// Goals with only a few scalar values, like tags described by `const` or `enum`. Their intersections are computed
+// value by value, so that objects with different tags are known to be disjoint when they are combined.
 import { isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -13,7 +13,7 @@ interface Look {
   shapes(goal: Goal): readonly Shape[];
 }
 
-/** How many references are followed to find a tag's values. */
+/** Maximum number of references followed to find a tag's values. */
 const referencesMax = 4;
 
 export class FewValues {
@@ -24,7 +24,7 @@ export class FewValues {
     this.#look = look;
   }
 
-  /** The shapes of a goal that plainly holds few scalars; null for any other, and while it is being read. */
+  /** Returns the shapes of a goal that visibly has few scalars; null for all others, and while it is being read. */
   of(goal: Goal): readonly Shape[] | null {
     const known = this.#known.get(goal);
     if (known !== undefined) return known;
@@ -33,7 +33,7 @@ export class FewValues {
       .some(({ place, isNegated }) => !isNegated && this.#isListed(place));
     const shapes = isListed ? readableShapes(this.#look, goal) : null;
     const few = shapes?.every((shape) => valueNames(shape) !== null) === true ? shapes : null;
-    // What is being read now may be known later.
+    // A goal being read may be known later.
     if (!isListed || shapes !== null) this.#known.set(goal, few);
     return few;
   }
@@ -51,7 +51,7 @@ export class FewValues {
   }
 }
 
-/** The names of a shape's values, each other than those of all other values; null where it lists none. */
+/** Returns unique names of a shape's values; null if it lists none. */
 export function valueNames(shape: Shape): readonly string[] | null {
   switch (shape.type) {
     case "null":
@@ -67,7 +67,7 @@ export function valueNames(shape: Shape): readonly string[] | null {
   }
 }
 
-/** The shapes of a goal; null where it is refused, or being read just now. */
+/** Returns the shapes of a goal; null if it is refused or being read. */
 export function readableShapes(
   look: { shapes(goal: Goal): readonly Shape[] },
   goal: Goal,
@@ -79,7 +79,7 @@ function unlessRefused<T>(read: () => T): T | null {
   try {
     return read();
   } catch (error) {
-    // A schema that is being read right now cannot say yet; one that is refused will be when its turn comes.
+    // A refused schema is reported when its turn comes.
     if (error instanceof ConstraintRefusal && error.kind !== "limit") return null;
     throw error;
   }

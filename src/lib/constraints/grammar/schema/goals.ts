@@ -1,16 +1,16 @@
-// What a value must satisfy, as a small integer: a conjunction of schemas, each asked for or ruled out. Equal
-// conjunctions are the same number, and there are only so many of them, so that recursive schemas come to an end.
+// Goals, the requirements on values, as small integers: each is a conjunction of schemas, required or excluded. Equal
+// conjunctions have the same number and there are finitely many, so recursive schemas terminate.
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { isObject } from "./document.ts";
 
 export type Goal = number;
 
-/** Every value will do. */
+/** Any value satisfies it. */
 export const anyValue: Goal = 0;
-/** No value will do. */
+/** No value satisfies it. */
 export const noValue: Goal = 1;
 
-/** A schema that a value must satisfy, or must not. */
+/** A schema that a value must, or must not, satisfy. */
 export interface Literal {
   readonly place: SchemaPlace;
   readonly isNegated: boolean;
@@ -18,7 +18,7 @@ export interface Literal {
 
 export class Goals {
   readonly #document: SchemaDocument;
-  /** Numbers of literals: the place's index doubled, plus one where it is negated. */
+  /** Literals as numbers: twice the place's index, plus one if negated. */
   readonly #conjunctions: (readonly number[])[] = [[], []];
   readonly #known = new Map<string, Goal>([["", anyValue]]);
 
@@ -50,7 +50,7 @@ export class Goals {
     return this.#intern([...numbers].sort((first, second) => first - second));
   }
 
-  /** Whether it is plain that a value that reaches the one goal reaches the other. */
+  /** True if each value of `one` visibly satisfies `other`. */
   implies(one: Goal, other: Goal): boolean {
     if (one === other || one === noValue || other === anyValue) return true;
     return (
@@ -59,7 +59,7 @@ export class Goals {
     );
   }
 
-  /** The goals of which a value that misses this one satisfies at least one. */
+  /** Returns goals whose union is the complement of this one. */
   not(goal: Goal): readonly Goal[] {
     if (goal === noValue) return [anyValue];
     return this.#conjunctions[goal].map((number) => this.#intern([number ^ 1]));

@@ -1,4 +1,4 @@
-// The values that two lists of shapes share. Exact: what is computed here is neither more nor less than both.
+// Computes exactly the values common to two lists of shapes.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import { limitExceeded } from "../../regex/limits.ts";
 import { differentShapes, grouped } from "./alternatives.ts";
@@ -20,9 +20,9 @@ import { anyArray, anyNumber, isAnyObject, itemGoal } from "./shapes.ts";
 import { commonSpan, fewPlacesOf } from "./spans.ts";
 
 /**
- * Shapes that are plainly empty are left out.
+ * Computes the intersection, without visibly empty shapes.
  *
- * @throws ConstraintRefusal where they become too many
+ * @throws ConstraintRefusal if there are too many
  */
 export function commonShapes(
   algebra: Algebra,
@@ -45,9 +45,7 @@ export function commonShapes(
   return different;
 }
 
-/**
- * A value of both goals. Where one of them holds few values it is known which of them the other leaves.
- */
+/** Returns the conjunction of both goals. If one has few values, filters them by the other. */
 function commonGoal(algebra: Algebra, one: Goal, other: Goal): Goal {
   const { goals, fewValues } = algebra;
   const goal = goals.and(one, other);
@@ -178,7 +176,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
   return min > max || requiredCount > max ? null : shape;
 }
 
-/** What a shape says of a name, declared or not. */
+/** Returns a shape's requirements on a name, declared or not. */
 function declaration({ texts }: Algebra, shape: ObjectShape, name: string): Declared {
   const declared = shape.declared.find((candidate) => candidate.name === name);
   if (declared !== undefined) return declared;

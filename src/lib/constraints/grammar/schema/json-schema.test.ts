@@ -38,7 +38,7 @@ const vocabulary = vocabularyOf([
 const read = (schema: Json, options: Partial<ConstraintOptions> = {}): Language =>
   readLanguage(jsonSchema(schema, options), defaultGrammarLimits);
 
-/** Null where the schema is refused; its having no values is the empty language. */
+/** Null if the schema is refused; a schema without values is the empty language. */
 function readOrRefuse(schema: Json): Language | "no values" | null {
   try {
     return read(schema);
@@ -48,7 +48,7 @@ function readOrRefuse(schema: Json): Language | "no values" | null {
   }
 }
 
-test("accepts exactly the values for which the schema holds", () => {
+test("accepts exactly the values that satisfy the schema", () => {
   let servedCount = 0;
   let validCount = 0;
   fc.assert(
@@ -104,7 +104,7 @@ test("numbers of a schema keep their digits", () => {
   assert.throws(refused('{"maxItems":2.5}'), { kind: "malformed", place: "#/maxItems" });
 });
 
-test("whatever the masks let through is valid, and no way ends nowhere", () => {
+test("texts under the masks are valid and reach no dead end", () => {
   let finishedCount = 0;
   const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
   fc.assert(
@@ -122,7 +122,7 @@ test("whatever the masks let through is valid, and no way ends nowhere", () => {
   assert.ok(finishedCount > searchCount(35), `${finishedCount} walks came to an end`);
 });
 
-/** Each schema with texts that it writes and texts that it does not. */
+/** Schemas with texts that they accept and texts that they reject. */
 const cases: readonly (readonly [schema: Json, accepted: readonly string[], others: readonly string[]])[] = [
   [{ type: "integer" }, ["0", "-12"], ["01", "1.0", "1e3", "+1", ""]],
   [{ type: "number" }, ["0.50", "1e3", "-1.5E-7"], [".5", "1.", "NaN"]],
@@ -286,7 +286,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["{}", '{"a":1}'],
     ['{"a":2}'],
   ],
-  // Readers take the last value of a name that comes twice.
+  // Readers take the last value of a repeated name.
   [
     { type: "object", not: { additionalProperties: { type: "string" } } },
     ['{"a":1,"b":"x"}', '{"b":"x","a":1}'],
@@ -314,7 +314,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["2"],
     ["3", "1.5"],
   ],
-  // Up to draft 7 a reference stands alone.
+  // Up to draft 7, keywords next to a reference are ignored.
   [
     {
       $schema: "http://json-schema.org/draft-07/schema#",
@@ -324,7 +324,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["[2,3]"],
     ["[1.5]", '["a"]'],
   ],
-  // What rules out is ruled out by its own parts, however these can be said.
+  // An excluded schema is complemented part by part, as far as its parts can be expressed.
   [
     { type: "object", not: { not: { not: { additionalProperties: { type: "string" } } } } },
     ['{"a":1}'],
@@ -398,7 +398,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
   [{ format: "int32" }, ["1", '"a"'], []],
 ];
 
-test("writes what the keywords allow, and nothing else", () => {
+test("accepts exactly the texts that the keywords allow", () => {
   for (const [schema, accepted, others] of cases) {
     const language = read(schema);
     for (const text of accepted) assert.ok(accepts(language, text), `${JSON.stringify(schema)} ${text}`);
@@ -455,7 +455,7 @@ test("refuses a keyword that is not served exactly, with its place", () => {
     checkRefusal(() => read(schema as Json), [kind, subject, place], JSON.stringify(schema));
 });
 
-test("a limit that is exceeded is refused with the place and the keyword that were being read", () => {
+test("an exceeded limit is reported with the place and keyword being read", () => {
   const overlapping = Array.from({ length: 14 }, (_, index) => ({
     properties: { [`a${index}`]: { type: "integer" }, [`b${index}`]: { type: "integer" } },
   }));
@@ -469,22 +469,22 @@ test("a limit that is exceeded is refused with the place and the keyword that we
   });
 });
 
-test("nesting beyond the stack is refused by its limit", () => {
+test("nesting beyond the stack hits a limit", () => {
   const nested = (wrap: (inner: Json) => Json) =>
     Array.from({ length: 5_000 }).reduce<Json>((inner) => wrap(inner), true);
   assert.throws(() => read(nested((inner) => ({ items: inner }))), /limit nesting/);
   assert.throws(() => read(nested((inner) => ({ allOf: [inner] }))), /limit nesting/);
 });
 
-test("a schema that only leads to itself has no values", () => {
+test("a schema that only refers to itself has no values", () => {
   assert.throws(() => read({ type: "object", properties: { a: { $ref: "#" } }, required: ["a"] }), /No text/);
   assert.ok(accepts(read({ type: "object", properties: { a: { $ref: "#" } } }), '{"a":{"a":{}}}'));
 });
 
-test("blanks are any, none, or what a pattern allows", () => {
+test("whitespace is free, absent, or matches a pattern", () => {
   const schema = { type: "object", properties: { a: { type: "array" } }, required: ["a"] };
   assert.ok(accepts(read(schema), '{\n\t"a" :\r [ 1 ,2 ]\n}'));
-  // So many that an answer comes to its end.
+  // A bounded amount, so that an answer ends.
   const spread = (blanks: string): readonly string[] => [
     `{${blanks}"a":[]}`,
     `{"a"${blanks}:[]}`,
@@ -522,7 +522,7 @@ test("blanks are any, none, or what a pattern allows", () => {
   );
 });
 
-test("a pattern for blanks allows nothing that is not JSON, and is refused where that leaves nothing", () => {
+test("a whitespace pattern allows only JSON whitespace, and is refused if none is left", () => {
   const schema = { type: "array", minItems: 1 };
   const spaced = read(schema, { whitespacePattern: "\\s|x" });
   assert.ok(accepts(spaced, "[\n1\t]") && !accepts(spaced, "[\v1 ]") && !accepts(spaced, "[x1 ]"));
@@ -545,7 +545,7 @@ test("a pattern for blanks allows nothing that is not JSON, and is refused where
   }
 });
 
-test("names beside the declared ones can be switched off", () => {
+test("undeclared names can be disabled", () => {
   const options = { allowsAdditionalProperties: false };
   const schema = {
     type: "object",

@@ -1,5 +1,5 @@
-// A JSON Schema as a grammar that writes exactly its values, and a value as the text that the grammar would write: with
-// its properties in the schema's order.
+// Compiles a JSON Schema to a grammar of exactly its values, and serializes values like the grammar: with properties
+// in the schema's order.
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
@@ -17,13 +17,13 @@ import { RuleWriter } from "./writing/write-rules.ts";
 
 export interface SchemaGrammar {
   readonly symbol: GrammarSymbol;
-  /** Whether any value satisfies the schema. */
+  /** True if any value satisfies the schema. */
   readonly hasValues: boolean;
-  /** The JSON of a value with every object's properties in the schema's order, as far as the value fits the schema. */
+  /** Serializes a value with each object's properties in the schema's order, as far as it fits the schema. */
   readonly textOf: (value: ExactJson) => string;
 }
 
-/** @throws ConstraintRefusal for a keyword that is malformed or not served exactly, and at a limit */
+/** @throws ConstraintRefusal for a malformed keyword, one that is not served exactly, or an exceeded limit */
 export function readJsonSchema(
   schema: ExactJson,
   options: ConstraintOptions,

@@ -1,5 +1,5 @@
-// Schemas of the kinds that people write, of the sizes that they write them in: served within the usual limits, with a
-// mask for every token of a value, and right by another validator or by how they are made.
+// Realistic schemas in realistic sizes: served within the default limits, with a mask for each token of a value.
+// Results are compared with another validator, or correct by construction.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
@@ -22,7 +22,7 @@ import { searchCount, searchedOf, searching } from "../../../../base/domain/test
 
 const trie = buildTokenTrie({ bytes: byteLevelTokens(4_096) });
 
-/** Writes the text byte by byte, each of which is a token, under the mask of each place. */
+/** Writes the text byte by byte, one token each, under each mask. */
 function write(constraint: Constraint, text: string): void {
   const compiled = new CompiledConstraint(readLanguage(constraint, defaultGrammarLimits), trie);
   const matcher = compiled.matcher();
@@ -62,7 +62,7 @@ test("serves one of ten thousand strings", () => {
 const indexes = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const byName = (entries: readonly (readonly [string, Json])[]): Json => Object.fromEntries(entries);
 
-/** Objects of which a tag says what they have. */
+/** Objects whose tag decides their properties. */
 function conditions(
   caseCount: number,
   changed: { readonly asks: boolean; readonly isClosed: boolean },
@@ -126,7 +126,7 @@ for (const [name, schema] of searchedOf(tagged, 2, "branches")) {
 const pairs = (count: number): readonly (readonly [string, string])[] =>
   indexes(count).map((index) => [`a${index}`, `b${index}`]);
 
-test("serves twenty properties that want others, and twenty that may be either of two", () => {
+test("serves twenty properties that require others, and twenty with two alternatives", () => {
   const wanting = { dependentRequired: byName(pairs(20).map(([one, other]) => [one, [other]])) };
   const either = { allOf: pairs(20).map((pair) => ({ anyOf: pair.map((one) => ({ required: [one] })) })) };
   const declared = {
@@ -156,7 +156,7 @@ test("serves twenty properties that want others, and twenty that may be either o
   }
 });
 
-test("whatever the masks let through hangs together as the schema says, and no way ends nowhere", () => {
+test("texts under the masks satisfy the schema's dependencies and reach no dead end", () => {
   const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
   const vocabulary = vocabularyOf([
     '{"',
@@ -192,14 +192,14 @@ test("whatever the masks let through hangs together as the schema says, and no w
   assert.ok(finishedCount > searchCount(60), `${finishedCount} walks came to an end`);
 });
 
-test("accepts exactly the objects whose properties hang together as the schema says", () => {
+test("accepts exactly the objects that satisfy the schema's dependencies", () => {
   let [servedCount, validCount] = [0, 0];
   fc.assert(
     fc.property(unionSchemas, fc.array(unionValues, { minLength: 20, maxLength: 20 }), (schema, samples) => {
       const language = readOrRefuse(schema);
       if (language === null) return;
       servedCount += 1;
-      // The schema is an object, and what it holds is JSON.
+      // Safe cast: the schema is an object of JSON.
       const judge = new Ajv2020({ strict: false }).compile(schema as object);
       for (const value of samples) {
         const expected = judge(value);
@@ -219,7 +219,7 @@ test("accepts exactly the objects whose properties hang together as the schema s
   );
 });
 
-/** Null where the schema is refused; its having no values is the empty language. */
+/** Null if the schema is refused; a schema without values is the empty language. */
 function readOrRefuse(schema: Json): Language | "no values" | null {
   try {
     return readLanguage(jsonSchema(schema), defaultGrammarLimits);
@@ -229,7 +229,7 @@ function readOrRefuse(schema: Json): Language | "no values" | null {
   }
 }
 
-test("a value is written in the order of a way that does all that is wanted of it", () => {
+test("writes a value in the order of a plan that satisfies all needs", () => {
   const schema: ExactJson = {
     allOf: [
       {
@@ -242,7 +242,7 @@ test("a value is written in the order of a way that does all that is wanted of i
     ],
   };
   const language = readLanguage(jsonSchema(schema), defaultGrammarLimits);
-  // Ways in which another name must be there come before this one, and have another order.
+  // Plans that need another name come first and have another order.
   for (const value of [
     { b: "x", u: 1 },
     { u: 1, b: "x" },

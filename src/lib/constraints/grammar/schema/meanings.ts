@@ -1,5 +1,4 @@
-// What a goal means: its schemas' keywords read, one after the other, and their shapes intersected. Each is worked out
-// once, when it is first asked for.
+// Interprets goals: reads their schemas' keywords in turn, and intersects the shapes. Computed on demand and cached.
 import { ConstraintRefusal, limitExceeded, readAt } from "../../regex/limits.ts";
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { otherShapes } from "./complement.ts";
@@ -37,7 +36,7 @@ export class Meanings implements Algebra {
     this.fewValues = new FewValues(this);
   }
 
-  /** The shapes of the values that satisfy the goal. */
+  /** Returns the shapes of the values that satisfy the goal. */
   shapes(goal: Goal): readonly Shape[] {
     const known = this.#ofGoals.get(goal);
     if (known !== undefined) return known;
@@ -51,7 +50,7 @@ export class Meanings implements Algebra {
     return shapes;
   }
 
-  /** The shapes of the values for which a schema holds. */
+  /** Returns the shapes of the values that satisfy a schema. */
   satisfying(place: SchemaPlace): readonly Shape[] {
     const known = this.#ofPlaces.get(place);
     if (known !== undefined) return known;
@@ -68,7 +67,7 @@ export class Meanings implements Algebra {
     return shapes;
   }
 
-  /** The shapes of the values for which a schema does not hold. */
+  /** Returns the shapes of the values that violate a schema. */
   excluding(place: SchemaPlace): readonly Shape[] {
     const known = this.#besidePlaces.get(place);
     if (known !== undefined) return known;
@@ -93,7 +92,7 @@ export class Meanings implements Algebra {
     return differentShapes(this, forms.flat());
   }
 
-  /** Works something out for a goal: a limit that it exceeds is refused with the goal's place. */
+  /** Computes something for a goal, adding the goal's place to the refusal of an exceeded limit. */
   at<T>(goal: Goal, read: () => T): T {
     const [literal] = this.goals.literals(goal);
     return readAt(this.compilation.limits, { place: literal?.place.pointer ?? "" }, read);

@@ -1,4 +1,4 @@
-// The official suite of JSON Schema 2020-12: every group of tests is either refused by its keyword or right in every test.
+// The official suite of JSON Schema 2020-12: each group of tests is either refused by its keyword or passes entirely.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ interface Group {
 
 const folder = "test/fixtures/json-schema-suite";
 
-// The shapes of the suite's lines and of the list beside it are those of their makers.
+// Safe casts: the files' generators define these shapes.
 const groups = readFileSync(`${folder}/draft2020-12.jsonl`, "utf8")
   .trimEnd()
   .split("\n")
@@ -31,8 +31,8 @@ const refused = JSON.parse(readFileSync(`${folder}/refused.json`, "utf8")) as Re
 >;
 
 /**
- * Strings that a format knows and this server does not write: leap seconds but in UTC, and addresses that mail servers
- * hardly take.
+ * Valid strings of a format that this server does not write: leap seconds outside UTC, and addresses that few mail
+ * servers accept.
  */
 const unwritten: readonly string[] = [
   '"1998-12-31T15:59:60.123-08:00"',
@@ -48,7 +48,7 @@ const unwritten: readonly string[] = [
   '"joe.bloggs@[IPv6:::1]"',
 ];
 
-/** The keyword that is refused, or the language; null for a schema without values. */
+/** Returns the refused keyword, or the language; null for a schema without values. */
 function read(schema: Json): string | Language | null {
   try {
     return readLanguage(jsonSchema(schema), defaultGrammarLimits);
@@ -61,7 +61,7 @@ function read(schema: Json): string | Language | null {
   }
 }
 
-test("every group is refused by its keyword, or every test in it is right", () => {
+test("refuses each group by its keyword, or passes all of its tests", () => {
   const nowRefused: Record<string, string> = {};
   const nowUnwritten: string[] = [];
   for (const { name, schema, tests } of groups) {

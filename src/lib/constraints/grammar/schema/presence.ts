@@ -1,15 +1,16 @@
-// Which properties of an object must go together, as clauses: of each at least one property must be there, or must not, as
-// it says. What only asks for names, in whatever combination, is one shape with clauses rather than a shape for each case.
+// Dependencies between an object's properties, as clauses: each requires at least one of several properties to be
+// present, or absent. Schemas that only require names, in any combination, become one shape with clauses rather than a
+// shape per case.
 import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import type { Clause, Declared, ObjectShape, Shape } from "./shapes.ts";
 import { isAnyObject } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
-/** More clauses than that are dearer than the shapes they stand for. */
+/** Limit on clauses; more cost more than the shapes they replace. */
 const clausesMax = 16;
 
-/** Objects of which nothing but the presence of names is asked become one, where the first of them was. */
+/** Merges objects that only constrain the presence of names into one shape, in place of the first. */
 export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readonly Shape[] {
   const cases = new Map<Shape, readonly Clause[]>();
   for (const shape of shapes) {
@@ -24,7 +25,7 @@ export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readon
     united = eitherOf(united, cases.get(shape) ?? []);
     if (united === null) return shapes;
   }
-  // Nothing else than clauses is asked by any of them.
+  // All of them require nothing but clauses.
   const declared = new Map(
     united.flat().map(({ name }): [string, Declared] => [name, { name, goal: anyValue, isRequired: false }]),
   );
@@ -36,7 +37,7 @@ export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readon
   });
 }
 
-/** The shape as clauses; null where it asks for more. */
+/** Returns the shape as clauses; null if it has other requirements. */
 function clausesAlone(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
   if (!isAnyObject({ ...shape, declared: [], clauses: [] }, texts.anyBody)) return null;
   const clauses = [...shape.clauses];
@@ -47,7 +48,7 @@ function clausesAlone(texts: Texts, shape: ObjectShape): readonly Clause[] | nul
   return clauses;
 }
 
-/** Clauses of which all hold where all of the one or all of the other do; null for too many. */
+/** Returns clauses equivalent to all of the one or all of the other; null if there are too many. */
 function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Clause[] | null {
   const found: Clause[] = [];
   for (const clause of one.flatMap((first) => other.flatMap((second) => [joined(first, second)]))) {
@@ -58,7 +59,7 @@ function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Cl
   return found;
 }
 
-/** Either of the clauses; null where that always holds. */
+/** Returns the disjunction of both clauses; null if it always holds. */
 function joined(one: Clause, other: Clause): Clause | null {
   const byName = new Map(one.map(({ name, isThere }) => [name, isThere]));
   for (const { name, isThere } of other) {
@@ -70,20 +71,20 @@ function joined(one: Clause, other: Clause): Clause | null {
     .sort((first, second) => (first.name < second.name ? -1 : 1));
 }
 
-/** Whether the one clause is enough for the other. */
+/** True if `one` implies `other`. */
 export function isPart(one: Clause, other: Clause): boolean {
   return one.every(({ name, isThere }) =>
     other.some((presence) => presence.name === name && presence.isThere === isThere),
   );
 }
 
-/** Whether a property as it is declared is surely there, or surely not; null where it may be either. */
+/** Returns true or false if the declaration decides the property's presence; null if it may be either. */
 export function presenceOf(declared: { readonly goal: Goal; readonly isRequired: boolean }): boolean | null {
   if (declared.isRequired) return true;
   return declared.goal === noValue ? false : null;
 }
 
-/** The shape with what its clauses already decide in its properties; null where they contradict each other. */
+/** Moves the clauses that have only one possibility into the shape's properties; null if they contradict each other. */
 export function withClausesSettled(shape: ObjectShape): ObjectShape | null {
   if (shape.clauses.length === 0) return shape;
   const declared = new Map(shape.declared.map((one) => [one.name, one]));
@@ -113,13 +114,13 @@ export function withClausesSettled(shape: ObjectShape): ObjectShape | null {
   return { ...shape, declared: [...declared.values()], clauses };
 }
 
-/** The shape once for each way to fulfil its clauses, no object in two of them. */
+/** Splits the shape into disjoint cases that satisfy its clauses. */
 export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectShape[] {
   const [clause, ...rest] = shape.clauses;
   if (clause === undefined) return [shape];
   texts.compilation.budget.spend(shape.clauses.length);
   return clause.flatMap((_, index) => {
-    // This one holds, and those before it do not.
+    // This literal holds, and those before it do not.
     const decided = clause
       .slice(0, index + 1)
       .map(({ name, isThere }, at): Clause => [{ name, isThere: at === index ? isThere : !isThere }]);
@@ -128,7 +129,7 @@ export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectSh
   });
 }
 
-/** All clauses of both, as far as one does not follow from another. */
+/** Returns all clauses of both, without those implied by others. */
 export const bothClauses = (one: readonly Clause[], other: readonly Clause[]): readonly Clause[] => [
   ...one,
   ...other.filter((clause) => !one.some((known) => isPart(known, clause))),

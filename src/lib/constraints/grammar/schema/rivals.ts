@@ -1,5 +1,6 @@
-// Which branches of a union may share values. Most unions have a tag, a property with other constants in each branch: only
-// branches that have a value of it in common are compared. One without the tag is compared with all of its type.
+// Finds the branches of a union that may share values. Most unions have a tag, a property with different constants in
+// each branch, so only branches with a common tag value are compared. A branch without the tag is compared with all
+// branches of its type.
 import type { KeywordContext } from "./keywords/keyword.ts";
 import { readableShapes, valueNames } from "./few-values.ts";
 import { commonShapes } from "./intersect.ts";
@@ -7,7 +8,7 @@ import { type ObjectShape, type Shape, itemGoal } from "./shapes.ts";
 import type { Goal } from "./goals.ts";
 import type { Texts } from "./texts.ts";
 
-/** For every branch the others, in order, with which it seems to share values. */
+/** Returns, for each branch, the others in order that may share values with it. */
 export function rivalsOf(
   context: KeywordContext,
   forms: readonly (readonly Shape[])[],
@@ -20,7 +21,7 @@ export function rivalsOf(
   for (const [index, form] of signs.entries()) {
     const before = new Set<number>();
     for (const { shape, names } of form) {
-      // A shape without listed values may share some with any of its type.
+      // A shape without listed values may share values with any shape of its type.
       for (const name of names?.map((own) => `${shape.type} ${own}`) ?? [shape.type])
         for (const other of byName.get(name) ?? []) before.add(other);
       for (const other of byName.get(`unnamed ${shape.type}`) ?? []) before.add(other);
@@ -40,7 +41,7 @@ export function rivalsOf(
   return rivals.map((found) => found.sort((one, other) => one - other));
 }
 
-/** The listed values of a shape, or of its tag; null where it lists none. */
+/** Returns the listed values of a shape, or of its tag; null if there are none. */
 function namesOf(context: KeywordContext, shape: Shape, tag: string | null): readonly string[] | null {
   return shape.type === "object" && tag !== null ? tagNames(context, shape, tag) : valueNames(shape);
 }
@@ -55,7 +56,7 @@ function tagNames(
   return shapes?.flatMap((shape) => valueNames(shape)?.map((name) => `${shape.type} ${name}`) ?? []) ?? null;
 }
 
-/** The property that holds few values in most objects; null where there is none. */
+/** Returns the property that has few values in most objects; null if there is none. */
 function commonTag({ fewValues }: KeywordContext, shapes: readonly Shape[]): string | null {
   const counts = new Map<string, number>();
   let best: string | null = null;
@@ -79,8 +80,8 @@ interface Look {
 const depthMax = 5;
 
 /**
- * Whether a shape has no values, looked at deep enough for the branches that people write. Says yes only where that is sure;
- * the exact answer is in writing/plans.ts.
+ * True if a shape surely has no values, searched as deep as realistic branches need. The exact answer is in
+ * writing/plans.ts.
  */
 function isClearlyEmpty(look: Look, shape: Shape, depth = 0): boolean {
   const { automaton } = look.texts.compilation;

@@ -20,42 +20,42 @@ export interface BooleanShape {
 
 export interface NumberShape {
   readonly type: "number";
-  /** Whether it must be a whole number. */
+  /** True if it must be an integer. */
   readonly isInteger: boolean;
-  /** The decimal texts of the numbers in it, however they are written out; null for all. */
+  /** Decimal texts of its numbers, in any notation; null for all. */
   readonly within: Expression | null;
-  /** Whether it is a matter of multiples, which readers can only check of so many digits as their numbers hold. */
+  /** True if multiples are involved, which readers can check only up to the digits of their number type. */
   readonly isShort: boolean;
-  /** Where they all lie, as far as is plain; of a shape with `values` it says nothing. */
+  /** A superset of its numbers, as far as visible; ignored if the shape has `values`. */
   readonly span: Span;
-  /** The only numbers in it, as decimal texts; null where `within` says it all. */
+  /** Its only numbers, as decimal texts; null if `within` describes all. */
   readonly values: readonly string[] | null;
 }
 
 export interface StringShape {
   readonly type: "string";
-  /** What stands between the quotation marks, with every escape. */
+  /** Text between the quotation marks, with all escapes. */
   readonly body: Expression;
-  /** The only strings in it; null where `body` says it all. */
+  /** Its only strings; null if `body` describes all. */
   readonly values: readonly string[] | null;
 }
 
 export interface ArrayShape {
   readonly type: "array";
-  /** The goals of the first items. */
+  /** Goals of the first items. */
   readonly prefix: readonly Goal[];
-  /** The goal of every further item. */
+  /** Goal of each further item. */
   readonly rest: Goal;
   readonly min: number;
   readonly max: number;
-  /** The pointer of the keyword that wants all items to differ; null where they need not. */
+  /** Pointer of the keyword that requires unique items; null if they may repeat. */
   readonly uniqueAt: string | null;
   readonly contains: readonly Contains[];
-  /** How many of the first items a keyword looked at; infinite for all. Kept only where that matters. */
+  /** Number of leading items that a keyword has evaluated; infinite for all. Tracked only if needed. */
   readonly evaluated: number;
 }
 
-/** How many items must reach a goal. */
+/** Number of items that must satisfy a goal. */
 export interface Contains {
   readonly goal: Goal;
   readonly min: number;
@@ -65,23 +65,23 @@ export interface Contains {
 
 export interface ObjectShape {
   readonly type: "object";
-  /** In the order in which they are written. */
+  /** In the order they are written. */
   readonly declared: readonly Declared[];
-  /** What holds of all other names: the rules' names never overlap, and a name without a rule is not allowed. */
+  /** Rules for all other names. Their names do not overlap, and a name without a rule is not allowed. */
   readonly rules: readonly NameRule[];
   readonly min: number;
   readonly max: number;
-  /** The pointer of what set `min`. */
+  /** Pointer of the keyword that set `min`. */
   readonly minAt: string;
-  /** Each wants a property, declared or not, whose name and value are so. */
+  /** Each requires a property, declared or not, with such a name and value. */
   readonly needs: readonly Need[];
-  /** Which of the declared properties go together. */
+  /** Dependencies between the declared properties. */
   readonly clauses: readonly Clause[];
-  /** The names that a keyword looked at. Kept only where that matters. */
+  /** Names that a keyword has evaluated. Tracked only if needed. */
   readonly evaluated: Expression;
 }
 
-/** At least one of them is so; in the order of names, each once. */
+/** Requires at least one of these. Sorted by unique names. */
 export type Clause = readonly Presence[];
 
 export interface Presence {
@@ -96,10 +96,10 @@ export interface Declared {
 }
 
 export interface NameRule {
-  /** Names as the bodies of JSON strings. */
+  /** Names as bodies of JSON strings. */
   readonly names: Expression;
   readonly goal: Goal;
-  /** Whether the schema describes the names, rather than leaving them open. */
+  /** True if the schema describes the names, false if it leaves them open. */
   readonly isPattern: boolean;
 }
 
@@ -109,7 +109,7 @@ export interface Need {
   readonly pointer: string;
 }
 
-/** The shapes of every value there is. */
+/** Returns the shapes of all values. */
 export function allShapes(anyBody: Expression): readonly Shape[] {
   return [
     { type: "null" },
@@ -155,7 +155,7 @@ export function anyObject(anyBody: Expression): ObjectShape {
   };
 }
 
-/** Whether the shape asks nothing of an object. */
+/** True if the shape allows any object. */
 export function isAnyObject(shape: ObjectShape, anyBody: Expression): boolean {
   const { declared, rules, min, max, needs, clauses, evaluated } = shape;
   const isOpen = rules.length === 1 && rules[0].names === anyBody && rules[0].goal === anyValue;
@@ -170,6 +170,6 @@ export function isAnyObject(shape: ObjectShape, anyBody: Expression): boolean {
   );
 }
 
-/** The goal of the item at an index. */
+/** Returns the goal of the item at an index. */
 export const itemGoal = ({ prefix, rest }: ArrayShape, index: number): Goal =>
   index < prefix.length ? prefix[index] : rest;

@@ -1,13 +1,13 @@
-// Where numbers can lie at all, as far as their keywords plainly say: between which bounds, and on which grid. Few enough
-// places are listed: that is far less than an automaton that keeps the remainders of several divisors.
+// Bounds and grid of a number, as far as its keywords show them. If few values are possible they are listed, which
+// costs far less than an automaton with the remainders of several divisors.
 import { bezout } from "../../regex/multiple.ts";
 import { doubleDecimal } from "./decimals.ts";
 
-/** Every number lies in it; not every number in it need be one. */
+/** A superset of the numbers. */
 export interface Span {
   readonly least: number;
   readonly greatest: number;
-  /** A whole number of which all are multiples; 0 where none is known. */
+  /** An integer divisor of all numbers; 0 if none is known. */
   readonly step: number;
 }
 
@@ -17,7 +17,7 @@ export const everywhere: Span = {
   step: 0,
 };
 
-/** Up to so many places are listed. */
+/** Maximum number of listed values. */
 const fewPlaces = 128;
 
 export function commonSpan(one: Span, other: Span): Span {
@@ -28,14 +28,14 @@ export function commonSpan(one: Span, other: Span): Span {
   };
 }
 
-/** The least common multiple, or one of the steps where doubles do not hold it. */
+/** Returns the least common multiple, or one of the steps if a double cannot hold it. */
 function commonStep(one: number, other: number): number {
   if (one === 0 || other === 0) return one + other;
   const step = (one / bezout(one, other).divisor) * other;
   return Number.isSafeInteger(step) ? step : one;
 }
 
-/** The decimal texts of all places in it, in order; null where they are many or unknown. */
+/** Returns the decimal texts of all values in order; null if they are many or unknown. */
 export function fewPlacesOf({ least, greatest, step }: Span): readonly string[] | null {
   if (step === 0 || !Number.isSafeInteger(Math.ceil(least)) || !Number.isSafeInteger(Math.floor(greatest)))
     return null;

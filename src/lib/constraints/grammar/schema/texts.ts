@@ -1,4 +1,4 @@
-// The texts of strings and numbers as expressions: what the shapes of scalars are computed with.
+// Expressions for the texts of strings and numbers, used to compute shapes of scalars.
 import type { Compilation } from "../compilation.ts";
 import { jsonSpelling, shortestSpelling } from "../../regex/characters/spelling.ts";
 import type { Spelling } from "../../regex/characters/spelling.ts";
@@ -12,12 +12,12 @@ const encoder = new TextEncoder();
 export class Texts {
   readonly compilation: Compilation;
   readonly spelling: Spelling;
-  /** The body of any string. */
+  /** Body of any string. */
   readonly anyBody: Expression;
   readonly numbers: NumberTexts;
-  /** The body of any string, with no more escapes than it needs: one for each string. */
+  /** Body of any string without unnecessary escapes: one per string. */
   readonly shortestBody: Expression;
-  /** Bodies with those but them, both ways. */
+  /** Complements of bodies, in both directions. */
   readonly #others = new Map<Expression, Expression>();
 
   constructor(compilation: Compilation) {
@@ -29,7 +29,7 @@ export class Texts {
     this.numbers = numberTexts(expressions);
   }
 
-  /** The bodies that say this text, with every escape. */
+  /** Returns the bodies that denote this text, with all escapes. */
   everySpelling(text: string): Expression {
     const characters = Array.from(text, (character) => {
       const point = character.codePointAt(0) ?? 0;
@@ -38,17 +38,17 @@ export class Texts {
     return this.compilation.expressions.sequence(...characters);
   }
 
-  /** The text that says a JSON value, as bytes. */
+  /** Returns the bytes of a JSON value's text. */
   literal(text: string): Expression {
     return this.compilation.expressions.literal(encoder.encode(text));
   }
 
-  /** Whether a string's body may say this text. */
+  /** True if the body can denote this text. */
   holds(body: Expression, text: string): boolean {
     return body === this.anyBody || this.compilation.automaton.matches(body, encoder.encode(bodyOf(text)));
   }
 
-  /** Bodies of both. */
+  /** Returns the intersection of two bodies. */
   both(one: Expression, other: Expression): Expression {
     if (one === this.anyBody) return other;
     if (other === this.anyBody) return one;
@@ -57,23 +57,23 @@ export class Texts {
     return this.#isCounter(one) ? expressions.bounded(other, one) : expressions.and(one, other);
   }
 
-  /** Whether the number of characters alone decides which bodies are allowed. */
+  /** True if a body is restricted only by its number of characters. */
   #isCounter(body: Expression): boolean {
     const node = this.compilation.expressions.node(body);
     return node.kind === "repeat" && node.part === this.spelling.character;
   }
 
-  /** Bodies of any. */
+  /** Returns the union of bodies. */
   either(bodies: readonly Expression[]): Expression {
     return bodies.includes(this.anyBody) ? this.anyBody : this.compilation.expressions.or(...bodies);
   }
 
-  /** Bodies that say none of the texts. */
+  /** Returns the bodies that denote none of the texts. */
   besides(texts: readonly string[]): Expression {
     return this.compilation.expressions.unlisted(this.anyBody, texts);
   }
 
-  /** Bodies but these. */
+  /** Returns the complement of a body. */
   others(body: Expression): Expression {
     const { expressions } = this.compilation;
     const known = this.#others.get(body);
@@ -84,13 +84,13 @@ export class Texts {
     return others;
   }
 
-  /** All bodies of a shape of strings, with every escape. */
+  /** Returns all bodies of a string shape, with all escapes. */
   bodies({ body, values }: StringShape): Expression {
     if (values === null) return body;
     return this.compilation.expressions.or(...values.map((value) => this.everySpelling(value)));
   }
 
-  /** The text of a value of the shape, quotation marks included. */
+  /** Returns the texts of a string shape, including quotation marks. */
   string({ body, values }: StringShape): Expression {
     const { expressions } = this.compilation;
     if (values !== null) return expressions.anyText(values.map((value) => JSON.stringify(value)));
@@ -98,7 +98,7 @@ export class Texts {
     return expressions.sequence(mark, body, mark);
   }
 
-  /** The text of a number of the shape. */
+  /** Returns the texts of a number shape. */
   number({ isInteger, within, isShort, values }: NumberShape): Expression {
     const { expressions } = this.compilation;
     if (values !== null) return expressions.anyText(values);
@@ -107,7 +107,7 @@ export class Texts {
     return expressions.and(form, within, isShort ? this.numbers.short : expressions.anything);
   }
 
-  /** The text of a value of the shape where values are told apart by their texts: one for each value. */
+  /** Returns one text per value of the shape, so that texts distinguish values. */
   distinct(shape: NumberShape | StringShape): Expression {
     if (shape.values !== null) return shape.type === "number" ? this.number(shape) : this.string(shape);
     if (shape.type === "string")
@@ -117,7 +117,7 @@ export class Texts {
     return shape.within === null ? written : this.compilation.expressions.and(written, this.number(shape));
   }
 
-  /** Every decimal text of a number of the shape, however it is written out; null for all numbers. */
+  /** Returns all decimal texts of the shape's numbers, in any notation; null for all numbers. */
   numberValues({ isInteger, within, values }: NumberShape): Expression | null {
     const { expressions } = this.compilation;
     if (values !== null) return expressions.or(...values.map((value) => this.numbers.equal(value)));
@@ -131,7 +131,7 @@ export class Texts {
   }
 }
 
-/** What stands between the quotation marks of the JSON of a string. */
+/** Returns the text between the quotation marks of a JSON string. */
 function bodyOf(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -1,5 +1,5 @@
-// A structural tag as productions. Whatever has no text is left out while they are made, so that no way through them ends
-// nowhere: a tag whose content has none is never begun, and its trigger never written.
+// Compiles a structural tag to productions. Parts without texts are left out on the way, so there are no dead ends: a
+// tag with unsatisfiable content is never begun, and its trigger never written.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -10,10 +10,10 @@ import type { Compilation } from "../compilation.ts";
 import type { Dispatch, Format, SeparatedTags, Tag, TriggeredTags } from "./formats.ts";
 import { FreeText } from "./free-text.ts";
 
-/** Reads a constraint that stands within the tag; its symbol has no productions where it has no text. */
+/** Compiles a constraint within the tag; without texts, its symbol has no productions. */
 export type ReadContent = (rule: ConstraintRule) => GrammarSymbol;
 
-/** @throws ConstraintRefusal where content is refused, with the place of the content before that in it */
+/** @throws ConstraintRefusal for refused content, with the content's place prepended */
 export function compileTags(
   format: Format,
   readContent: ReadContent,
@@ -22,20 +22,20 @@ export function compileTags(
   return new TagCompiler(readContent, compilation).symbol(format);
 }
 
-/** The tag in which a format stands. */
+/** Context of a format: the enclosing tag. */
 interface Surroundings {
-  /** Free text does not hold them, but for an empty one. */
+  /** Ends that free text must not contain, except for an empty one. */
   readonly ends: readonly string[];
-  /** Whether the format is the last in the tag, and one of the ends is written behind it. */
+  /** True if the format is last in the tag, so one of the ends follows it. */
   readonly closes: boolean;
 }
 
-/** No tag is around. */
+/** Outside any tag. */
 const nowhere: Surroundings = { ends: [], closes: false };
 
 interface Branch {
   readonly trigger: string;
-  /** What follows the trigger. */
+  /** Productions after the trigger. */
   readonly bodies: Productions;
 }
 
@@ -53,7 +53,7 @@ class TagCompiler {
     return this.#rule(this.#written(format, nowhere));
   }
 
-  /** The ways to write a format, each of which some text matches. */
+  /** Returns the satisfiable productions of a format. */
   #written(format: Format, around: Surroundings): Productions {
     switch (format.kind) {
       case "text":
@@ -90,7 +90,7 @@ class TagCompiler {
     return isEmpty ? [] : [[symbol]];
   }
 
-  /** Free text up to where what surrounds it goes on. */
+  /** Returns free text up to the continuation of its surroundings. */
   #free(text: FreeText, { ends, closes }: Surroundings): Productions {
     const open = this.#lexeme(text.open);
     if (!closes) return open;
@@ -98,7 +98,7 @@ class TagCompiler {
     return ends.includes("") ? [...open, ...closed] : closed;
   }
 
-  /** Free text up to a stop, with it. */
+  /** Returns free text up to and including a stop. */
   #before(text: FreeText, stop: string): Productions {
     return this.#lexeme(text.before(stop)).map((one) => [...one, this.#anyOf([stop])]);
   }
@@ -111,7 +111,7 @@ class TagCompiler {
     return [each.flatMap((ways) => this.#one(ways))];
   }
 
-  /** Fixed texts are one lexeme, however many they are. */
+  /** All fixed texts form one lexeme. */
   #choice(parts: readonly Format[], around: Surroundings): Productions {
     const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const others = parts.filter(({ kind }) => kind !== "text");
@@ -130,7 +130,7 @@ class TagCompiler {
     if (once.length === 0) return min === 0 ? [closing] : [];
     const one = this.#one(once);
     const name = this.#freshName();
-    // Beyond the least there is nothing to count where there is no most.
+    // Without a maximum, counting stops at the minimum.
     const countMax = max === Number.POSITIVE_INFINITY ? min : max;
     const behind = (count: number): GrammarSymbol =>
       this.#compilation.rules.rule(`${name} ${count}`, () => [
@@ -140,7 +140,7 @@ class TagCompiler {
     return [[behind(0)]];
   }
 
-  /** @param from how many characters of its beginning are written already */
+  /** @param from number of characters of its beginning already written */
   #tag({ begin, content, ends }: Tag, from = 0): Productions {
     const bodies = this.#written(content, { ends, closes: true });
     return bodies.map((body) => [this.#anyOf([begin.slice(from)]), ...body]);
@@ -160,7 +160,7 @@ class TagCompiler {
       .map(({ trigger, bodies }) => [this.#anyOf([trigger]), ...this.#one(bodies), ...behind]);
   }
 
-  /** Its free text may hold the ends of the tag around it, unless it excludes them. */
+  /** Its free text may contain the ends of the enclosing tag, unless it excludes them. */
   #dispatched({ branches, excludes, stopsAfterFirst }: Dispatch, around: Surroundings): Productions {
     const inside = { ends: around.ends, closes: false };
     const written = branches.map(({ trigger, format }) => ({
@@ -172,9 +172,9 @@ class TagCompiler {
   }
 
   /**
-   * Free text with what its triggers lead to.
+   * Returns free text interrupted by triggers with their bodies.
    *
-   * @returns also what may stand behind each of these
+   * @returns also the continuation after each body
    */
   #mixed(
     {
@@ -187,7 +187,7 @@ class TagCompiler {
     const stops = [...branches.map(({ trigger }) => trigger), ...filled(around.ends)];
     const text = new FreeText(this.#compilation, stops, excludes);
     const free = this.#free(text, around);
-    // Where free text never comes to its end, only a last tag does.
+    // If free text never ends, only a last tag can.
     if (free.length === 0 && !stopsAfterFirst) return { mixed: [], behind: [] };
     const again: Production = [this.#compilation.rules.rule(this.#freshName(), () => mixed)];
     const behind = stopsAfterFirst ? this.#closing(around) : again;
@@ -214,7 +214,7 @@ class TagCompiler {
     return [...none, [...one, more]];
   }
 
-  /** What is written behind the last format of a tag. */
+  /** Returns the text after the last format of a tag. */
   #closing({ ends, closes }: Surroundings): Production {
     return closes ? [this.#anyOf(ends)] : [];
   }
@@ -243,7 +243,7 @@ class TagCompiler {
 
 const filled = (texts: readonly string[]): readonly string[] => texts.filter((text) => text !== "");
 
-/** Runs what reads the content at a place; its refusals say where that is. */
+/** Runs a reader of content, adding its place to refusals. */
 function within<T>(place: string, read: () => T): T {
   try {
     return read();

@@ -1,12 +1,12 @@
-// What a structural tag asks for, as a tree: free text, fixed text, constrained content, and how they follow each other.
-// What read-tags.ts makes of JSON, and what compile-tags.ts takes.
+// The syntax tree of a structural tag: free text, fixed text, constrained content, and their sequences. read-tags.ts
+// makes it from JSON, and compile-tags.ts compiles it.
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 
 export type Format =
   | { readonly kind: "text"; readonly text: string }
-  /** What another constraint allows; it stands at `place`. */
+  /** Content under another constraint, at `place`. */
   | { readonly kind: "constrained"; readonly rule: ConstraintRule; readonly place: string }
-  /** Any text that by itself holds none of `excludes`, nor an end of the tag around it; what stands beside it may. */
+  /** Free text without any of `excludes` and without an end of the enclosing tag; adjacent texts may complete one. */
   | { readonly kind: "free"; readonly excludes: readonly string[] }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly Format[] }
   /** `max` may be infinite. */
@@ -20,7 +20,7 @@ export interface Tag {
   readonly kind: "tag";
   readonly begin: string;
   readonly content: Format;
-  /** Any of these ends it; at least one, which may be empty. */
+  /** At least one; any of these ends the tag, and one may be empty. */
   readonly ends: readonly string[];
 }
 
@@ -29,9 +29,9 @@ export interface TriggeredTags {
   readonly kind: "triggered";
   readonly branches: readonly { readonly trigger: string; readonly tags: readonly Tag[] }[];
   readonly excludes: readonly string[];
-  /** The text begins with a tag. */
+  /** True if the text must begin with a tag. */
   readonly needsOne: boolean;
-  /** Nothing follows the first tag. */
+  /** True if nothing follows the first tag. */
   readonly stopsAfterFirst: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Dispatch {
   readonly stopsAfterFirst: boolean;
 }
 
-/** Tags and nothing else but what separates them. */
+/** Only tags and their separators. */
 export interface SeparatedTags {
   readonly kind: "separated";
   readonly tags: readonly Tag[];

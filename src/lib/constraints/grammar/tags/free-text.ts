@@ -1,17 +1,17 @@
-// Free text as expressions: text in which certain texts do not stand, and such text before one of them.
+// Expressions of free text: text that avoids certain texts, and such text before one of them.
 import { plainSpelling } from "../../regex/characters/spelling.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Compilation } from "../compilation.ts";
 
 export class FreeText {
-  /** Text that holds neither stops nor what is excluded. */
+  /** Text without stops and excluded texts. */
   readonly open: Expression;
   readonly #compilation: Compilation;
   readonly #stops: readonly string[];
   readonly #anyText: Expression;
 
-  /** @param stops what ends the text, of which the first counts */
+  /** @param stops end the text; the first to be complete counts */
   constructor(compilation: Compilation, stops: readonly string[], excludes: readonly string[]) {
     const { expressions } = compilation;
     this.#compilation = compilation;
@@ -22,7 +22,7 @@ export class FreeText {
     this.open = expressions.and(this.#anyText, expressions.not(holding));
   }
 
-  /** Such text as makes this end, written behind it, the first of all stops to be complete, or one of the first. */
+  /** Returns the text before an end, such that the end is the first stop to be complete, or one of the first. */
   before(end: string): Expression {
     const { expressions, budget } = this.#compilation;
     budget.spend(1 + this.#stops.reduce((length, stop) => length + stop.length, 0) / 64);
@@ -35,7 +35,7 @@ export class FreeText {
   }
 }
 
-/** What would be the stop together with the first characters of a text: `<a` of `<ab`, for a text that begins with b. */
+/** Returns the texts that a text's first characters complete to a stop: `<a` of `<ab` for a text that begins with b. */
 function completedBy(text: string, stop: string): readonly string[] {
   const found: string[] = [];
   if (text === "") return found;

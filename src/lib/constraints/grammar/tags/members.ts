@@ -1,12 +1,12 @@
-// The members of an object in a structural tag, asked for by name, so that what is missing, malformed or unknown is refused
-// with its place. A member that is null is absent.
+// Accesses members of an object in a structural tag by name, and refuses missing, malformed or unknown ones with their
+// place. A null member counts as absent.
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../base/domain/text/exact-json.ts";
 import { cut } from "../../../../base/domain/service-error.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import { escaped, isObject } from "../schema/document.ts";
 
-/** A value and its place, which is a JSON pointer. */
+/** A value and its place, a JSON pointer. */
 export interface Placed {
   readonly value: ExactJson;
   readonly pointer: string;
@@ -28,7 +28,7 @@ export class Members {
     return Object.hasOwn(this.#object, name) && this.#object[name] !== null;
   }
 
-  /** @param wanted what the member must be, for the refusal */
+  /** @param wanted description of the member for the refusal */
   required(name: string, wanted: string): Placed {
     const pointer = `${this.pointer}/${escaped(name)}`;
     if (!this.has(name)) throw malformed(pointer, wanted, undefined);
@@ -47,7 +47,7 @@ export class Members {
     return items;
   }
 
-  /** Texts that are not empty; none where the member is absent. */
+  /** Returns non-empty texts; an empty list if the member is absent. */
   texts(name: string): readonly string[] {
     return this.has(name) ? itemsOf(this.required(name, "a list")).map(filledTextOf) : [];
   }
@@ -59,7 +59,7 @@ export class Members {
     return value;
   }
 
-  /** A whole number of at least `least`. */
+  /** Returns an integer of at least `least`. */
   count(name: string, least = 0): number {
     const wanted = `a whole number of at least ${least}`;
     const { value, pointer } = this.required(name, wanted);
@@ -68,7 +68,7 @@ export class Members {
     return value;
   }
 
-  /** Refuses a known member that asks for what is not served; `idle` are the values that ask for nothing. */
+  /** Refuses a known but unsupported member; `idle` lists values without effect. */
   notServed(name: string, ...idle: readonly ExactJson[]): void {
     if (!this.has(name)) return;
     const { value, pointer } = this.required(name, "absent");
@@ -76,7 +76,7 @@ export class Members {
       throw notExact(name, pointer, `is ${cut(exactJsonText(value))}, which is not served`);
   }
 
-  /** @throws ConstraintRefusal for a member that nothing has asked for */
+  /** @throws ConstraintRefusal for a member that was never read */
   end(): void {
     const [name] = this.#unread;
     if (name === undefined) return;
@@ -85,7 +85,7 @@ export class Members {
   }
 }
 
-/** A text of whole characters. */
+/** Returns a text without lone surrogates. */
 export function textOf({ value, pointer }: Placed): string {
   if (typeof value !== "string") throw malformed(pointer, "a text", value);
   if (/\p{Surrogate}/u.test(value)) throw malformed(pointer, "a text without lone surrogates", value);
@@ -103,7 +103,7 @@ export function itemsOf({ value, pointer }: Placed): readonly Placed[] {
   return value.map((item: ExactJson, index) => ({ value: item, pointer: `${pointer}/${index}` }));
 }
 
-/** @param value undefined where it is missing */
+/** @param value undefined if missing */
 export function malformed(pointer: string, wanted: string, value: ExactJson | undefined): ConstraintRefusal {
   const found = value === undefined ? "nothing" : cut(exactJsonText(value));
   return new ConstraintRefusal({
@@ -114,7 +114,7 @@ export function malformed(pointer: string, wanted: string, value: ExactJson | un
   });
 }
 
-/** The refusal of what is known but not served. */
+/** Returns the refusal of a known but unsupported feature. */
 export function notExact(subject: string, pointer: string, why: string): ConstraintRefusal {
   const message = `The structural tag's ${subject} at ${pointer} ${why}.`;
   return new ConstraintRefusal({ kind: "not-exact", subject, place: pointer, message });

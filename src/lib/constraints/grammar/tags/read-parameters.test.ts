@@ -1,4 +1,4 @@
-// Parameters between tags: texts as they stand, everything else as JSON, each in the schema's order.
+// Parameters between tags: texts are verbatim, all other values are JSON, in the schema's order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../../../base/domain/text/json.ts";
@@ -17,7 +17,7 @@ const person = {
   required: ["name", "age"],
 };
 
-test("takes what XGrammar takes of qwen_xml_parameter", () => {
+test("accepts what XGrammar accepts for qwen_xml_parameter", () => {
   const formats: readonly Json[] = [
     { type: "qwen_xml_parameter", json_schema: person },
     { type: "json_schema", style: "qwen_xml", json_schema: person },
@@ -43,7 +43,7 @@ test("takes what XGrammar takes of qwen_xml_parameter", () => {
   }
 });
 
-test("writes by the kind of value: listed texts, null, JSON with its digits, and optional ones", () => {
+test("writes by kind of value: listed texts, null, JSON with its digits, and optional parameters", () => {
   const language = read({
     type: "qwen_xml_parameter",
     json_schema: {
@@ -74,7 +74,7 @@ test("writes by the kind of value: listed texts, null, JSON with its digits, and
     assert.ok(!accepts(language, text), text);
 });
 
-test("refuses what speaks of all parameters together, and what their schemas refuse, with the place", () => {
+test("refuses keywords about all parameters together, and refusals of their schemas, with the place", () => {
   const refused = (schema: Json, expected: Parameters<typeof checkRefusal>[1]): void =>
     checkRefusal(
       () => read({ type: "qwen_xml_parameter", json_schema: schema }),

@@ -1,5 +1,5 @@
-// Parameters between tags in a structural tag, as Qwen3-Coder writes the arguments of a call: the schema of an object as
-// tags of its properties.
+// Parameters between tags in a structural tag, as Qwen3-Coder writes the arguments of a call. Turns the schema of an
+// object into a tag per property.
 import {
   parametersRefusal,
   parametersTag,
@@ -15,17 +15,17 @@ const qwenMarks: ParameterMarks = {
   middle: ">",
   behindKind: null,
   close: "</parameter>",
-  // As many as may stand between the signs of JSON.
+  // As much whitespace as between JSON tokens.
   blanks: "[ \\t\\n]{0,31}",
 };
 
-/** @param readFormat reads the formats that the schema becomes */
+/** @param readFormat reads the formats that the schema is turned into */
 export function readParameters(members: Members, readFormat: (placed: Placed) => Format): Format {
   const wanted = "a JSON Schema of an object";
   const { value, pointer } = members.required("json_schema", wanted);
   if (!isObject(value) || (value["type"] !== undefined && value["type"] !== "object"))
     throw malformed(pointer, wanted, value);
-  // Its numbers, which keep their digits, stand only where a schema is passed on.
+  // Safe cast: exact numbers occur only in schemas that are passed on.
   const schema = value as unknown as JsonObject;
   const refusal = parametersRefusal(schema);
   if (refusal !== null) {
@@ -35,7 +35,7 @@ export function readParameters(members: Members, readFormat: (placed: Placed) =>
   return placed(readFormat({ value: parametersTag(qwenMarks, schema), pointer }), pointer);
 }
 
-/** The format with the places of its schemas in the schema that it was made of. */
+/** Translates the places of a format's schemas to the original schema. */
 function placed(format: Format, place: string): Format {
   switch (format.kind) {
     case "constrained":

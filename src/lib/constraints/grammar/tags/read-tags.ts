@@ -1,6 +1,6 @@
-// Reads a structural tag in both forms: `{format}`, a tree of formats, and the older `{structures, triggers}`, which means
-// free text with tags. What constrains tokens rather than text, or writes a schema's values in a notation that is not
-// known here, is refused by name.
+// Reads a structural tag in both forms: `{format}`, a tree of formats, and the older `{structures, triggers}`, which
+// means free text with tags. Refuses by name constraints on tokens rather than text, and unknown notations for a
+// schema's values.
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
@@ -13,7 +13,7 @@ import { filledTextOf, itemsOf, malformed, Members, notExact, textOf } from "./m
 import type { Placed } from "./members.ts";
 import { readParameters } from "./read-parameters.ts";
 
-/** @throws ConstraintRefusal for what is malformed or not served, with its place as a JSON pointer */
+/** @throws ConstraintRefusal for a malformed or unsupported tag, with its place as a JSON pointer */
 export function readTags(tag: ExactJson, limits: GrammarLimits): Format {
   const reader = new TagReader(limits);
   const members = new Members({ value: tag, pointer: "#" });
@@ -97,7 +97,7 @@ const readers: Readonly<Record<string, ReadFormat>> = {
   }),
 };
 
-/** Formats that are known to others and not served, each with what they ask for. */
+/** Unsupported formats of other implementations, with their purpose. */
 const notServed: Readonly<Record<string, string>> = {
   token: "names tokens; constraints here are on texts",
   exclude_token: "names tokens; constraints here are on texts",
@@ -122,7 +122,7 @@ class TagReader {
     const { nesting } = this.#limits;
     if (depth > nesting) throw limitExceeded("nesting", nesting, placed.pointer);
     const members = new Members(placed);
-    // In lists of tags their type is often left out, and so it is elsewhere.
+    // Lists of tags often omit the type, as do other places.
     const type = !members.has("type") && members.has("begin") ? "tag" : members.text("type");
     const place = `${members.pointer}/type`;
     if (Object.hasOwn(notServed, type)) throw notExact(`format ${type}`, place, notServed[type]);
@@ -177,7 +177,7 @@ class TagReader {
     return { trigger: filledTextOf(trigger), format: this.format(format, depth) };
   }
 
-  /** The older form. */
+  /** Reads the older form. */
   structures(members: Members): TriggeredTags {
     const tags = members.list("structures").map((placed): PlacedTag => {
       const inner = new Members(placed);
@@ -207,7 +207,7 @@ function schemaContent(members: Members, name: string): Format {
   return { kind: "constrained", rule, place: pointer };
 }
 
-/** The tags by their triggers: each begins with exactly one. */
+/** Groups the tags by trigger; each begins with exactly one. */
 function triggered(
   { pointer }: Members,
   triggers: readonly string[],

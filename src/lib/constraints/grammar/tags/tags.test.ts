@@ -17,7 +17,7 @@ import { searchCount, searching } from "../../../../base/domain/testing/search.t
 
 const limits = defaultGrammarLimits;
 
-/** Null where no text satisfies the tag. */
+/** Returns null if no text satisfies the tag. */
 function languageOf(tag: Json): Language | null {
   try {
     return readLanguage(structuralTag(tag), limits);
@@ -27,7 +27,7 @@ function languageOf(tag: Json): Language | null {
   }
 }
 
-test("random tags allow what their naive twin allows", () => {
+test("random tags allow what the naive implementation allows", () => {
   let allowed = 0;
   fc.assert(
     fc.property(structuralTags, fc.array(tagTexts, { minLength: 12, maxLength: 12 }), (tag, texts) => {
@@ -47,7 +47,7 @@ const trie = vocabularyOf(["<a", "<ab", "b>", "aab", "a<", ">>", "éa", "tru", '
 
 const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
 
-test("no walk under a random tag ends nowhere, and each finished text is allowed", () => {
+test("texts under random tags reach no dead end and are allowed once finished", () => {
   let finished = 0;
   fc.assert(
     fc.property(structuralTags, draws, (tag, draw) => {
@@ -64,7 +64,7 @@ test("no walk under a random tag ends nowhere, and each finished text is allowed
   assert.ok(finished > searchCount(30), `${finished} walks are finished`);
 });
 
-test("masks under random tags are those of trying every token", () => {
+test("masks under random tags equal those from trying each token", () => {
   fc.assert(
     fc.property(structuralTags, draws, (tag, draw) => {
       const language = languageOf(tag);
@@ -98,7 +98,7 @@ const thought = (content: Json): Json => ({
 const anyText = { type: "any_text" };
 const one = '<call=f>{"x": 1}</call>';
 
-/** A tag, texts that it allows, and texts that it does not. */
+/** A tag, with texts that it allows and texts that it does not. */
 const table: readonly (readonly [
   name: string,
   tag: Json,
@@ -228,7 +228,7 @@ for (const [name, tag, allowed, not] of table) {
   });
 }
 
-test("content is written as the request's options say", () => {
+test("writes content according to the request's options", () => {
   const schema = { type: "object", properties: { x: { type: "integer" } } };
   const tag = { format: call("f", schema) };
   const open = readLanguage(structuralTag(tag), limits);
@@ -247,13 +247,13 @@ test("content is written as the request's options say", () => {
   }
 });
 
-test("a tag that no text can fill is never begun", () => {
+test("never begins a tag that no text can fill", () => {
   const tag = triggered({ tags: [call("f", false), call("g")] });
   const language = readLanguage(structuralTag(tag), limits);
   assert.ok(accepts(language, '<call=g>{"x": 1}</call>') && !accepts(language, "<call=f>"));
 });
 
-test("what free text may not hold does not begin a tag that no text can fill", () => {
+test("a text excluded from free text does not begin an unsatisfiable tag", () => {
   const tag = triggered({ excludes: ["<c"], tags: [call("f", false)] });
   const matcher = new CompiledConstraint(readLanguage(structuralTag(tag), limits), trie).matcher();
   const accepts = (text: string): boolean => matcher.accept(text.charCodeAt(0) + 1);
@@ -318,7 +318,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [triggered({ at_least_one: 1 }), "malformed", "#/format/at_least_one"],
   [triggered({ tags: [] }), "malformed", "#/format/tags"],
   [{ format: { type: "dispatch", rules: [["a"]] } }, "malformed", "#/format/rules/0"],
-  // What content is refused for stands behind the place of the content.
+  // The place in the content follows the content's place.
   [
     { format: call("f", { type: "array", contains: {}, uniqueItems: true }) },
     "not-exact",
@@ -351,7 +351,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [nested(300), "limit", `#/format${"/content".repeat(201)}`],
 ];
 
-test("refuses what is malformed or not served, with its place", () => {
+test("refuses malformed or unsupported tags, with the place", () => {
   for (const [tag, kind, place, message] of refusals) {
     assert.throws(
       () => readLanguage(structuralTag(tag), limits),

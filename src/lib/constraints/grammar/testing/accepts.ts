@@ -1,11 +1,11 @@
-// For tests: whether a text is one of a language, byte by byte and without tokens.
+// Tests if a text is in a language, byte by byte and without tokens.
 import { type Language, restartFor } from "../language.ts";
 import { deadParser } from "../parser/machine.ts";
 
 /**
- * Whether the language holds the text as a whole.
+ * True if the whole text is in the language.
  *
- * @throws ConstraintRefusal where that takes more states or steps than it may
+ * @throws ConstraintRefusal if a limit on states or steps is exceeded
  */
 export function accepts({ machine, budget, start }: Language, text: string): boolean {
   const bytes = new TextEncoder().encode(text);

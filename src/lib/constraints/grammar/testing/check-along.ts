@@ -1,13 +1,13 @@
-// Masks along a text, each against its naive twin.
+// Compares the masks along a text with naively computed ones.
 import assert from "node:assert/strict";
 import type { Language } from "../language.ts";
 import type { CompiledConstraint } from "../matcher.ts";
 import { allowedByTrying, idsOf } from "./try-every-token.ts";
 
 /**
- * Takes the tokens one after another: the mask before each allows what trying every token allows.
+ * Accepts the tokens in turn, and asserts that each mask equals the result of trying all tokens.
  *
- * @param fresh a language of the same constraint, for the twin, asked for at each token
+ * @param fresh compiles the same constraint anew for the naive computation; called at each token
  */
 export function checkMasksAlong(
   constraint: CompiledConstraint,

@@ -1,5 +1,5 @@
-// The oracle of masks: at places of random texts, whether a mask allows exactly the tokens that Earley's recogniser
-// takes one by one.
+// The mask oracle: checks at positions of random texts that a mask allows exactly the tokens that Earley's recognizer
+// accepts one by one.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Random } from "../../../../base/domain/random.ts";
@@ -12,20 +12,20 @@ import { idsOf, TokenTrial } from "./try-every-token.ts";
 import { randomWalk } from "./walk.ts";
 
 export interface Thoroughness {
-  /** At how many places of a text masks are checked. */
+  /** Number of positions checked per text. */
   readonly placeCount: number;
-  /** How many random tokens are tried at a place; a vocabulary of no more is tried whole. */
+  /** Number of random tokens tried per position; a smaller vocabulary is tried completely. */
   readonly triedTokenCount: number;
 }
 
 const walkedTokensMax = 6;
 
 /**
- * Walks a random text under the constraint in each vocabulary and checks masks on its way.
+ * Walks a random text under the constraint with each vocabulary, and checks masks on the way.
  *
- * @returns how many tokens were tried
- * @throws AssertionError at a mask that is not what trying comes to
- * @throws ConstraintRefusal for a constraint that is not served
+ * @returns the number of tokens tried
+ * @throws AssertionError if a mask differs from the tried tokens
+ * @throws ConstraintRefusal for a refused constraint
  */
 export function checkMasks(
   constraint: Constraint,
@@ -46,7 +46,7 @@ interface Walked {
   readonly compiled: CompiledConstraint;
   readonly naive: Language;
   readonly tokens: readonly number[];
-  /** Names the constraint in a failure. */
+  /** Name of the constraint in failures. */
   readonly where: string;
 }
 
@@ -96,7 +96,7 @@ function checkMask(mask: Uint32Array, { trie, trial, where, wanted, random }: Tr
   return ids.length;
 }
 
-/** Every id, or some at random, half of them allowed ones, of which there may be few. */
+/** Returns all ids, or random ones, half of them allowed, since few may be. */
 function triedTokens(
   allowed: readonly number[],
   { trie, wanted, random }: Pick<Trial, "trie" | "wanted" | "random">,

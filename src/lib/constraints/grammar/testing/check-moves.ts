@@ -1,4 +1,4 @@
-// Matchers that go back, fork and go on at random, against fresh ones that took the same tokens straight.
+// Compares matchers that randomly roll back, fork and continue with fresh ones that accepted the same tokens.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Random } from "../../../../base/domain/random.ts";
@@ -9,17 +9,17 @@ import type { Matcher } from "../matcher.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
 import { idsOf } from "./try-every-token.ts";
 
-/** A matcher, and the tokens that led to where it is. */
+/** A matcher, and the tokens it has accepted. */
 interface Traveller {
   readonly matcher: Matcher;
   readonly tokens: number[];
 }
 
 /**
- * Moves matchers of the constraint about.
+ * Moves matchers of the constraint at random.
  *
- * @throws AssertionError where one is not where a fresh matcher is
- * @throws ConstraintRefusal for a constraint that is not served
+ * @throws AssertionError if one differs from a fresh matcher
+ * @throws ConstraintRefusal for a refused constraint
  */
 export function checkMoves(
   constraint: Constraint,
@@ -48,7 +48,7 @@ export function checkMoves(
 
 function goOn({ matcher, tokens }: Traveller, trie: TokenTrie, random: Random): void {
   const allowed = idsOf(maskOf(matcher, trie));
-  // A token that may not come leaves the matcher where it is, as a draft's may.
+  // A refused token, such as a draft's, leaves the matcher unchanged.
   const token =
     random.uniform() < 0.2 || allowed.length === 0
       ? random.index(trie.tokenCount)

@@ -1,5 +1,5 @@
-// Whatever masks allow leads somewhere: random texts under a schema's masks, each of which goes on or ends, and which
-// another validator finds valid once they end.
+// Checks for dead ends: random texts under a schema's masks always continue or end, and another validator finds
+// finished ones valid.
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -17,9 +17,9 @@ addFormats.default(ajv);
 
 export interface WalkCounts {
   readonly finished: number;
-  /** Finished ones that ajv found valid; it cannot judge numbers that JavaScript rounds, nor where it breaks. */
+  /** Finished texts that ajv found valid. Excludes numbers that JavaScript rounds, and schemas on which ajv fails. */
   readonly judged: number;
-  /** Walks that were cut at their length; each could have gone on. */
+  /** Walks cut at the maximum length; each could have continued. */
   readonly cut: number;
 }
 
@@ -28,8 +28,8 @@ const walkedTokensMax = 80;
 /**
  * Walks random texts under a schema.
  *
- * @throws where no token is allowed although the text may not end, and at a finished text that ajv finds invalid
- * @throws ConstraintRefusal for a schema that is not served
+ * @throws at a dead end, and at a finished text that ajv finds invalid
+ * @throws ConstraintRefusal for a refused schema
  */
 export function checkWalks(
   schema: Json,
@@ -37,7 +37,7 @@ export function checkWalks(
   { random, walkCount }: { readonly random: Random; readonly walkCount: number },
 ): WalkCounts {
   const constraint = new CompiledConstraint(readLanguage(jsonSchema(schema), defaultGrammarLimits), trie);
-  // A schema is an object or a boolean, which is what ajv takes.
+  // Safe cast: ajv takes the same schemas, objects and booleans.
   const validate = ajv.compile(schema as object | boolean);
   let [finished, judged] = [0, 0];
   for (let walk = 0; walk < walkCount; walk++) {
@@ -54,7 +54,7 @@ export function checkWalks(
   return { finished, judged, cut: walkCount - finished };
 }
 
-/** Null where ajv breaks: the code that it writes for some uses of `items` reads a variable that it never declared. */
+/** Returns null if ajv fails: its generated code for some uses of `items` reads an undeclared variable. */
 function verdictOf(validate: ValidateFunction, value: unknown): boolean | null {
   try {
     return validate(value);
@@ -64,7 +64,7 @@ function verdictOf(validate: ValidateFunction, value: unknown): boolean | null {
   }
 }
 
-/** Whether JavaScript reads every number of the text as it is written: doubles hold 15 digits. */
+/** True if JavaScript reads each number of the text exactly: doubles hold 15 digits. */
 function isReadExactly(text: string): boolean {
   const withoutStrings = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
   const numbers = withoutStrings.match(/[\d.]+(?:[eE][-+]?\d+)?/g) ?? [];

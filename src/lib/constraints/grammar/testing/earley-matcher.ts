@@ -1,11 +1,12 @@
-// The naive twin of the parser: Earley's recogniser (1970), which keeps for every place of the text what was begun where
-// and is finished how far; no states, tables or sets of stacks. Takes the rules and the derivatives of expressions as given.
+// Naive reference for the parser: Earley's recognizer (1970), which records for each position the productions in
+// progress and their starts. Has no states, tables or sets of stacks; shares the rules and the derivatives of
+// expressions.
 import type { Expression } from "../../regex/expressions.ts";
 import type { Language } from "../language.ts";
 import { isTerminal, symbolIndex } from "../parser/rules.ts";
 import type { GrammarSymbol, Production } from "../parser/rules.ts";
 
-/** A production of a rule (null: of the whole text) that was begun at a place, and how much of it is there. */
+/** A production of a rule (null for the whole text) that began at a place, and the number of its finished symbols. */
 interface Item {
   readonly rule: GrammarSymbol | null;
   readonly production: Production;
@@ -13,23 +14,23 @@ interface Item {
   readonly begun: Place;
 }
 
-/** What is left of a lexeme that was begun at a place. */
+/** The rest of a lexeme that began at a place. */
 interface Way {
   readonly symbol: GrammarSymbol;
   readonly lexeme: Expression;
   readonly begun: Place;
-  /** The bytes of the lexeme so far. */
+  /** Bytes of the lexeme so far. */
   readonly text: readonly number[];
 }
 
-/** A place in a text, by all that may be under way there. */
+/** A position in a text, with all that may be in progress there. */
 export class Place {
   readonly ways: Way[] = [];
-  /** Whether the text may end here. */
+  /** True if the text may end here. */
   mayEnd = false;
-  /** Items by the symbol that must come next. */
+  /** Items by their next symbol. */
   readonly waiting = new Map<GrammarSymbol, Item[]>();
-  /** Where the symbols were begun that end here. */
+  /** Start places of the symbols that end here. */
   readonly #finished = new Map<GrammarSymbol, Set<Place>>();
 
   wait(symbol: GrammarSymbol, item: Item): boolean {
@@ -60,7 +61,7 @@ export class EarleyMatcher {
     this.#language = language;
   }
 
-  /** Before the first byte. */
+  /** Returns the place before the first byte. */
   start(): Place {
     const place = new Place();
     this.#add(place, { rule: null, production: [this.#language.symbol], done: 0, begun: place });
@@ -81,7 +82,7 @@ export class EarleyMatcher {
     return place;
   }
 
-  /** Whether some text begins so. */
+  /** True if some text has this prefix. */
   isAlive({ ways, mayEnd }: Place): boolean {
     const { automaton } = this.#language.machine;
     const { expressions } = automaton;
@@ -103,7 +104,7 @@ export class EarleyMatcher {
     const isForeseen = place.waiting.has(symbol);
     if (!place.wait(symbol, item)) return;
     if (!isForeseen) this.#foresee(place, symbol);
-    // What is empty is not finished again for those that come to wait for it later.
+    // An empty symbol is not completed again for items that wait for it later.
     else if (place.isFinished(symbol, place)) this.#add(place, { ...item, done: done + 1 });
   }
 
@@ -125,7 +126,7 @@ export class EarleyMatcher {
       this.#add(place, { ...item, production: this.#recalled(item, text), done: item.done + 1 });
   }
 
-  /** The production with what remembers the text of the symbol before it. */
+  /** Returns the production with its recall symbol replaced for the preceding symbol's text. */
   #recalled({ production, done }: Item, text: readonly number[]): Production {
     const { recalls } = this.#language.machine;
     if (!recalls.has(production[done + 1])) return production;

@@ -1,4 +1,4 @@
-// Constraints for tests, with the options that a request has unless it asks for others.
+// Constraints for tests, with a request's default options unless given others.
 import type { Constraint, ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";

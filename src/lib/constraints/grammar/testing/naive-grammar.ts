@@ -1,24 +1,24 @@
-// Random grammars of a few rules, and the naive twin of all that is made of one: which spans of a text each rule matches,
-// found by trying every rule at every place until nothing more is found. Shares nothing with the compiler and the parser.
+// Random grammars of a few rules, and a naive reference for their language: the spans that each rule matches, found by
+// trying each rule at each position until nothing is added. Shares no code with the compiler and the parser.
 import * as fc from "fast-check";
 
 /** A character, or the number of a rule. */
 type Part = string | number;
 type Rule = readonly (readonly Part[])[];
-/** Rules by number, of which the first is the whole text. */
+/** Rules by number; the first one matches the whole text. */
 export type PlainGrammar = readonly Rule[];
 
 const ruleCount = 3;
 const parts = fc.oneof(fc.constantFrom("a", "b"), fc.nat(ruleCount - 1));
 const rules = fc.array(fc.array(parts, { maxLength: 3 }), { minLength: 1, maxLength: 3 });
 
-/** Most are ambiguous, and many begin with themselves, openly or behind what may be empty. */
+/** Most are ambiguous, and many left-recursive, directly or through nullable symbols. */
 export const plainGrammars: fc.Arbitrary<PlainGrammar> = fc.array(rules, {
   minLength: ruleCount,
   maxLength: ruleCount,
 });
 
-/** The grammar as llama.cpp writes it. */
+/** Writes the grammar in llama.cpp's notation. */
 export function gbnfOf(grammar: PlainGrammar): string {
   const spelled = (part: Part): string => (typeof part === "string" ? `"${part}"` : `r${part}`);
   const lines = grammar.map((alternatives, index) => {
@@ -28,7 +28,7 @@ export function gbnfOf(grammar: PlainGrammar): string {
   return ["root ::= r0", ...lines].join("\n");
 }
 
-/** The alternatives that match some text at all. */
+/** Returns the alternatives that match some text. */
 export function matchable(grammar: PlainGrammar): PlainGrammar {
   let found = grammar.map((): Rule => []);
   for (let before = -1; before < countOf(found);) {
@@ -43,9 +43,9 @@ export function matchable(grammar: PlainGrammar): PlainGrammar {
 
 const countOf = (grammar: PlainGrammar): number => grammar.reduce((sum, rule) => sum + rule.length, 0);
 
-/** A grammar of all that texts of a grammar begin with; every alternative of it must match something. */
+/** Returns a grammar of all prefixes of a grammar's texts; each alternative must match something. */
 export function beginningsOf(grammar: PlainGrammar): PlainGrammar {
-  // What the rule of a number begins with has that number and those of all rules before it.
+  // The rule for prefixes of rule n has the number n plus the number of rules.
   const begun = (part: Part): readonly Part[] => [typeof part === "string" ? part : part + grammar.length];
   const beginnings = grammar.map((rule): Rule =>
     rule.length === 0
@@ -55,10 +55,10 @@ export function beginningsOf(grammar: PlainGrammar): PlainGrammar {
   return [...grammar, ...beginnings];
 }
 
-/** For a rule, whether it matches the first 0, 1, 2 ... characters of the text. */
+/** Returns, for each length, if the rule matches the text's prefix of that length. */
 export function matchesOf(grammar: PlainGrammar, rule: number, text: string): readonly boolean[] {
   const places = Array.from({ length: text.length + 1 }, (_, place) => place);
-  /** By rule and start, the ends of what it matches, a bit each. */
+  /** By rule and start, the ends of its matches as bits. */
   const ends = grammar.map(() => places.map(() => 0));
   const endsOf = (one: readonly Part[], start: number): number => {
     let from = 1 << start;

@@ -1,5 +1,5 @@
-// The naive twin of structural tags: says of a text whether a tag allows it, by trying every way to divide it. Reads the
-// JSON itself, and knows neither expressions nor rules; no grammars, and of JSON only values without blanks.
+// Naive reference for structural tags: decides if a tag allows a text by trying all ways to divide it. Reads the JSON
+// directly, without expressions, rules and grammars; of JSON values it knows only those without whitespace.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isValid } from "./naive-validator.ts";
 
@@ -18,15 +18,15 @@ export function holdsTag(tag: Json, text: string): boolean {
 
 interface Around {
   readonly text: string;
-  /** Of the tag around, where the format is not the last in it. */
+  /** Ends of the enclosing tag, if the format is not last in it. */
   readonly ends: readonly string[];
-  /** Of the tag around, where the format is the last in it: one of these is written behind. */
+  /** Ends of the enclosing tag, if the format is last in it: one of these follows. */
   readonly closing?: readonly string[];
 }
 
 type Places = ReadonlySet<number>;
 
-/** The places up to which the format, and what closes the tag around it, may reach from a place. */
+/** Returns the positions up to which the format, with the end of the enclosing tag, may reach. */
 function placesBehind(format: Json, from: number, around: Around): Places {
   const { text } = around;
   const { closing: _closing, ...open } = around;
@@ -119,7 +119,7 @@ interface Scan {
 
 const scanOf = (object: JsonObject): Scan => ({ excludes: textsOf(object.excludes) });
 
-/** Free text with what its triggers lead to. */
+/** Matches free text with triggers and their continuations. */
 function mixed(
   from: number,
   { excludes, once, first }: Scan & { readonly once: boolean; readonly first: boolean },
@@ -159,7 +159,7 @@ function mixed(
   return found;
 }
 
-/** Text without the stops, and without the ends of the tag around. */
+/** Matches text without the stops and without the ends of the enclosing tag. */
 function free(
   from: number,
   { stops, excludes }: Scan & { readonly stops: readonly string[] },
@@ -178,7 +178,7 @@ function free(
   return new Set([...closedBy, ...(closing.includes("") ? open : [])]);
 }
 
-/** Behind the stop that is complete first. */
+/** Returns the position after the first complete stop. */
 function firstBehind(text: string, from: number, stops: readonly string[]): number {
   return Math.min(
     ...stops.map((stop) =>
@@ -225,7 +225,7 @@ const behind = (text: string, from: number, part: string): Places =>
 const holdsAny = (text: string, parts: readonly string[]): boolean =>
   parts.some((part) => text.includes(part));
 
-/** The value as JSON.stringify writes it. */
+/** True if the text is JSON.stringify's form of a valid value. */
 function holdsValue(schema: Json, text: string): boolean {
   try {
     const value = JSON.parse(text) as Json;

@@ -1,5 +1,5 @@
-// The naive twin of the schema reader: says of a value whether a schema holds, keyword by keyword, as JSON Schema's text
-// has it. Knows references within the document by pointer, no formats and no identifiers.
+// Naive reference for the schema reader: validates a value keyword by keyword, following JSON Schema's text. Supports
+// references by pointer within the document, but no formats and identifiers.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 export function isValid(root: Json, value: Json): boolean {

@@ -1,4 +1,4 @@
-// Small random constraints of every kind over few characters, so that tokens and constraints often meet.
+// Small random constraints of all kinds over few characters, so that tokens and constraints often interact.
 import * as fc from "fast-check";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
@@ -9,7 +9,7 @@ import { structuralTags } from "./random-tags.ts";
 
 const formats = "date-time date time duration email hostname ipv4 ipv6 uri uuid byte".split(" ");
 
-/** Strings as people describe them: with formats, lengths and patterns that a token can and cannot span. */
+/** Realistic strings: formats, lengths and patterns that a token may or may not span. */
 const strings: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom(...formats).map((format) => ({ type: "string", format })),
   fc
@@ -32,7 +32,7 @@ const strings: fc.Arbitrary<Json> = fc.oneof(
     })),
 );
 
-/** Schemas of any kind, and objects of strings beside undeclared names. */
+/** Schemas of any kind, and objects of strings with undeclared names. */
 export const randomSchemas: fc.Arbitrary<Json> = fc.oneof(
   { weight: 3, arbitrary: schemas },
   {
@@ -89,9 +89,9 @@ export const randomConstraints: fc.Arbitrary<Constraint> = fc.oneof(
 );
 
 /**
- * Checks so many random values, passing over those that are refused.
+ * Checks a number of random values, skipping refused ones.
  *
- * @throws ConstraintRefusal where more than half are refused
+ * @throws ConstraintRefusal if more than half are refused
  */
 export function checkServed<T>(
   arbitrary: fc.Arbitrary<T>,

@@ -1,5 +1,5 @@
-// Random schemas of objects whose properties hang together: branches that a tag tells apart, conditions on a tag, and
-// properties that want or rule out each other; with values that often come close to them.
+// Random schemas of objects with dependent properties: branches distinguished by a tag, conditions on a tag, and
+// properties that require or exclude each other. Their random values are often nearly valid.
 import * as fc from "fast-check";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
@@ -20,7 +20,7 @@ const presence: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.tuple(required, name).map(([list, one]) => ({ required: list, properties: { [one]: false } })),
 );
 
-/** What a property must be: mostly a tag's value. */
+/** Schema of a property: mostly a tag's value. */
 const described: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: tag.map((value) => ({ const: value })) },
   {
@@ -70,7 +70,7 @@ const keyword: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.constantFrom<JsonObject>({ maxProperties: 2 }, { minProperties: 1 }, { type: "object" }),
 );
 
-/** Where the first holds the second must hold, and else the third. */
+/** If the first holds, the second must hold, else the third. */
 export function conditional(on: Json, wanted: Json, other: Json = null): JsonObject {
   const keywords: readonly (readonly [string, Json])[] = [
     ["if", on],
@@ -80,7 +80,7 @@ export function conditional(on: Json, wanted: Json, other: Json = null): JsonObj
   return Object.fromEntries(keywords.filter(([, schema]) => schema !== null));
 }
 
-/** Several of them, each a part of one `allOf`. */
+/** Several of them, combined by one `allOf`. */
 export const unionSchemas: fc.Arbitrary<Json> = fc
   .tuple(
     fc.array(keyword, { minLength: 1, maxLength: 4 }),

@@ -1,14 +1,14 @@
-// The naive twin of the masks: every token is tried for itself, byte after byte, with no trie, walk or cache.
+// Naive reference for the masks: tries each token separately, byte by byte, without trie, walk or cache.
 import type { Language } from "../language.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
 import { EarleyMatcher, Place } from "./earley-matcher.ts";
 
-/** Tries tokens behind the same text. */
+/** Tries tokens after the same text. */
 export class TokenTrial {
   readonly #matcher: EarleyMatcher;
   readonly #budget: Language["budget"];
   readonly #place: Place;
-  /** Behind one byte more: most tokens are seen not to be allowed there. */
+  /** After one more byte, where most tokens are already refused. */
   readonly #behind: (Place | undefined)[] = [];
 
   constructor(language: Language, sofar: Uint8Array) {
@@ -21,7 +21,7 @@ export class TokenTrial {
     return this.#place.mayEnd;
   }
 
-  /** Whether some text goes on with the bytes. */
+  /** True if some text continues with the bytes. */
   allows(bytes: Uint8Array): boolean {
     const behind = (this.#behind[bytes[0]] ??= this.#read(this.#place, bytes.subarray(0, 1)));
     return this.#matcher.isAlive(this.#read(behind, bytes.subarray(1)));
@@ -38,7 +38,7 @@ export class TokenTrial {
   }
 }
 
-/** The ids of the tokens that the text so far may go on with, in order. */
+/** Returns the ids of the tokens that may follow the text so far, in order. */
 export function allowedByTrying(
   language: Language,
   { bytesOf }: Pick<TokenTrie, "bytesOf">,
@@ -48,7 +48,7 @@ export function allowedByTrying(
   return bytesOf.flatMap((bytes, id) => (bytes !== null && trial.allows(bytes) ? [id] : []));
 }
 
-/** The ids whose bits are set, in order. */
+/** Returns the ids whose bits are set, in order. */
 export function idsOf(mask: Uint32Array): readonly number[] {
   const ids: number[] = [];
   for (const [word, bits] of mask.entries())

@@ -1,4 +1,4 @@
-// Vocabularies for tests: made up ones, and those of the tokenizers that the project holds.
+// Vocabularies for tests: synthetic ones, and those of the repository's tokenizers.
 import { readFileSync } from "node:fs";
 import { createTokenDecoder } from "../../../tokenizer/tokenizer-json.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
@@ -9,7 +9,7 @@ export type Tokens = readonly (Uint8Array | null)[];
 
 const encoder = new TextEncoder();
 
-/** Every byte, the given texts, and twice the first of them. */
+/** All single bytes, the given texts, and the first text twice. */
 export function vocabularyOf(texts: readonly string[]): TokenTrie {
   const bytes = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
   return buildTokenTrie({
@@ -17,17 +17,17 @@ export function vocabularyOf(texts: readonly string[]): TokenTrie {
   });
 }
 
-/** The vocabulary of a tokenizer.json. */
+/** Returns the vocabulary of a tokenizer.json. */
 export function vocabularyOfFile(path: string): TokenTrie {
   return buildTokenTrie({ bytes: tokensOfFile(path) });
 }
 
-/** The tokens of a tokenizer.json by id; null for the added ones, which control. */
+/** Returns the tokens of a tokenizer.json by id; null for added tokens, which are control tokens. */
 export function tokensOfFile(path: string): Tokens {
   return tokensOf(JSON.parse(readFileSync(path, "utf8")) as TokenizerFile);
 }
 
-/** Of a tokenizer.json what says which bytes its tokens stand for. */
+/** The part of a tokenizer.json that defines its tokens' bytes. */
 interface TokenizerFile {
   readonly model: { readonly vocab: Readonly<Record<string, number>> };
   readonly decoder: unknown;
@@ -51,8 +51,8 @@ export const byteLevelTokens = (tokenCount: number): Tokens =>
   grownVocabulary(tokensOfFile(tinyFile), tokenCount);
 
 /**
- * A vocabulary as SentencePiece writes it: three control tokens, a token for every byte, and texts of whole characters
- * with ▁ for a blank. Characters of one byte are there twice.
+ * A SentencePiece vocabulary: three control tokens, a token per byte, and texts of whole characters with ▁ for a
+ * blank. Single-byte characters occur twice.
  */
 export function byteFallbackTokens(tokenCount: number): Tokens {
   const decoder = new TextDecoder("utf-8", { fatal: false });

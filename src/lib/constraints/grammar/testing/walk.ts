@@ -1,19 +1,19 @@
-// Random texts under a constraint's masks: what a model without an opinion would write.
+// Random texts under a constraint's masks, as from a model with uniform probabilities.
 import type { CompiledConstraint } from "../matcher.ts";
 import { idsOf } from "./try-every-token.ts";
 
 export interface Walk {
   readonly tokens: readonly number[];
   readonly text: Uint8Array;
-  /** Whether it came to an end within its length. */
+  /** True if it ended within its maximum length. */
   readonly isFinished: boolean;
 }
 
 /**
- * Takes allowed tokens at random and ends where it may, more eagerly the longer the text is.
+ * Accepts random allowed tokens and ends where possible, with increasing probability.
  *
- * @param draw a number in [0, 1)
- * @throws where no token is allowed although the text may not end: a dead end
+ * @param draw returns a number in [0, 1)
+ * @throws at a dead end: no token is allowed although the text may not end
  */
 export function randomWalk(constraint: CompiledConstraint, draw: () => number, tokensMax = 200): Walk {
   const matcher = constraint.matcher();
@@ -32,7 +32,7 @@ export function randomWalk(constraint: CompiledConstraint, draw: () => number, t
   }
 }
 
-/** Prefers tokens that close something, so that walks come to an end. */
+/** Prefers tokens that close something, so that walks end. */
 function chosen({ trie }: CompiledConstraint, allowed: readonly number[], draw: () => number): number {
   const closes = (id: number): boolean => {
     const last = trie.bytesOf[id]?.at(-1) ?? 0;

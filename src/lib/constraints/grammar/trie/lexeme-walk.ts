@@ -150,7 +150,7 @@ export class LexemeWalker {
       }
       path[depth] = after;
       loanPath[depth] = loan === null ? deadState : automaton.next(loanPath[depth - 1], byte);
-      // Where both states agree from here on, the borrowed walk applies. This state is not dead, so the other is not
+      // While both states agree from here on, the borrowed walk applies. This state is not dead, so the other is not
       // either.
       const isSame = after === loanPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);

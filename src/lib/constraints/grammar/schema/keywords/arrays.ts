@@ -1,4 +1,4 @@
-// Keywords of arrays. `items` is a list up to draft 2019-09, where `additionalItems` stands for the rest.
+// Keywords of arrays. Up to draft 2019-09, `items` may be a list, with `additionalItems` for the rest.
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { anyValue } from "../goals.ts";
 import { allShapes, anyArray } from "../shapes.ts";
@@ -12,7 +12,7 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
   },
   items(context, value, at) {
     if (Array.isArray(value)) return itemsBehind(context, value, { at, keyword: "additionalItems" });
-    // Together with the first items it was read with these.
+    // These were read together with the first items.
     if (at.schema.prefixItems !== undefined) return null;
     const rest = context.goals.of(subschema(context, value, at.pointer));
     return arrays(context, { rest, evaluated: Number.POSITIVE_INFINITY }, at.pointer);
@@ -35,13 +35,13 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
         ? Number.POSITIVE_INFINITY
         : countOf(maxContains, `${place.pointer}/maxContains`);
     const goal = context.goals.of(subschema(context, value, pointer));
-    // It asks for nothing, but looks at items.
+    // It requires nothing, but evaluates items.
     if (min === 0 && max === Number.POSITIVE_INFINITY && !context.document.tracksEvaluation) return null;
     return arrays(context, { contains: [{ goal, min, max, pointer }] }, pointer);
   },
 };
 
-/** The first items one by one, and the rest as another keyword has it. */
+/** The first items one by one, and the rest according to another keyword. */
 function itemsBehind(
   context: KeywordContext,
   first: ExactJson,

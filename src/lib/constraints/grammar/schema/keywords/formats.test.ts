@@ -17,7 +17,7 @@ const read = (schema: Json, strictFormats = false) =>
 
 interface Judged {
   readonly format: string;
-  /** What other programs, or the standard, say of a text. */
+  /** Another program's, or the standard's, judgement of a text. */
   readonly isValid: (text: string) => boolean;
   readonly texts: readonly string[];
 }
@@ -27,7 +27,7 @@ const byAjv = (format: string) => {
   const validate = ajv.compile({ format });
   return (text: string) => validate(text);
 };
-/** Zod reads the length of a prefix as JavaScript reads numbers: 3.2 and 1e1 are none. */
+/** Zod parses the prefix length as a JavaScript number, so it would accept 3.2 and 1e1. */
 const isCidrv6 = (text: string): boolean => byZod(z.cidrv6())(text) && /\/\d+$/.test(text);
 const uuid = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6";
 
@@ -36,7 +36,7 @@ const judged: readonly Judged[] = [
   { format: "base64", isValid: byZod(z.base64()), texts: ["", "aGk=", "aA==", "aGkh", "+/+/", "a_-="] },
   {
     format: "base64url",
-    // With its padding, or without.
+    // With or without padding.
     isValid: (text) =>
       byZod(z.base64url())(text.replace(/={1,2}$/, "")) && (!text.includes("=") || text.length % 4 === 0),
     texts: ["", "aGk", "aGk=", "aA", "aA==", "aGkh", "-_-_"],
@@ -67,7 +67,7 @@ const judged: readonly Judged[] = [
   })),
 ];
 
-/** Texts that differ from one in a character or two, most of them no longer of its format. */
+/** Changes a character or two of a text, mostly leaving its format. */
 function near(text: string, random: ReturnType<typeof seededRandom>): string {
   const characters = Array.from(text);
   const letters = "0123456789abcfgzABCFGIZ.:/+-_= é";
@@ -79,7 +79,7 @@ function near(text: string, random: ReturnType<typeof seededRandom>): string {
   return characters.join("");
 }
 
-test("formats hold what other validators take, and nothing else", () => {
+test("formats accept exactly what other validators accept", () => {
   const random = seededRandom(searchSeed, "formats");
   for (const { format, isValid, texts } of judged) {
     const language = read({ type: "string", format });
@@ -98,7 +98,7 @@ test("formats hold what other validators take, and nothing else", () => {
   }
 });
 
-test("an unknown format asks for nothing, and is named with its place", () => {
+test("an unknown format has no effect, and is named with its place", () => {
   const schema = {
     type: "object",
     properties: { a: { type: "string", format: "color" }, b: { type: ["null", "string"], format: "color" } },
@@ -115,7 +115,7 @@ test("an unknown format asks for nothing, and is named with its place", () => {
   assert.deepEqual(others, []);
 });
 
-test("keywords beside a reference that its draft ignores are named in notices, annotations are not", () => {
+test("notices name ignored keywords next to a reference, but no annotations", () => {
   const { notices } = read({
     $schema: "http://json-schema.org/draft-04/schema#",
     properties: { a: { $ref: "#/definitions/a", maximum: 2, description: "An a." } },
@@ -126,17 +126,17 @@ test("keywords beside a reference that its draft ignores are named in notices, a
   ]);
 });
 
-test("the opposite of an unknown format is nothing", () => {
+test("the negation of an unknown format allows nothing", () => {
   assert.throws(() => read({ not: { format: "color" } }), { kind: "unsatisfiable" });
 });
 
-test("of many unknown formats a few are named", () => {
+test("names only a few of many unknown formats", () => {
   const { notices } = read({ allOf: Array.from({ length: 30 }, (_, index) => ({ format: `f${index}` })) });
   assert.equal(notices.length, 9);
   assert.equal(notices.at(-1), "22 more formats are not known here");
 });
 
-test("formats of numbers, of texts that are shown, and beside a type that is not string say nothing", () => {
+test("formats of numbers, of displayed texts, and next to a non-string type cause no notices", () => {
   const silent: readonly (readonly [Json, string])[] = [
     [{ type: "integer", format: "uint32" }, "-1"],
     [{ type: ["integer", "null"], format: "uint64" }, "null"],
@@ -153,7 +153,7 @@ test("formats of numbers, of texts that are shown, and beside a type that is not
     }
 });
 
-test("an unknown format is refused by name and place where the server is told to", () => {
+test("refuses an unknown format by name and place if the server is configured to", () => {
   assert.throws(
     () => read({ properties: { a: { type: "string", format: "color" } } }, true),
     (error: unknown) =>

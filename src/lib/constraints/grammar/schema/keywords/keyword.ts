@@ -1,4 +1,4 @@
-// What reading keywords needs, and the refusals of what cannot be read.
+// Context for reading keywords, and the refusals of unreadable ones.
 import { exactJsonText, isExactObject } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { quoted } from "../../../../../base/domain/service-error.ts";
@@ -11,21 +11,21 @@ import type { Goal, Goals } from "../goals.ts";
 import type { Shape } from "../shapes.ts";
 import type { Texts } from "../texts.ts";
 
-/** One keyword, or several that only mean something together. */
+/** One keyword, or several that only have a meaning together. */
 export interface Keyword {
   readonly pointer: string;
-  /** The shapes of the values for which it holds. */
+  /** Returns the shapes of the values that satisfy it. */
   readonly satisfying: () => readonly Shape[];
-  /** Of those for which it does not; where it is missing, these are what the others leave. */
+  /** Returns the shapes of the values that violate it; if absent, the complement of `satisfying`. */
   readonly excluding?: () => readonly Shape[];
 }
 
-/** A keyword that combines no schemas. */
+/** Makes a keyword that combines no schemas. */
 export function saying(shapes: readonly Shape[], pointer: string): Keyword {
   return { pointer, satisfying: () => shapes };
 }
 
-/** What the keywords that combine schemas ask of whoever reads schemas. */
+/** Services that combining keywords need from the schema reader. */
 export interface KeywordContext {
   readonly document: SchemaDocument;
   readonly compilation: Compilation;
@@ -39,11 +39,11 @@ export interface KeywordContext {
   union(forms: readonly (readonly Shape[])[]): readonly Shape[];
 }
 
-/** Reads a keyword's value, whose place is `pointer`; null where it says nothing. */
+/** Reads a keyword's value at the place `pointer`; null if it has no effect. */
 export type ReadKeyword = (context: KeywordContext, value: ExactJson, at: KeywordPlace) => Keyword | null;
 
 export interface KeywordPlace {
-  /** The schema in which the keyword stands. */
+  /** The schema that contains the keyword. */
   readonly place: SchemaPlace;
   readonly schema: { readonly [key: string]: ExactJson };
   readonly keyword: string;
@@ -56,7 +56,7 @@ export function subschema(context: KeywordContext, schema: ExactJson, pointer: s
   return context.document.place(schema, pointer);
 }
 
-/** The schemas of a list, by place. */
+/** Returns the schemas of a list as places. */
 export function subschemas(
   context: KeywordContext,
   value: ExactJson,
@@ -66,7 +66,7 @@ export function subschemas(
   return value.map((schema: ExactJson, index) => subschema(context, schema, `${pointer}/${index}`));
 }
 
-/** The schemas of an object, by name and place. */
+/** Returns the schemas of an object, by name. */
 export function namedSchemas(
   context: KeywordContext,
   value: ExactJson | undefined,
@@ -80,7 +80,7 @@ export function namedSchemas(
   ]);
 }
 
-/** A count that is a whole number of at least 0. */
+/** Reads an integer of at least 0. */
 export function countOf(value: ExactJson, pointer: string): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0)
     throw malformed(pointer, "a whole number of at least 0", value);
@@ -102,7 +102,7 @@ export function malformed(pointer: string, wanted: string, value: ExactJson): Co
   });
 }
 
-/** The refusal of a keyword that is known but not served. */
+/** Returns the refusal of a known but unsupported keyword. */
 export function refused(keyword: string, pointer: string, why: string): ConstraintRefusal {
   return new ConstraintRefusal({
     kind: "not-exact",
@@ -112,7 +112,7 @@ export function refused(keyword: string, pointer: string, why: string): Constrai
   });
 }
 
-/** All shapes but those of a type, and these of that type. */
+/** Returns all shapes of other types, and this one for its type. */
 export function ofType(all: readonly Shape[], shape: Shape): readonly Shape[] {
   return [...all.filter(({ type }) => type !== shape.type), shape];
 }

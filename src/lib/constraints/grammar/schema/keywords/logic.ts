@@ -1,5 +1,5 @@
-// Keywords that combine schemas, references among them. All become lists of shapes: alternatives are united, what is
-// ruled out is complemented.
+// Keywords that combine schemas, including references. All become lists of shapes: alternatives are unions, exclusions
+// are complements.
 import { isExactObject } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { noValue } from "../goals.ts";
@@ -102,7 +102,7 @@ function referring(context: KeywordContext, target: SchemaPlace, pointer: string
   };
 }
 
-/** The values of any of the forms, for each also what several of them that hold looked at. */
+/** Returns the union of the forms. Values of several forms also get what these evaluated together. */
 function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
   return forms.reduce<readonly Shape[]>(
     (sofar, form) => context.union([sofar, form, commonShapes(context, sofar, form)]),
@@ -110,7 +110,7 @@ function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[
   );
 }
 
-/** Where two branches share values, a value of both is taken out of each. */
+/** Removes the values that two branches share from both. */
 function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
   const alone = rivalsOf(context, forms).map((rivals, index) =>
@@ -122,7 +122,7 @@ function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): rea
   return context.union(alone);
 }
 
-/** What `oneOf` rules out: the values of no branch, and those of two. */
+/** Returns the complement of `oneOf`: values of no branch, or of two. */
 function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
   const several = rivalsOf(context, forms).flatMap((rivals, index) =>
@@ -131,7 +131,7 @@ function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): 
   return context.union([context.intersection(parts.map((part) => context.excluding(part))), ...several]);
 }
 
-/** For every name: it is missing, or what it asks for holds. */
+/** Returns, for each name, objects that lack it or satisfy its requirement. */
 function dependencies(context: KeywordContext, value: ExactJson, pointer: string): readonly Shape[] {
   const { anyBody } = context.texts;
   const all = allShapes(anyBody);

@@ -1,4 +1,4 @@
-// Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
+// Keywords of numbers. Draft 4 makes bounds exclusive by a second keyword, later drafts by separate ones.
 import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { dividesOne, plainDecimal } from "../decimals.ts";
@@ -8,7 +8,7 @@ import { everywhere } from "../spans.ts";
 import { malformed, ofType, refused, saying } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
-/** Reads a bound; a boolean says of the bound beside it that it is exclusive, as draft 4 has it. */
+/** Reads a bound; a boolean makes the bound next to it exclusive, as in draft 4. */
 function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeyword {
   return (context, value, { pointer, schema, keyword }) => {
     if (keyword === exclusiveKeyword && typeof value === "boolean") return null;
@@ -29,7 +29,7 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   multipleOf(context, value, { pointer, keyword, schema }) {
     const decimal = decimalOf(value, pointer);
     if (decimal === "0" || decimal.startsWith("-")) throw malformed(pointer, "a number above 0", value);
-    // Whole numbers are recognised by their form, however many digits they have.
+    // Integers are recognized by their form, with any number of digits.
     if (decimal === "1") return numbers(context, pointer, wholeNumbers);
     if (dividesOne(decimal) && isWhole(schema.type)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
@@ -41,13 +41,13 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
 
 const wholeNumbers = { isInteger: true, within: null, span: { ...everywhere, step: 1 } };
 
-/** Whether all numbers of the type are whole. */
+/** True if all numbers of the type are integers. */
 function isWhole(type: ExactJson | undefined): boolean {
   const types = [type ?? "number"].flat();
   return types.includes("integer") && !types.includes("number");
 }
 
-/** @throws ConstraintRefusal for what is no number, and for one of very many digits */
+/** @throws ConstraintRefusal if it is no number or has too many digits */
 export function decimalOf(value: ExactJson, pointer: string): string {
   if (typeof value !== "number" && !(value instanceof ExactNumber))
     throw malformed(pointer, "a number", value);

@@ -1,5 +1,5 @@
-// The keywords of one schema, in the order in which they are written. Annotations, and keywords that JSON Schema does
-// not know, say nothing; what is known and not served is refused.
+// Reads the keywords of one schema in order. Annotations and keywords unknown to JSON Schema have no effect; known but
+// unsupported keywords are refused.
 import { readAt } from "../../../regex/limits.ts";
 import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
@@ -29,11 +29,11 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
   }),
 );
 
-/** Keywords that say something by themselves; others are read with one of them, or say nothing. */
+/** Keywords with an effect of their own. Others are read together with one of them, or have no effect. */
 export const knownKeywords: readonly string[] = [...readers.keys(), ...unevaluatedKeywords];
 
 export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {
-  // Whether it is a schema at all: what a reference leads to may be anything.
+  // Also checks that it is a schema, since a reference may point to anything.
   const { schema, pointer } = subschema(context, place.schema, place.pointer);
   if (!isObject(schema)) return schema === false ? [saying([], pointer)] : [];
   return Object.entries(schema).flatMap(([keyword, value]) => {

@@ -13,7 +13,7 @@ import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keywo
 
 export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
   minLength(context, value, { pointer, schema }) {
-    // Both lengths are one expression, which is smaller than the intersection of two.
+    // Both lengths as one expression, which is smaller than an intersection.
     const max = schema.maxLength === undefined ? Number.POSITIVE_INFINITY : schema.maxLength;
     const min = countOf(value, pointer);
     return bodies(
@@ -43,12 +43,12 @@ export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
   },
 };
 
-/** What a format says of strings alone says nothing where there are none. */
+/** A format has no effect if the type excludes strings. */
 function mayBeString(type: ExactJson | undefined): boolean {
   return type === undefined || [type].flat().includes("string");
 }
 
-/** JSON Schema 2020-12, validation, section 7.2.1: an implementation ignores a format that it does not know. */
+/** JSON Schema 2020-12, validation, section 7.2.1: an implementation ignores unknown formats. */
 function unknownFormat(
   { compilation }: KeywordContext,
   format: string,
@@ -62,7 +62,7 @@ function unknownFormat(
   throw refused(keyword, pointer, why);
 }
 
-/** The bodies of the strings in which the pattern matches somewhere. */
+/** Returns the bodies of strings that the pattern matches somewhere. */
 export function patternBodies(context: KeywordContext, pattern: string, pointer: string): Expression {
   return matchAnywhere(...patternIn(context, pattern, pointer));
 }

@@ -13,7 +13,7 @@ import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 export const typeKeywords: Readonly<Record<string, ReadKeyword>> = {
   type(context, value, { pointer, schema }) {
     const names: readonly ExactJson[] = Array.isArray(value) ? value : [value];
-    // OpenAPI 3.0 has no type null; `nullable` stands for it.
+    // OpenAPI 3.0 has no null type, but `nullable`.
     const all = schema.nullable === true ? [...names, "null"] : names;
     return saying(shapesOfTypes(context, all, pointer), pointer);
   },
@@ -43,7 +43,7 @@ function shapesOfTypes(
   });
 }
 
-/** One shape for all strings and one for all numbers; arrays and objects have one each. */
+/** One shape for all strings and one for all numbers; each array and object has its own. */
 function shapesOfValues(
   context: KeywordContext,
   values: readonly ExactJson[],

@@ -1,5 +1,5 @@
-// `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the schema looked at, in it or in what it
-// combines, must satisfy a schema. Shapes carry what was looked at; here the rest is held to it.
+// `unevaluatedProperties` and `unevaluatedItems`: a schema for everything that no other keyword, in the schema or its
+// combined schemas, has evaluated. Shapes carry what was evaluated; this module constrains the rest.
 import { nothing } from "../../../regex/expressions.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import type { SchemaPlace } from "../document.ts";
@@ -14,7 +14,7 @@ import type { KeywordContext } from "./keyword.ts";
 
 export const unevaluatedKeywords = ["unevaluatedProperties", "unevaluatedItems"] as const;
 
-/** The shapes of which the schema allows what its other keywords leave over. */
+/** Constrains what the schema's other keywords left unevaluated. */
 export function withUnevaluated(
   context: KeywordContext,
   place: SchemaPlace,
@@ -35,7 +35,7 @@ export function withUnevaluated(
   }, shapes);
 }
 
-/** @throws ConstraintRefusal for a schema whose opposite would need to know all that was looked at */
+/** @throws ConstraintRefusal for a schema whose complement would need everything that was evaluated */
 export function checkNegation(place: SchemaPlace): void {
   for (const keyword of unevaluatedKeywords) {
     if (valueOf(place, keyword) !== undefined)
@@ -47,7 +47,7 @@ export function checkNegation(place: SchemaPlace): void {
   }
 }
 
-/** The shape of a value for which a schema does not hold: what such a schema looked at does not count. */
+/** Returns the shape as the result of a violated schema, whose evaluations do not count. */
 export function withNothingEvaluated(shape: Shape): Shape {
   if (shape.type === "object" && shape.evaluated !== nothing) return { ...shape, evaluated: nothing };
   return shape.type === "array" && shape.evaluated > 0 ? { ...shape, evaluated: 0 } : shape;

@@ -1,4 +1,4 @@
-// How many items an array may still have: what its rules need to never begin an array that cannot be finished.
+// Counts of an array's items, so that the rules never begin an array that cannot be completed.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 
@@ -6,53 +6,53 @@ export interface ArrayPlan {
   readonly type: "array";
   readonly min: number;
   readonly max: number;
-  /** The items at the front, each with a way of its own. */
+  /** Plans of the first items. */
   readonly items: readonly ItemPlan[];
-  /** Every item behind them. */
+  /** Plan of each further item. */
   readonly rest: ItemPlan;
   readonly counters: readonly Counter[];
-  /** The texts that items may have, each at most once; null where items may repeat, or are no scalars. */
+  /** Texts of items that must be unique; null if items may repeat or are not scalars. */
   readonly distinct: DistinctItems | null;
-  /** The pointer of the keyword that wants items to differ that may be arrays and objects; null where none does. */
+  /** Pointer of the keyword that requires unique items, if these may be arrays and objects; else null. */
   readonly comparedAt: string | null;
 }
 
-/** What an item may be: any of the ways. */
+/** The alternatives of an item. */
 export type ItemPlan = readonly ItemWay[];
 
 export interface ItemWay {
   readonly goal: Goal;
-  /** The counters that count such an item, by their places. */
+  /** Indices of the counters that count such an item. */
   readonly countedBy: readonly number[];
 }
 
-/** How many items one `contains` wants, and allows. */
+/** Minimum and maximum number of items of one `contains`. */
 export interface Counter {
   readonly min: number;
   readonly max: number;
 }
 
 export interface DistinctItems {
-  /** One for each value. */
+  /** One text per value. */
   readonly texts: Expression;
-  /** Whether there are as many as the array must have items. */
+  /** True if there are at least as many as the array needs. */
   readonly areEnough: boolean;
 }
 
-/** How far an array is written. */
+/** Progress of writing an array. */
 export interface ArrayProgress {
   readonly index: number;
-  /** Of each counter. */
+  /** One per counter. */
   readonly counts: readonly number[];
 }
 
-/** Whether no item may come again. */
+/** True if items must be unique. */
 export const isDistinct = ({ distinct, comparedAt }: ArrayPlan): boolean =>
   distinct !== null || comparedAt !== null;
 
 export const itemAt = ({ items, rest }: ArrayPlan, index: number): ItemPlan => items[index] ?? rest;
 
-/** Before the first item. */
+/** Returns the progress before the first item. */
 export const startOfArray = ({ counters }: ArrayPlan): ArrayProgress => ({
   index: 0,
   counts: counters.map(() => 0),
@@ -63,7 +63,7 @@ export const behindItem = ({ index, counts }: ArrayProgress, { countedBy }: Item
   counts: counts.map((count, counter) => (countedBy.includes(counter) ? count + 1 : count)),
 });
 
-/** Progress beyond which nothing changes is the same. */
+/** Caps progress where larger numbers make no difference. */
 export function bounded({ min, max, items, counters }: ArrayPlan, progress: ArrayProgress): ArrayProgress {
   const indexMax = max === Number.POSITIVE_INFINITY ? Math.max(items.length, min, 1) : max;
   const counts = progress.counts.map((count, at) => Math.min(count, countMax(counters[at])));
@@ -76,7 +76,7 @@ export function mayClose({ min, counters }: ArrayPlan, { index, counts }: ArrayP
   return index >= min && counters.every((counter, at) => counts[at] >= counter.min);
 }
 
-/** Whether an array that has come so far can be completed. */
+/** True if an array can be completed from here. */
 export function canFinishArray(
   plan: ArrayPlan,
   progress: ArrayProgress,
@@ -99,7 +99,7 @@ function isWithin({ max, counters }: ArrayPlan, { index, counts }: ArrayProgress
   return index <= max && counters.every((counter, at) => counts[at] <= counter.max);
 }
 
-/** Where one more item leads, each place once. */
+/** Returns the distinct results of writing one more item. */
 function placesBehind(
   plan: ArrayPlan,
   places: readonly ArrayProgress[],
@@ -117,9 +117,9 @@ function placesBehind(
   return [...found.values()];
 }
 
-/** Whether items of the ways can complete an array that is behind its first items. */
+/** True if such items can complete an array that is past its first items. */
 function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly ItemWay[]): boolean {
-  // With an item that no counter limits, an array that is too short can be filled up.
+  // Items that no counter limits can extend a short array.
   const isFillable = ways.some(({ countedBy }) =>
     countedBy.every((counter) => plan.counters[counter].max === Number.POSITIVE_INFINITY),
   );
@@ -131,7 +131,7 @@ function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly 
       mayClose(plan, isFillable ? { ...place, index: Math.max(place.index, plan.min) } : place);
     if (places.some(isDone)) return true;
     places = placesBehind(plan, places, ways);
-    // Else each item is one more that a counter limits: they come to an end by themselves.
+    // Otherwise each item increases a limited counter, so the loop terminates.
     if (isFillable) places = places.filter(({ counts }) => isNew(seen, counts.join(",")));
   }
   return false;

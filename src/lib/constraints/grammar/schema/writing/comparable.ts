@@ -1,5 +1,5 @@
-// Which items an array can compare as they are written. In them a scalar is one of a list, each with a way of its own, or
-// one of so many that no array can use them up; what lies between is refused.
+// Decides if an array's items can be compared as they are written. Each scalar must be one of a list, with a separate
+// alternative, or one of more values than an array can use up; cases between are refused.
 import type { Expression } from "../../../regex/expressions.ts";
 import { unreachable } from "../../../../../base/domain/assert.ts";
 import type { Goal } from "../goals.ts";
@@ -11,16 +11,16 @@ import { itemAt } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
 import type { Plan, Plans } from "./plans.ts";
 
-/** The scalars that reach a goal, each by one text. */
+/** The scalars of a goal, with one text per value. */
 export interface Scalars {
   readonly listed: readonly string[];
-  /** All that are not listed; null where there are none. */
+  /** All unlisted ones; null if there are none. */
   readonly others: Expression | null;
 }
 
-/** More values are not listed. */
+/** Maximum number of listed values. */
 const listedMax = 1000;
-/** An item takes as many rules at least. */
+/** Minimum number of rules per item. */
 const rulesPerItem = 6;
 
 export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
@@ -56,7 +56,7 @@ export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
   return { listed, others: compilation.automaton.isEmpty(all) ? null : all };
 }
 
-/** The whole numbers between two bounds; null where there are many, or other numbers. */
+/** Returns the integers between two bounds; null if there are many, or other numbers. */
 function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | null {
   const [first, last] = [Math.ceil(shape.span.least), Math.floor(shape.span.greatest)];
   if (!shape.isInteger || !Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return null;
@@ -66,7 +66,7 @@ function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | nul
   return all.filter((number) => texts.holdsNumber(shape, number));
 }
 
-/** @throws ConstraintRefusal for an array whose items must differ and cannot be compared */
+/** @throws ConstraintRefusal for an array whose items must be unique and cannot be compared */
 export function checkComparable(plans: Plans): void {
   for (const plan of plans.all)
     if (plan.type === "array" && plan.comparedAt !== null) checkItems(plans, plan, plan.comparedAt);
@@ -106,7 +106,7 @@ function hasTexts({ compilation }: Meanings, texts: Expression, count: number): 
   return automaton.hasTexts(automaton.start(texts), count);
 }
 
-/** Whether it is plain that so many values reach the goal. */
+/** True if the goal visibly has at least `count` values. */
 function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal[] = []): boolean {
   if (above.includes(goal)) return false;
   const { listed, others } = scalarsOf(plans.meanings, goal);
@@ -117,7 +117,7 @@ function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal
       case "scalar":
         return false;
       case "array":
-        // One item of its own for each.
+        // One separate item for each.
         return (
           plan.counters.length === 0 &&
           plan.min <= 1 &&

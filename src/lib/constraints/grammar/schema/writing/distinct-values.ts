@@ -1,6 +1,6 @@
-// The rules of arrays whose items must differ and may be arrays and objects: what is written of an item is compared with
-// the items before it, and no way is offered that ends at one of them alone. Every scalar is written in the one shortest
-// way and no name comes twice, so that values differ where what is written does; the order of names says nothing.
+// Rules of arrays with unique items that may be arrays and objects. Each item is compared with the earlier ones as it
+// is written, and a path that can only end at one of them is not offered. Scalars are written in their shortest form
+// and names do not repeat, so values differ if their texts do; the order of names does not matter.
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
@@ -25,18 +25,18 @@ import { UsedTexts } from "./used-texts.ts";
 import { WrittenValues } from "./written-values.ts";
 import type { WrittenValue } from "./written-values.ts";
 
-/** An array or an object under way. */
+/** An array or object being written. */
 type Container = OpenArray | OpenObject;
 
 interface Open {
-  /** Containers of which the same may follow have the same. */
+  /** Equal for containers with the same continuations. */
   readonly id: number;
-  /** Of the plan. */
+  /** Name of the plan. */
   readonly name: string;
   readonly content: WrittenValue;
-  /** Which value it will be; null for the array that began all this. */
+  /** Slot that the container fills; null for the outermost array. */
   readonly slot: Slot | null;
-  /** The values before that it may still become. */
+  /** Earlier values that it may still become equal to. */
   readonly rivals: readonly WrittenValue[];
 }
 
@@ -50,14 +50,14 @@ interface OpenObject extends Open {
   readonly type: "object";
   readonly plan: ObjectPlan;
   readonly progress: ObjectProgress;
-  /** The names that are not declared. */
+  /** Used names that are not declared. */
   readonly used: UsedTexts;
 }
 
-/** The place of a value that comes next. */
+/** The place of the next value. */
 type Slot = {
   readonly goals: readonly Goal[];
-  /** The values that must not all come here again. */
+  /** Values that must not repeat here. */
   readonly rivals: readonly WrittenValue[];
 } & (
   | { readonly container: OpenArray; readonly after: ArrayProgress }
@@ -69,10 +69,10 @@ type Slot = {
     }
 );
 
-/** What may be written next: symbols, and what is known then. */
+/** A continuation: symbols, and the state after them. */
 interface Way {
   readonly symbols: readonly GrammarSymbol[];
-  /** Null where the array that began all this ends, and where no value before can still come again. */
+  /** Null at the end of the outermost array, and if no earlier value can be repeated any more. */
   readonly to: Container | Slot | null;
 }
 
@@ -91,7 +91,7 @@ export class DistinctValues {
     this.#style = style;
   }
 
-  /** What may stand behind the bracket that opens the array, with its end. */
+  /** Returns the symbol of the text after the array's opening bracket, including its end. */
   inside(plan: ArrayPlan, name: string): GrammarSymbol {
     return this.#rule(this.#openArray(plan, name, null));
   }
@@ -104,7 +104,7 @@ export class DistinctValues {
     );
   }
 
-  /** Whether something can be written from here that is none of the values before. */
+  /** True if a new value can be written from here. */
   #isOpen(at: Container | Slot): boolean {
     if (at.rivals.length === 0) return true;
     const name = nameOf(at);
@@ -172,7 +172,7 @@ export class DistinctValues {
     return some.length === 0 ? texts : expressions.and(texts, expressions.not(expressions.listedText(some)));
   }
 
-  /** The container of the slot with a value in it; null where it was there before and must not come again. */
+  /** Returns the container of the slot with a value added; null if the value would repeat. */
   #filled(slot: Slot, value: WrittenValue): Container | null {
     const { content, rivals } = slot.container;
     this.#compilation.budget.spend(1 + (rivals.length >>> rivalsPerStepLog2));
@@ -267,7 +267,7 @@ export class DistinctValues {
     return to === null ? [] : [{ symbols: [sign], to }];
   }
 
-  /** The declared properties that may come next, up to the first that is required. */
+  /** Returns the declared properties that may come next, up to the first required one. */
   #declared(object: OpenObject): readonly Way[] {
     const { plan, progress, used } = object;
     const { isFruitful, meanings } = this.#plans;
@@ -317,7 +317,7 @@ export class DistinctValues {
         ];
         const recall = recalls.add({
           behind: (text) => behind(text, used.with(text)),
-          // Without quotation marks it is no name's.
+          // Without quotation marks, so it equals no real name.
           behindAny: () => behind(`unknown ${used.count}`, used.withUnknown()),
         });
         return [...ways, { symbols: [terminal(left), recall], to: null }];
@@ -337,7 +337,7 @@ export class DistinctValues {
 const rivalMembers = ({ rivals }: OpenObject, key: string): readonly WrittenValue[] =>
   rivals.flatMap(({ members }) => members.get(key) ?? []);
 
-/** Names a place by all that what may follow depends on. */
+/** Returns a key of everything that the continuations depend on. */
 function nameOf(at: Container | Slot): string {
   if (!("goals" in at)) return `behind ${at.id}`;
   const { container, goals, after } = at;

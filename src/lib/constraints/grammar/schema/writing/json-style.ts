@@ -1,4 +1,4 @@
-// The blanks between the tokens of JSON, as a request has them.
+// Whitespace between JSON tokens, as configured by a request.
 import type { ConstraintOptions } from "../../../../../base/domain/constraint.ts";
 import { quoted } from "../../../../../base/domain/service-error.ts";
 import { plainSpelling } from "../../../regex/characters/spelling.ts";
@@ -10,15 +10,15 @@ import { bytesOf } from "../../../regex/byte-set.ts";
 import { ConstraintRefusal } from "../../../regex/limits.ts";
 import type { Compilation } from "../../compilation.ts";
 
-/** The signs of JSON, each with the blanks that may stand around it. */
+/** JSON's punctuation, each with the whitespace allowed around it. */
 export interface JsonStyle {
   readonly comma: Expression;
   readonly colon: Expression;
-  /** An opening bracket or brace, with the blanks behind it. */
+  /** An opening bracket or brace, with whitespace after it. */
   readonly open: (bracket: "[" | "{") => Expression;
-  /** A closing one, with the blanks before it. */
+  /** A closing one, with whitespace before it. */
   readonly close: (bracket: "]" | "}") => Expression;
-  /** A closing one right behind the blanks of the opening one. */
+  /** A closing one directly after the opening one's whitespace. */
   readonly closeEmpty: (bracket: "]" | "}") => Expression;
 }
 
@@ -35,7 +35,10 @@ export function jsonStyle(compilation: Compilation, options: ConstraintOptions):
   };
 }
 
-/** Bounds of a run of blanks where a request leaves them free. Small models else write blanks until their answer is cut. */
+/**
+ * Limits on whitespace unless a request restricts it. Small models otherwise write whitespace until the answer is cut
+ * off.
+ */
 const newlineCountMax = 2;
 /** After newlines: an indentation of 32 levels. */
 const indentationMax = 64;
@@ -62,7 +65,10 @@ function boundedBlanks({ expressions }: Compilation): Expression {
   return expressions.or(expressions.repeat(inLine, 0, blankCountMax), indented);
 }
 
-/** What is not blank would not be JSON, so a pattern allows what of it is: with \s the blanks that JSON knows. */
+/**
+ * Intersects the pattern with JSON whitespace, since other characters would break the JSON; \s thus means JSON's
+ * whitespace.
+ */
 function matchingBlanks(pattern: string, blanks: Expression, compilation: Compilation): Expression {
   const { expressions, automaton } = compilation;
   const place = "whitespace_pattern";

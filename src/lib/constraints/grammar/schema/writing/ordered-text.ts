@@ -1,5 +1,5 @@
-// A value written the way its grammar orders it. An object that fits one of several plans takes that one's order; what
-// fits none keeps its own, since it is not the schema's anyway.
+// Serializes a value in the grammar's order. An object takes the order of a plan that it fits; if it fits none, it
+// keeps its own order, since it violates the schema anyway.
 import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../../base/domain/text/exact-json.ts";
 import { itemAt } from "./array-counts.ts";
@@ -18,14 +18,14 @@ export function orderedText(plans: Plans, goal: Goal, value: ExactJson): string 
 
 class OrderedTexts {
   readonly #plans: Plans;
-  /** What was found of arrays and objects: where goals share one, it is looked at once for each. */
+  /** Cached results for arrays and objects by goal, since goals may share values. */
   readonly #known = new Map<ExactJson, Map<Goal, string | null>>();
 
   constructor(plans: Plans) {
     this.#plans = plans;
   }
 
-  /** The text of a value that fits one of the goals as far as names and scalars go; null for another. */
+  /** Returns the text of a value that fits one of the goals, judged by names and scalars; null if none fits. */
   fitting(goals: readonly Goal[], value: ExactJson): string | null {
     for (const goal of goals) {
       const text = typeof value === "object" ? this.#remembered(goal, value) : this.#ofGoal(goal, value);
@@ -76,7 +76,7 @@ class OrderedTexts {
     return `[${items.join(",")}]`;
   }
 
-  /** Whether one of the names is the rule's, and its value fits. */
+  /** True if the object has a property with one of the rule's names and a fitting value. */
   #hasOne(rule: NameRule, names: ReadonlySet<string>, value: ExactJsonObject): boolean {
     const { texts } = this.#plans.meanings;
     return [...names].some(

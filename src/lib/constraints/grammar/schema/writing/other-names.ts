@@ -1,4 +1,4 @@
-// The names that no keyword declares: which of them may come next in an object, and what then must follow.
+// Undeclared names: those that may come next in an object, and the requirements after them.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { NameRule } from "../shapes.ts";
@@ -7,7 +7,7 @@ import { behindOther, canFinishObject, without } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import type { UsedTexts } from "./used-texts.ts";
 
-/** Names with their quotation marks, and what their value must be. */
+/** Names with quotation marks, and the goal of their value. */
 export interface OtherName {
   readonly key: Expression;
   readonly goal: Goal;
@@ -15,10 +15,10 @@ export interface OtherName {
 }
 
 /**
- * What may come behind all declared names.
+ * Returns what may follow all declared names.
  *
- * @param used the names that must not come again; null where they may
- * @returns only what can be written and completed
+ * @param used names that must not repeat; null if they may
+ * @returns only properties that can be written and completed
  */
 export function otherNames(
   plans: Plans,
@@ -34,7 +34,7 @@ export function otherNames(
   const wanted = plan.wanted.filter(
     ({ goal, does }) => isFruitful(goal) && does.every((want) => wants.includes(want)),
   );
-  // The last name that is wanted is not given away; where several things are wanted there are names enough.
+  // Reserves the last wanted name. With several wants there are always enough names.
   const kept = expressions.or(...wanted.map(keyOf));
   const isLast = used !== null && plan.wantCount === 1 && wanted.length > 0 && !used.leaves(kept, 2);
   const others = [

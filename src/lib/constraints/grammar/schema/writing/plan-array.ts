@@ -1,4 +1,4 @@
-// An array's shape made ready for rules: which items count for `contains`, and which texts must differ.
+// Prepares an array's shape for rules: the items that count for `contains`, and the texts that must be unique.
 import { unreachable } from "../../../../../base/domain/assert.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { limitExceeded } from "../../../regex/limits.ts";
@@ -44,7 +44,7 @@ function planItem(
       goal: goals.and(way.goal, other),
       countedBy: [...way.countedBy, counter],
     }));
-    // Where more than enough may be so, it does no harm to take one for another.
+    // Without a maximum, counting too few items does no harm.
     const others = ways.flatMap((way) =>
       max === Number.POSITIVE_INFINITY
         ? [way]
@@ -61,7 +61,7 @@ function differentWays(ways: readonly ItemWay[]): readonly ItemWay[] {
   return [...new Map(possible.map((way) => [`${way.goal} ${way.countedBy.join(",")}`, way])).values()];
 }
 
-/** How the array keeps its items from being equal. */
+/** Returns the method that keeps items unique. */
 function differing(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "distinct" | "comparedAt"> {
   const { uniqueAt: pointer } = shape;
   if (pointer === null || shape.max <= 1) return { distinct: null, comparedAt: null };
@@ -77,7 +77,7 @@ function differing(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "dist
   return { distinct: distinctScalars(meanings, shape, items), comparedAt: null };
 }
 
-/** The items as texts, each value by one, so that values differ where their texts do. */
+/** Returns the items' texts, one per value, so that values differ if their texts do. */
 function distinctScalars(meanings: Meanings, { min }: ArrayShape, items: readonly Shape[]): DistinctItems {
   const { texts, compilation } = meanings;
   const { automaton, expressions } = compilation;

@@ -1,5 +1,5 @@
-// An object's shape made ready for rules: the declared names in their order, what other names there may be, and the counts
-// that an object must reach.
+// Prepares an object's shape for rules: the declared names in order, the other possible names, and the counts to
+// reach.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
@@ -13,39 +13,39 @@ import type { Declared, NameRule, Need, ObjectShape } from "../shapes.ts";
 export interface ObjectPlan {
   readonly type: "object";
   readonly declared: readonly Declared[];
-  /** Other names, behind the declared ones. */
+  /** Other names, after the declared ones. */
   readonly rules: readonly NameRule[];
   readonly min: number;
   readonly max: number;
-  /** How many things other names must do, and the names that do some of them. */
+  /** Number of needs that other names must satisfy, and the names that satisfy some of them. */
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
   /**
-   * Null where other names may come twice. Where they may not, since each counts or one of them must keep what its value
-   * is: how many names each rule has, as far as they matter. Every name has one text then.
+   * Number of names per rule, up to the number that matters, if names must not repeat: because each counts, or one
+   * must keep its value. Each name then has one text. Null if names may repeat.
    */
   readonly nameCounts: readonly number[] | null;
-  /** Which of the declared names go together. */
+  /** Dependencies between the declared names. */
   readonly together: Together;
 }
 
 export interface WantedName extends NameRule {
-  /** What it does of what is wanted, by numbers from 0. */
+  /** Indices of the needs it satisfies. */
   readonly does: readonly number[];
 }
 
-/** How far an object is written. */
+/** Progress of writing an object. */
 export interface ObjectProgress {
-  /** How many of the declared names are behind. */
+  /** Number of declared names passed. */
   readonly position: number;
   readonly count: number;
-  /** What other names have still to do. */
+  /** Needs that other names must still satisfy. */
   readonly wants: readonly number[];
-  /** The clauses that nothing has fulfilled yet. */
+  /** Indices of unsatisfied clauses. */
   readonly open: readonly number[];
 }
 
-/** Before the first property. */
+/** Returns the progress before the first property. */
 export const startOf = ({ wantCount, together }: ObjectPlan): ObjectProgress => ({
   position: 0,
   count: 0,
@@ -53,7 +53,7 @@ export const startOf = ({ wantCount, together }: ObjectPlan): ObjectProgress => 
   open: together.all,
 });
 
-/** Behind the declared property of the index, with those before it left out. */
+/** Returns the progress after a declared property, leaving out those before it. */
 export function behindDeclared<T extends ObjectProgress>(
   { together }: ObjectPlan,
   progress: T,
@@ -68,7 +68,7 @@ export function behindDeclared<T extends ObjectProgress>(
   };
 }
 
-/** Behind a property with another name, with all further declared ones left out. */
+/** Returns the progress after a property with another name, leaving out all further declared ones. */
 export function behindOther({ declared, together }: ObjectPlan, progress: ObjectProgress): ObjectProgress {
   const { position, count, open } = progress;
   return {
@@ -79,7 +79,7 @@ export function behindOther({ declared, together }: ObjectPlan, progress: Object
   };
 }
 
-/** One plan for each way to satisfy the needs. */
+/** Returns one plan for each way to satisfy the needs. */
 export function planObjects(
   meanings: Meanings,
   shape: ObjectShape,
@@ -111,7 +111,7 @@ export function planObjects(
   });
 }
 
-/** Whether it matters how many of the properties are there that clauses leave open. */
+/** True if the number of properties left open by clauses matters. */
 function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
   const hasRoom = max === Number.POSITIVE_INFINITY || (rules.length === 0 && declared.length <= max);
   return !hasRoom || min > declared.filter(({ isRequired }) => isRequired).length;
@@ -119,7 +119,7 @@ function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
 
 interface Settled {
   readonly settled: ObjectShape;
-  /** What names that are not declared must do. */
+  /** Needs left for undeclared names. */
   readonly open: readonly Need[];
 }
 
@@ -145,13 +145,13 @@ function needsSettled(meanings: Meanings, shape: ObjectShape, needs: readonly Ne
   );
 }
 
-/** A name takes as many rules at least. */
+/** Minimum number of rules per name. */
 const rulesPerName = 6;
 
 /**
- * The names that do something of what is wanted: any part of it at once.
+ * Returns the names that satisfy needs, for each combination of needs.
  *
- * @throws ConstraintRefusal where several things are wanted of so few names that some could be used up
+ * @throws ConstraintRefusal if there are several needs and too few names, so that some could be used up
  */
 function wantedNames(
   meanings: Meanings,
@@ -183,7 +183,7 @@ function wantedNames(
   return found.filter(({ does }) => does.length > 0);
 }
 
-/** Bodies of the names that the shape does not declare. */
+/** Returns the bodies of the names that the shape does not declare. */
 function undeclared({ texts }: Meanings, { declared, rules }: ObjectShape): Expression {
   if (declared.length === 0 || rules.length === 0) return texts.anyBody;
   return texts.besides(declared.map(({ name }) => name));
@@ -200,15 +200,15 @@ function narrowed<T extends NameRule>(
 }
 
 /**
- * Whether a name that comes twice would make a difference: it counts once, and of its values readers take the last. A
- * minimum is exact without where one name is enough.
+ * True if a repeated name would matter: it counts once, and readers take its last value. A minimum is exact without
+ * this check if one name is enough.
  */
 function mustDiffer({ declared, rules, min, wantCount }: ObjectPlan): boolean {
   const requiredCount = declared.filter(({ isRequired }) => isRequired).length;
   return wantCount > 0 || (rules.length > 0 && min > 1 && requiredCount < min - 1);
 }
 
-/** The plan without names that come twice. */
+/** Returns the plan without repeated names. */
 export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
   const { texts } = meanings;
   const { automaton } = texts.compilation;
@@ -226,7 +226,7 @@ export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectP
   };
 }
 
-/** Whether an object that has come so far can be completed. */
+/** True if an object can be completed from here. */
 export function canFinishObject(
   plan: ObjectPlan,
   progress: ObjectProgress,
@@ -241,7 +241,7 @@ export function canFinishObject(
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + wantedCount;
   if (progress.count + mustHave > max) return false;
   const mayHave = ahead.filter(({ goal }) => isFruitful(goal)).length;
-  // Names that were written count twice here: had they been too few, none would have been written.
+  // Counts names already written again: if too few had been available, none would have been written.
   const others = rules.reduce(
     (count, { goal }, index) =>
       count + (isFruitful(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
@@ -253,7 +253,7 @@ export function canFinishObject(
   );
 }
 
-/** How few names do all that is wanted; null where none can. */
+/** Returns the fewest names that satisfy all needs; null if none can. */
 function fewestWanted(
   { wanted }: ObjectPlan,
   wants: readonly number[],
@@ -282,7 +282,7 @@ export function mayCloseObject(
   return together.holdAtEnd(open, position);
 }
 
-/** Whether a declared property can come next and the object be completed behind it. */
+/** True if a declared property can come next and the object can be completed after it. */
 export function mayDeclare(
   plan: ObjectPlan,
   progress: ObjectProgress,

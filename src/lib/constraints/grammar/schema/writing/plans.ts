@@ -1,5 +1,5 @@
-// How each goal can be written: its shapes made ready for rules, and those without any value left out, so that no rule
-// ends nowhere. Whether a goal has values is a least fixpoint over all goals that the root leads to.
+// Plans for writing each goal: its shapes prepared for rules, without those that have no values, so that no rule is a
+// dead end. Satisfiability of goals is a least fixpoint over all goals reachable from the root.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { Meanings } from "../meanings.ts";
@@ -23,7 +23,7 @@ export class Plans {
   readonly #plans = new Map<Goal, readonly Plan[]>();
   readonly #fruitful = new Set<Goal>();
 
-  /** @param root whatever is not reached from it has no plans here */
+  /** @param root only goals reachable from it get plans */
   constructor(meanings: Meanings, root: Goal, options: { readonly allowsAdditionalProperties: boolean }) {
     this.meanings = meanings;
     this.#closesObjects = !options.allowsAdditionalProperties;
@@ -31,20 +31,20 @@ export class Plans {
     this.#settle();
   }
 
-  /** Whether any value reaches the goal. */
+  /** True if any value satisfies the goal. */
   isFruitful = (goal: Goal): boolean => this.#fruitful.has(goal);
 
-  /** The ways to write a value of the goal; none where there is no value. */
+  /** Returns the plans for the goal's values; empty without values. */
   plans(goal: Goal): readonly Plan[] {
     return (this.#plans.get(goal) ?? []).filter((plan) => this.#isPossible(plan));
   }
 
-  /** Of every goal that the root leads to. */
+  /** Plans of all goals reachable from the root. */
   get all(): readonly Plan[] {
     return [...this.#plans.values()].flat();
   }
 
-  /** The goals of what stands inside the values of a goal. */
+  /** Returns the goals of the members of a goal's values. */
   goalsWithin(goal: Goal): readonly Goal[] {
     return this.plans(goal).flatMap(goalsOf);
   }

@@ -1,5 +1,5 @@
-// The clauses of an object's properties while these are written, in their order: which are fulfilled by what is written
-// and left out so far, and whether the rest still can be. Whether they can is searched, by steps that are counted.
+// Tracks the clauses of an object while its properties are written in order: those satisfied so far, and if the rest
+// still can be. The latter is searched with counted steps.
 import type { StepBudget } from "../../../regex/limits.ts";
 import type { Clause, Declared } from "../shapes.ts";
 
@@ -8,7 +8,7 @@ interface IndexedPresence {
   readonly isThere: boolean;
 }
 
-/** A property's index to whether it is there. */
+/** Presence by property index. */
 type Decided = ReadonlyMap<number, boolean>;
 
 export class Together {
@@ -24,14 +24,14 @@ export class Together {
     this.#budget = budget;
   }
 
-  /** The clauses that nothing has fulfilled before the first property: all. */
+  /** The clauses open before the first property: all. */
   get all(): readonly number[] {
     return [...this.#clauses.keys()];
   }
 
   /**
-   * Those of the open clauses that stay open when, of the properties from `position` on, the one at `written` is written
-   * and those before it are left out.
+   * Returns the open clauses that stay open when the property at `written` is written, and those from `position`
+   * before it are left out.
    */
   stillOpen(open: readonly number[], position: number, written: number): readonly number[] {
     return open.filter(
@@ -42,22 +42,22 @@ export class Together {
     );
   }
 
-  /** Whether the open clauses hold where no property from `position` on is written. */
+  /** True if the open clauses hold without any property from `position` on. */
   holdAtEnd(open: readonly number[], position: number): boolean {
     return open.every((clause) =>
       this.#clauses[clause].some(({ index, isThere }) => index >= position && !isThere),
     );
   }
 
-  /** Whether the clauses hold of an object with the properties of these indexes. */
+  /** True if the clauses hold for an object with the properties of these indices. */
   hold(isThere: (index: number) => boolean): boolean {
     return this.#clauses.every((clause) => clause.some((one) => isThere(one.index) === one.isThere));
   }
 
   /**
-   * Whether the open clauses can be fulfilled by the properties from `position` on.
+   * True if the properties from `position` on can satisfy the open clauses.
    *
-   * @param presence of a property that must be there, or must not; null for one that may be either
+   * @param presence of a property that must be present or absent; null if it may be either
    */
   canHold(open: readonly number[], position: number, presence: (index: number) => boolean | null): boolean {
     if (open.length === 0) return true;

@@ -1,21 +1,21 @@
-// The texts that items of an array, or names of an object, had so far and that none may have again. Never changed: each
-// further text makes another set, which shares what it can.
+// Texts of an array's items, or names of an object, that must not repeat. Immutable: each added text gives a new set,
+// which shares structure.
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Compilation } from "../../compilation.ts";
 
-/** So many texts at a time become one expression, which all later sets share. */
+/** Number of texts merged into one expression, which all later sets share. */
 const groupSize = 32;
 
 let lastId = 0;
 
 export class UsedTexts {
-  /** No other set has it. */
+  /** Unique. */
   readonly id = ++lastId;
   readonly #compilation: Compilation;
-  /** The texts but those of a full group, for each; and the texts of no full group. */
+  /** For each full group, the complement of its texts; and the texts outside full groups. */
   readonly #groups: readonly Expression[];
   readonly #texts: readonly string[];
-  /** How many texts are used, whichever they are, that nobody knows. */
+  /** Number of used texts that are unknown. */
   readonly #unknownCount: number;
 
   private constructor(
@@ -49,13 +49,13 @@ export class UsedTexts {
     return new UsedTexts(this.#compilation, used, this.#unknownCount + 1);
   }
 
-  /** Those of the texts that are not known to be used. */
+  /** Returns the texts not known to be used. */
   leftOf(texts: Expression): Expression {
     const { expressions } = this.#compilation;
     return expressions.and(texts, ...this.#groups, ...this.#texts.map((text) => this.#others([text])));
   }
 
-  /** Whether at least so many of the texts are left, whichever the unknown ones are. */
+  /** True if at least `count` of the texts are left, whichever the unknown ones are. */
   leaves(texts: Expression, count: number): boolean {
     const { automaton } = this.#compilation;
     return automaton.hasTexts(automaton.start(this.leftOf(texts)), count + this.#unknownCount);

@@ -1,5 +1,5 @@
-// The rules of a grammar that writes exactly the values of a goal: arrays and objects step by step, scalars as one lexeme.
-// What a rule's name counts (items, properties, values used) is only multiplied out where a text goes.
+// Rules of a grammar that writes exactly the values of a goal: arrays and objects step by step, scalars as one lexeme.
+// The counts in a rule's name (items, properties, values used) multiply out only along actual texts.
 import { present } from "../../../../../base/domain/assert.ts";
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
@@ -17,7 +17,7 @@ import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import { UsedTexts } from "./used-texts.ts";
 
-/** An object as far as it is written, with the names that must not come again; null where they may. */
+/** Progress in an object, with the names that must not repeat; null if they may. */
 interface Place extends ObjectProgress {
   readonly used: UsedTexts | null;
 }
@@ -33,7 +33,7 @@ export class RuleWriter {
     this.#distinctValues = new DistinctValues(plans, style);
   }
 
-  /** The rule of any value of the goal. */
+  /** Returns the rule of the goal's values. */
   value(goal: Goal): GrammarSymbol {
     const { rules, expressions } = this.#plans.meanings.compilation;
     return rules.rule(`value ${goal}`, () => {
@@ -58,7 +58,7 @@ export class RuleWriter {
     return this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#compilation)));
   }
 
-  /** What may stand between the items so far and the end of the array, with it. */
+  /** Returns the rule of the text from an array's items so far to its end. */
   #items(plan: ArrayPlan, name: string, progress: ArrayProgress): GrammarSymbol {
     const at = bounded(plan, progress);
     const { isFruitful } = this.#plans;
@@ -71,7 +71,7 @@ export class RuleWriter {
     });
   }
 
-  /** An item that was none before, and what may follow it. */
+  /** Returns a new unique item and its continuations. */
   #distinctItems(plan: ArrayPlan, used: UsedTexts): Productions {
     const { texts } = present(plan.distinct, "the texts of items that must differ");
     const index = used.count;
@@ -85,7 +85,7 @@ export class RuleWriter {
     return this.#listed(options, { isFirst: index === 0, mayClose: index >= plan.min });
   }
 
-  /** Items behind a comma unless they are the first, or the end of the array. */
+  /** Returns items, after a comma unless they are the first, or the end of the array. */
   #listed(
     options: Productions,
     { isFirst, mayClose: isClosable }: { readonly isFirst: boolean; readonly mayClose: boolean },
@@ -106,7 +106,7 @@ export class RuleWriter {
     return [terminal(open("{")), inside];
   }
 
-  /** What may stand behind a property. */
+  /** Returns the rule of the text after a property. */
   #behind(plan: ObjectPlan, name: string, place: Place): GrammarSymbol {
     const at = limited(plan, place);
     return this.#rule(`object ${name} ${nameOf(at)}`, () => {
@@ -121,7 +121,7 @@ export class RuleWriter {
     });
   }
 
-  /** One more property, up to the next that is required, and what is behind it. */
+  /** Returns one more property, up to the next required one, and its continuation. */
   #property(plan: ObjectPlan, name: string, place: Place): GrammarSymbol {
     const at = limited(plan, place);
     return this.#rule(`property ${name} ${nameOf(at)}`, () => {
@@ -146,7 +146,7 @@ export class RuleWriter {
     return otherNames(this.#plans, plan, { progress, used });
   }
 
-  /** A property with a name that is not declared. */
+  /** Returns a property with an undeclared name. */
   #otherProperty(
     plan: ObjectPlan,
     name: string,
@@ -200,6 +200,6 @@ function limited({ min, max }: ObjectPlan, place: Place): Place {
 const nameOf = ({ position, count, wants, open, used }: Place): string =>
   `${position} ${count} ${wants.join(",")} ${open.join(",")}${used === null ? "" : ` ${used.id}`}`;
 
-/** Whether no declared name that is still to come must. */
+/** True if none of the remaining declared names is required. */
 const mayPassDeclared = ({ declared }: ObjectPlan, { position }: Place): boolean =>
   !declared.slice(position).some(({ isRequired }) => isRequired);

@@ -1,10 +1,10 @@
-// JSON values as they are written, one object for each value: what is equal is the same. Members have no order.
+// JSON values as they are written, one object per value: equal values are identical. Members are unordered.
 
 export interface WrittenValue {
   readonly type: "scalar" | "array" | "object";
-  /** No other value has it. */
+  /** Unique. */
   readonly id: number;
-  /** Of a scalar that is known. */
+  /** Text of a known scalar; else null. */
   readonly text: string | null;
   readonly items: readonly WrittenValue[];
   readonly members: ReadonlyMap<string, WrittenValue>;
@@ -16,7 +16,7 @@ export class WrittenValues {
   readonly #known = new Map<string, WrittenValue>();
   #lastId = 0;
 
-  /** @param text in the one way in which the value is written */
+  /** @param text in the only form in which the value is written */
   scalar(text: string): WrittenValue {
     return this.#of("scalar", text, { text });
   }
@@ -31,7 +31,7 @@ export class WrittenValues {
     return this.#of("object", named.sort().join(","), { members });
   }
 
-  /** A scalar that nobody has read: equal to no other. */
+  /** Returns a scalar with unknown text, equal to no other. */
   unknown(): WrittenValue {
     return this.#new("scalar", {});
   }
