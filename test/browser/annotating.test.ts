@@ -68,7 +68,7 @@ test(
     await page.keyboard.press("-");
     await page.getByText("Where is Rome?").waitFor();
     await page.keyboard.press("s");
-    await page.getByText("is not recorded by this server").waitFor();
+    await page.getByText("was not recorded by this server").waitFor();
     await page.getByText("2 of 3, 1 skipped").waitFor();
     // Whoever leaves gives back what is held.
     await page.getByRole("link", { name: "All queues" }).click();
@@ -107,7 +107,7 @@ test(
     ] as const) {
       const at = `#/queues/${queue_id}?project=${encodeURIComponent(project_id)}`;
       const seen = await openPage(server, { colorScheme, width, at });
-      await seen.page.getByText("is not recorded by this server").waitFor();
+      await seen.page.getByText("was not recorded by this server").waitFor();
       assert.deepEqual(await seriousFaults(seen.page), [], `${colorScheme}, ${width}`);
       const overflow = await seen.page.evaluate("document.documentElement.scrollWidth - innerWidth");
       assert.equal(overflow, 0, `fits a width of ${width}`);

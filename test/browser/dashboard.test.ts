@@ -14,10 +14,10 @@ test("somebody signs in, watches a job to its end, and reads its model's version
 
   await page.getByLabel("Key of this server").fill("not-a-key");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("This server does not take the key").waitFor();
+  await page.getByText("This server does not accept the key").waitFor();
   await signIn(page, server.apiKey);
   await page.getByRole("heading", { name: "tiny" }).waitFor();
-  await page.getByText("requests that run").waitFor();
+  await page.getByText("running requests").waitFor();
 
   const modelId = await registerModel(server, "watched");
   const jobId = await submitJob(server, modelId, 3);
@@ -92,7 +92,7 @@ test(
       "kind",
       "state",
       "progress",
-      "trains on",
+      "data",
       "val/reward",
       "data/reward",
       "duration",
@@ -116,7 +116,7 @@ test(
     );
     for (const cells of rows) assert.match(cells[8] ?? "", /^\d+ s$/);
     await page.getByRole("combobox", { name: "State" }).selectOption("failed");
-    await page.getByText("No training job matches these filters.").waitFor();
+    await page.getByText("No training jobs match these filters.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     await page.getByRole("combobox", { name: "Kind" }).selectOption("preference");
     await jobs.filter({ hasText: "p/measured" }).first().waitFor({ state: "detached" });
@@ -210,7 +210,7 @@ test(
     const { page, close } = await openPage(server);
     await page.clock.install();
     await page.reload();
-    await page.getByText("requests that run").waitFor();
+    await page.getByText("running requests").waitFor();
     await setHidden(page, true);
     await page.waitForLoadState("networkidle");
     const asked: string[] = [];

@@ -127,10 +127,10 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await page.keyboard.type("Too sure of itself");
   await page.keyboard.press("Control+Enter");
   await page.getByRole("listitem").getByText("Too sure of itself").waitFor();
-  await page.getByText("Anything else").click();
+  await page.getByText("Other feedback").click();
   await page.getByLabel("Payload, as JSON").fill("{");
   await page.getByRole("button", { name: "Send" }).click();
-  await page.getByText("The payload is no JSON").waitFor();
+  await page.getByText("The payload is not JSON").waitFor();
   await page.getByLabel("Payload, as JSON").fill('{"value": 0.5}');
   await page.getByRole("button", { name: "Send" }).click();
   await page.getByText("3 records").waitFor();

@@ -1,9 +1,9 @@
-// The page docs/reference/command-line.md: every command with its arguments, flags and examples, of the commands' own definitions.
+// Generates docs/reference/command-line.md from the definitions of the commands: arguments, flags and examples.
 import type { Command, Option } from "commander";
 import { commandsOf, examples } from "../../src/apps/cli/examples.ts";
 import { createProgram } from "../../src/apps/cli/program.ts";
 
-/** The whole page docs/reference/command-line.md. */
+/** Returns the page docs/reference/command-line.md. */
 export function commandLinePage(): string {
   const commands = commandsOf(createProgram()).filter(([words]) => examples[words] !== undefined);
   const rows = commands.map(
@@ -12,7 +12,7 @@ export function commandLinePage(): string {
   return [
     introduction,
     "## Reference",
-    ["| command | what it does |", "|---|---|", ...rows].join("\n"),
+    ["| command | description |", "|---|---|", ...rows].join("\n"),
     ...commands.map(([words, command]) => commandPart(words, command)),
   ]
     .join("\n\n")
@@ -21,37 +21,47 @@ export function commandLinePage(): string {
 
 const introduction = `# The command line
 
-\`hone\` is the command of the package: \`npx hone\` in a checkout or where it is installed. Every command has \`--help\` with an example, and \`--json\` where it prints data. Errors are one line on the standard error, with status 1. A command that asks a server takes \`--url\` (\`HONE_URL\`) and \`--key\` (\`HONE_API_KEY\`), and finds the key of a server on this machine in its data folder.
+Run \`npx hone <command>\` in a checkout, or in a project with the package. Every command has \`--help\` with an example, and \`--json\` if it prints data. A command that fails prints one line to standard error and exits with status 1.
 
-## Before the first start
+Commands that talk to a server take \`--url\` (\`HONE_URL\`) and \`--key\` (\`HONE_API_KEY\`). Without \`--key\`, they read the admin key from the data folder of a server on the same machine.
+
+## Check a machine
 
 \`\`\`sh
 hone doctor
 \`\`\`
 
-It examines what a server needs and says of each \`ok\`, \`warning\` or \`fault\`, with what to do: Node, processor and memory, whether the native runtime loads and computes, the settings, the data folder with its disk, its database (read through for damage) and its key, the port and who has it, and whether each model fits in memory. It takes the settings of \`hone serve\`: put \`doctor\` in the place of \`serve\` in a command line to examine what that would serve. Nothing is started or changed. The status is 1 where a server would not work.
+\`hone doctor\` checks everything that a server needs, and reports \`ok\`, \`warning\` or \`fault\` with a remedy:
 
-[configuration.md](configuration.md) has every setting of \`hone serve\`; its own help, and the table below, the essential ones.
+* Node, the processor and the memory, and that the native runtime loads and computes
+* the settings
+* the data folder, its disk, its database (read in full for damage) and its key
+* the port and the process that uses it
+* the memory that each model needs
 
-## A server, live
+It takes the settings of \`hone serve\`: replace \`serve\` by \`doctor\` in a command line to check it. It starts and changes nothing. The status is 1 if a server would not work.
+
+[configuration.md](configuration.md) lists all settings of \`hone serve\`; \`hone serve --help\` and the table below list the essential ones.
+
+## Watch a server
 
 \`\`\`sh
-hone top                        # q ends it
-hone top --once --json          # one look, over one interval
+hone top                        # q quits
+hone top --once --json          # one sample, over one interval
 \`\`\`
 
-Prompt and generated tokens a second, running and waiting requests, how much of prompts was computed before, memory of models, keys and values and processes, and the jobs that the key may see, with their progress. Where the output is no terminal each look is a line. It reads \`/metrics\`, \`/health\` and the list of jobs; what needs a key is left out without one.
+\`hone top\` shows prompt and generated tokens per second, running and queued requests, and the share of prompt tokens found in the prefix cache. It also shows the memory of models, KV caches and processes, and the progress of jobs that the key can access. If the output is not a terminal, each sample is one line. Without a key, it leaves out values that need one. Its sources are \`/metrics\`, \`/health\` and the list of jobs.
 
-## Versions side by side
+## Compare versions
 
 \`\`\`sh
 hone chat p/agent@3 p/agent@5 "What is the capital of France?"
 hone chat --model hone-tiny --model p/agent     # a conversation with both
 \`\`\`
 
-All answer the same questions with the same settings and seed, in columns where the terminal is wide enough, else one after the other; each goes on from its own answers. \`name@3\` is \`name:step3\`.
+All models answer the same questions with the same settings and seed, each in its own conversation. Answers are in columns if the terminal is wide enough, otherwise one after the other. \`name@3\` is short for \`name:step3\`.
 
-## Completion
+## Shell completion
 
 \`\`\`sh
 eval "$(hone completion bash)"          # in ~/.bashrc
@@ -59,9 +69,9 @@ eval "$(hone completion zsh)"           # in ~/.zshrc, below compinit
 hone completion fish > ~/.config/fish/completions/hone.fish
 \`\`\`
 
-Commands, flags and their values are completed, and the names of models and the ids of jobs, where the server answers within a fraction of a second.
+The shell completes commands, flags and their values. It completes names of models and ids of jobs if the server answers within a fraction of a second.
 
-This page is written by \`npm run docs\`; what it says stands beside the code of the commands.`;
+\`npm run docs\` generates this page from the code of the commands.`;
 
 function commandPart(words: string, command: Command): string {
   const usage = `hone ${[words, command.usage()].filter((part) => part !== "").join(" ")}`;
@@ -70,7 +80,7 @@ function commandPart(words: string, command: Command): string {
     `### hone ${words}`,
     command.description(),
     `\`\`\`\n${usage}\n\`\`\``,
-    ...(flags.length === 0 ? [] : [["| flag | what it does |", "|---|---|", ...flags].join("\n")]),
+    ...(flags.length === 0 ? [] : [["| flag | description |", "|---|---|", ...flags].join("\n")]),
     `\`\`\`sh\n${(examples[words] ?? []).join("\n")}\n\`\`\``,
   ].join("\n\n");
 }

@@ -1,9 +1,9 @@
-// The page docs/reference/configuration.md: every setting in its three spellings, with what it sets.
+// Generates docs/reference/configuration.md: every setting in its three spellings, with its description.
 import { valueText } from "../../src/apps/cli/settings-help.ts";
 import { allSettings, type SettingSpelling } from "../../src/apps/server/config.ts";
 import { settingGroups } from "../../src/apps/server/settings.ts";
 
-/** The whole page docs/reference/configuration.md. */
+/** Returns the page docs/reference/configuration.md. */
 export function configurationPage(): string {
   const spellings = allSettings();
   const groups = Object.keys(settingGroups).map((title) => {
@@ -15,18 +15,23 @@ export function configurationPage(): string {
 
 const introduction = `# Configuration
 
-Each setting has three spellings. A flag wins over an environment variable, that over \`hone.json\` in the data folder, and that over the default. A key of \`hone.json\` that does not exist is refused, and so is a variable that begins with \`HONE_\`. An empty variable counts as not set, except that of a list, which is then empty. Everything else has a limit too, which follows from these and from the machine, or is the same on every server; who comes to one is told it.
+Set a setting by a flag, an environment variable, or \`hone.json\` in the data folder. A flag overrides the variable, which overrides \`hone.json\`, which overrides the default:
 
 \`\`\`json
 { "server": { "port": 9000 }, "engine": { "threads": 4 } }
 \`\`\`
 
-\`hone serve --print-config\` shows what is in force, \`hone serve --help\` the settings marked ★, \`hone serve --help-all\` every one. A setting that may be given several times takes a comma-separated list too. A secret may be given as \`file:<path>\` of a file with it. What is the same on every server, or follows from these and from the machine, is no setting; a setting of earlier builds is refused with what holds in its place.
+* \`hone serve --print-config\` prints the effective configuration. \`hone serve --help\` lists the settings marked ★, \`hone serve --help-all\` all settings.
+* A list takes comma-separated values, or a repeated flag.
+* A secret can be given as \`file:<path>\`, the path of a file that contains it.
+* An empty variable counts as unset; for a list setting it means an empty list.
+* Hone refuses unknown keys of \`hone.json\` and unknown variables that begin with \`HONE_\`. It also refuses settings of earlier builds, and names their replacements.
+* Other limits are not settings: they are the same on every server, or follow from the settings and the machine. A request that exceeds one gets an error that names it.
 
-This page is written by \`npm run docs\`; what it says stands beside the code that reads it.
+\`npm run docs\` generates this page from the code of the settings.
 `;
 
-const tableHead = "| `hone.json` | flag | environment | what it sets |\n|---|---|---|---|";
+const tableHead = "| `hone.json` | flag | environment | description |\n|---|---|---|---|";
 
 function tableRow(spelling: SettingSpelling): string {
   const { section, name, flag, variable, setting } = spelling;

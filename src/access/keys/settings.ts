@@ -8,7 +8,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "What all keys of an entity may ask of models together, unless it has limits of its own: `requests=600` and `tokens=100000` in a minute, `concurrent=8` answered at once, `queue=50` percent of those that may wait on a server (`engine.waitingCountMax`). No limits unless given.",
+      "Default limits shared by all keys of an entity: `requests=600` and `tokens=100000` per minute, `concurrent=8` running requests, `queue=50` percent of a server's request queue (`engine.waitingCountMax`). An entity's own limits override them. Default: unlimited.",
   },
 } as const satisfies SettingsSchema;
 

@@ -6,7 +6,7 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "Header in which a reverse proxy names the user that it has signed in, such as `X-Forwarded-User`; believed from `users.proxies` alone.",
+      "Header in which a reverse proxy names the signed-in user, such as `X-Forwarded-User`; accepted only from `users.proxies`.",
   },
   groupsHeader: {
     kind: "text",
@@ -17,41 +17,41 @@ const schema = {
   proxies: {
     kind: "list",
     default: [],
-    about: "Addresses of the proxies whose headers are believed, such as `127.0.0.1` or `10.0.0.0/8`.",
+    about: "Addresses of trusted proxies, such as `127.0.0.1` or `10.0.0.0/8`.",
   },
   issuer: {
     kind: "text",
     default: null,
     about:
-      "OpenID Connect issuer whose tokens are taken in the place of keys, such as `https://login.example.com/realms/team`.",
+      "OpenID Connect issuer whose tokens are accepted instead of keys, such as `https://login.example.com/realms/team`.",
   },
   audience: {
     kind: "text",
     default: null,
     about:
-      "Whom the issuer's tokens have to be for (`aud`): the client's id, as the issuer knows this server.",
+      "Required audience (`aud`) of the issuer's tokens: the client id that the issuer has for this server.",
   },
   tokenHeader: {
     kind: "text",
     default: null,
     about:
-      "Header in which a proxy passes the token on, such as `X-Forwarded-Access-Token`; besides, it may stand in the place of a key.",
+      "Header in which a proxy forwards the token, such as `X-Forwarded-Access-Token`; tokens are also accepted in place of a key.",
   },
   nameClaim: {
     kind: "text",
     default: "email",
-    about: "Claim of the token that names the user: `email`, `preferred_username`, `sub`.",
+    about: "Token claim with the user's name: `email`, `preferred_username`, `sub`.",
   },
   groupsClaim: {
     kind: "text",
     default: "groups",
-    about: "Claim of the token with the user's groups, a list of texts or one text.",
+    about: "Token claim with the user's groups: a list of strings, or one string.",
   },
   groups: {
     kind: "list",
     default: [],
     about:
-      "What members of a group reach, as `group=entity`, or `group=*` for administrators; the first that fits a user counts, and whom none fits is refused. Unless given, everybody who is signed in is a member of `server.entity`.",
+      "Access of each group: `group=entity`, or `group=*` for administrators. The first match counts; a user without a match is refused. If empty, every signed-in user is a member of `server.entity`.",
   },
 } as const satisfies SettingsSchema;
 

@@ -6,7 +6,7 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Destinations of webhooks: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: none. A network admits literal addresses, not names that resolve to them. A name may resolve to this machine, to link-local addresses or to a cloud's metadata addresses only if these are listed too.",
+      "Allowed webhook hosts: names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). If empty, webhooks send nowhere. A network allows addresses, not names that resolve to them. A name may resolve to this machine, a link-local address or a cloud's metadata address only if that address is listed too.",
   },
 } as const satisfies SettingsSchema;
 

@@ -66,8 +66,8 @@ test("elsewhere there is a line for each tenth, and one for what is waited for",
   screen.show({ kind: "pause", reason: "the connection was cut", seconds: 4 });
   screen.end();
   assert.equal(written.length, 12);
-  assert.equal(written[0], "n: 7 files, 200 MB, licence unknown, of o/n at 0123456789ab\n");
+  assert.equal(written[0], "n: 7 files, 200 MB, unknown licence, from o/n at 0123456789ab\n");
   assert.equal(written[1], "10 %  20 MB of 200 MB  10.0 MB/s  18 s left\n");
   assert.equal(written[10], "100 %  200 MB of 200 MB  10.0 MB/s\n");
-  assert.equal(written[11], "the connection was cut; trying again in 4 s\n");
+  assert.equal(written[11], "the connection was cut; retrying in 4 s\n");
 });

@@ -40,9 +40,9 @@ export class AddScreen {
       case "begun":
         return this.#line(begunText(progress));
       case "pause":
-        return this.#line(`${progress.reason}; trying again in ${duration(progress.seconds)}`);
+        return this.#line(`${progress.reason}; retrying in ${duration(progress.seconds)}`);
       case "check":
-        return this.#line("checking it");
+        return this.#line("checking files");
       case "bytes":
         return this.#showBytes(progress);
     }
@@ -98,7 +98,7 @@ function begunText({
   bytes,
 }: AddProgress & { readonly kind: "begun" }): string {
   const { repository, commit } = source;
-  return `${name}: ${fileCount} files, ${sizeText(bytes)}, ${license ?? "licence unknown"}, of ${repository} at ${commit.slice(0, 12)}`;
+  return `${name}: ${fileCount} files, ${sizeText(bytes)}, ${license ?? "unknown licence"}, from ${repository} at ${commit.slice(0, 12)}`;
 }
 
 function barText(progress: Bytes, speed: number | null): string {

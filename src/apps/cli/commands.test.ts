@@ -152,7 +152,7 @@ test("hone models writes stored trajectories, and a version as a folder", async 
     /A Parquet file needs a place/,
     /out exists/,
     /There is no model p\/other; name its base model/,
-    /p\/new is over the base model tiny, not small/,
+    /p\/new has the base model tiny, not small/,
     /adapter_config.json does not exist/,
   ])
     assert.match(errors, message);

@@ -16,9 +16,12 @@ export interface ConnectionFlags {
 /** Adds the flags that every command with a server behind it has. */
 export function addConnectionFlags(command: Command): Command {
   return command
-    .option("--url <address>", "the server (HONE_BASE_URL or HONE_URL; default http://127.0.0.1:8000)")
-    .option("--key <key>", "an API key (HONE_API_KEY; default: the admin key in the data folder)")
-    .option("--data <folder>", "the data folder to find the admin key in (HONE_DATA; default .hone)");
+    .option(
+      "--url <address>",
+      "address of the server (HONE_BASE_URL or HONE_URL; default http://127.0.0.1:8000)",
+    )
+    .option("--key <key>", "API key (HONE_API_KEY; default: the admin key in the data folder)")
+    .option("--data <folder>", "data folder with the admin key (HONE_DATA; default .hone)");
 }
 
 /** A client for the server that the flags and the environment name. */

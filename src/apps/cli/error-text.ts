@@ -12,12 +12,12 @@ export function errorText(cause: unknown): string {
 }
 
 const keyCure =
-  "Set HONE_API_KEY, pass --key, or run the command where the server's data folder .hone is, which has the admin key (--data names another).";
+  "Set HONE_API_KEY, pass --key, or run the command next to the server's data folder .hone, which holds the admin key (--data names another).";
 
 /** The server's words about HTTP, each with its counterpart for a command line. */
 const spoken: readonly (readonly [RegExp, string])[] = [
   [/GET \/v1\/models lists the models you can use\./g, "`hone models list` lists the models you can use."],
-  [/GET \/v1\/preview\/retention says what there is/g, "`hone retention` says what there is"],
+  [/GET \/v1\/preview\/retention says what there is/g, "`hone retention` shows your usage"],
   [/ ?Send Authorization: .* with a key of this server\.$/, ` ${keyCure}`],
   [/; GET \/openapi\.json lists those that exist\.$/, "; the server may be older than this command."],
 ];

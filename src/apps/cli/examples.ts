@@ -7,7 +7,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   chat: [
     'hone chat "What is the capital of France?"',
     "hone chat --model p/agent --temperature 0 # a conversation",
-    'hone chat p/agent@3 p/agent@5 "What is the capital of France?" # beside each other',
+    'hone chat p/agent@3 p/agent@5 "What is the capital of France?" # side by side',
   ],
   "models list": ["hone models", "hone models list --json"],
   "models create": [

@@ -40,7 +40,7 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
   assert.match(outputs[0], /^id +model +kind .*\n\S+ +p\/m +rl /);
   assert.deepEqual(idsOf(outputs[7]), [second, first]);
   assert.match(outputs[8], new RegExp(`^id +${second}\n`));
-  assert.match(errors, /The ids of 2 training jobs begin with ""; give more of the one you mean/);
+  assert.match(errors, /2 training jobs have ids that begin with ""; give more of the id/);
   assert.equal(outputs[2], "none\nstatus 0");
   assert.match(outputs[3], /^gradient_step {2}step 1 {2}loss 0\.123\ntraining_ended.*\nstatus 0$/);
   assert.equal(outputs[4], `${second} cancelled\nstatus 0`);
@@ -48,10 +48,7 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
   assert.equal((JSON.parse(event) as { readonly type: string }).type, "training_failed");
   assert.equal(status, "status 1");
   assert.equal(outputs[6], "status 1");
-  assert.match(
-    errors,
-    /There is no training job whose id begins with "none"\. `hone jobs list` lists them\./,
-  );
+  assert.match(errors, /No training job has an id that begins with "none"\. `hone jobs list` lists them\./);
 });
 
 test("hone jobs preference submits the preferences of a file, and leaves no upload behind", async (t) => {
@@ -181,15 +178,15 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
       ["state", "succeeded"],
       ["result step", "1"],
       [
-        "learns by",
+        "settings",
         "learning_rate 0.0001, passes 1, epsilon 1, epsilon_high 4, importance_sampling_level token, " +
           "kl_penalty_source current_learner, scale_rewards true",
       ],
       ["is not applied", "novel"],
-      ["takes steps", "9 over 9 sequences, up to 1 sequence each"],
-      ["groups", "4, 2 train"],
-      ["trajectories", "16, 9 sequences train"],
-      ["tokens", "120 train"],
+      ["optimizer steps", "9 over 9 sequences, up to 1 sequence each"],
+      ["groups", "4 (2 trainable)"],
+      ["trajectories", "16 (9 trainable sequences)"],
+      ["tokens", "120 trainable"],
       [""],
       ["does not train", "groups", "trajectories"],
       ["too_long", "1", "3"],

@@ -23,8 +23,8 @@ export async function findJobId(client: Hone, typed: string): Promise<string> {
   const code = ids.length === 0 ? "not_found" : "invalid";
   const what =
     ids.length === 0
-      ? `There is no training job whose id begins with ${quoted(typed)}`
-      : `The ids of ${ids.length} training jobs begin with ${quoted(typed)}; give more of the one you mean`;
+      ? `No training job has an id that begins with ${quoted(typed)}`
+      : `${ids.length} training jobs have ids that begin with ${quoted(typed)}; give more of the id`;
   throw new ServiceError({ code, message: `${what}. \`hone jobs list\` lists them.` });
 }
 

@@ -30,8 +30,8 @@ import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 export function createProgram(limits: SettingsOverrides = {}): Command {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")
-    .option("--version", "say which version this is")
-    .showHelpAfterError("(--help shows what there is)");
+    .option("--version", "print the version")
+    .showHelpAfterError("(run with --help for usage)");
   addServeCommand(program, limits);
   addChatCommand(program);
   addModelsCommand(program);

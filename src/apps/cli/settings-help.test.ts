@@ -35,11 +35,11 @@ function groupsOf(help: string): Readonly<Record<string, readonly string[]>> {
 test("the help shows the ten settings that people need, in groups, and names the way to the others", async () => {
   const help = await helpWith("--help");
   assert.deepEqual(groupsOf(help), {
-    "Where it listens, and what it keeps where": ["--host", "--port", "--data", "--database-url"],
-    "Who may use it": ["--auth", "--api-key"],
-    "Models and how they answer": ["--model"],
+    "Addresses and storage": ["--host", "--port", "--data", "--database-url"],
+    Access: ["--auth", "--api-key"],
+    "Models and answers": ["--model"],
     "Memory and cores": ["--engine-threads", "--engine-context-length-max"],
-    "What is kept, and what is logged": ["--log-level"],
+    "Storage limits and logs": ["--log-level"],
   });
   assert.match(help, /--help-all/);
 });

@@ -25,7 +25,7 @@ test("a server that has started says where it is, how one gets in, and how it re
   );
   assert.deepEqual(summary.split("\n"), [
     "",
-    "  address   http://127.0.0.1:8000/v1 for OpenAI clients, http://127.0.0.1:8000/docs for every route",
+    "  address   http://127.0.0.1:8000/v1 for OpenAI clients, http://127.0.0.1:8000/docs for the API reference",
     "  key       data/admin-key",
     "  data      data",
     "",
@@ -33,7 +33,7 @@ test("a server that has started says where it is, how one gets in, and how it re
     "  hone-tiny   2,048     hermes       off",
     "  a           131,072   off          on",
     "",
-    "Ctrl+C stops it; running answers finish first.",
+    "Press Ctrl+C to stop; running answers finish first.",
     "",
     "",
   ]);

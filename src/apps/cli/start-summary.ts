@@ -9,7 +9,7 @@ export function startSummary(
   { data }: { readonly data: string },
 ): string {
   const facts = [
-    ["address", `${url}/v1 for OpenAI clients, ${url}/docs for every route`],
+    ["address", `${url}/v1 for OpenAI clients, ${url}/docs for the API reference`],
     ["key", firstKey.place],
     ["data", data],
   ];
@@ -33,7 +33,7 @@ export function startSummary(
     ...columns(models),
     "",
     ...faults.flatMap((fault) => [`  ${fault}`, ""]),
-    "Ctrl+C stops it; running answers finish first.",
+    "Press Ctrl+C to stop; running answers finish first.",
     "",
     "",
   ].join("\n");

@@ -69,7 +69,7 @@ export function App() {
         </span>
       </header>
       <main id="main" tabIndex={-1}>
-        {signedIn === undefined && <p class="muted">Asking the server …</p>}
+        {signedIn === undefined && <p class="muted">Connecting to the server …</p>}
         {signedIn === null && <SignIn />}
         {signedIn && viewOf(place.value, signedIn)}
       </main>
@@ -107,9 +107,9 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
       return <KeyView hone={hone} />;
     default:
       return (
-        <View title="Nothing here">
+        <View title="Page not found">
           <p>
-            This address leads nowhere. <a href={addressOf("")}>Overview</a>
+            There is no page at this address. <a href={addressOf("")}>Overview</a>
           </p>
         </View>
       );

@@ -12,8 +12,5 @@ followAddress();
 followKeys();
 render(<App />, document.body);
 resumeSession().catch((error: unknown) => {
-  render(
-    <p role="alert">The server cannot be reached: {wordsOf(error)} Load the page again.</p>,
-    document.body,
-  );
+  render(<p role="alert">The server cannot be reached: {wordsOf(error)} Reload the page.</p>, document.body);
 });

@@ -17,13 +17,13 @@ let firstKey = "";
 const patienceMs = 1500;
 
 const ofAll: readonly Shortcut[] = [
-  { keys: "?", does: "show these keys", run: () => (isHelpOpen.value = true) },
+  { keys: "?", does: "show keyboard shortcuts", run: () => (isHelpOpen.value = true) },
   { keys: "g o", does: "overview", run: () => go(addressOf("")) },
   { keys: "g m", does: "models", run: () => go(addressOf("models")) },
   { keys: "g j", does: "jobs", run: () => go(addressOf("jobs")) },
   { keys: "g c", does: "compare", run: () => go(addressOf("compare")) },
   { keys: "j", does: "next row", run: () => moveRow(1) },
-  { keys: "k", does: "row before", run: () => moveRow(-1) },
+  { keys: "k", does: "previous row", run: () => moveRow(-1) },
 ];
 
 /** Adds keys while a view is open. */

@@ -35,15 +35,15 @@ const serverSettings = {
     default: 8000,
     min: 0,
     max: 65535,
-    about: "Port to listen on; 0 takes a free one.",
+    about: "Port to listen on; 0 picks a free one.",
     isEssential: true,
   },
-  data: { kind: "text", default: ".hone", about: "Folder for everything that is kept.", isEssential: true },
+  data: { kind: "text", default: ".hone", about: "Data folder.", isEssential: true },
   blobs: {
     kind: "text",
     default: null,
     about:
-      "Where adapters and files are, which servers on one PostgreSQL share: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`; address and credentials by the usual `AWS_*` variables; `?path-style=on` names the bucket in the path of requests, as it is where `AWS_ENDPOINT_URL` names a store, `off` in their host). Default: the data folder, which is one server's.",
+      "Storage for adapters and files, shared by servers on one PostgreSQL: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`). The `AWS_*` variables give its address and credentials. With `?path-style=on`, requests have the bucket's name in the path, the default with `AWS_ENDPOINT_URL`; with `off`, in the host name. Default: the data folder, which only one server can use.",
   },
   databaseUrl: {
     kind: "text",
@@ -57,31 +57,31 @@ const serverSettings = {
     default: 10,
     min: 2,
     max: 1000,
-    about: "Connections to PostgreSQL that a server has at most, beside five for queries of feedback.",
+    about: "Maximum number of PostgreSQL connections, not counting five for feedback queries.",
   },
   roles: {
     kind: "list",
     default: ["serve", "train"],
     about:
-      "What this server does for those on its database: `serve` answers requests, `train` runs training jobs; comma-separated. Other than both it needs others on one PostgreSQL.",
+      "Roles of this server: `serve` answers requests, `train` runs training jobs; comma-separated. A server with one role needs others on the same PostgreSQL.",
   },
   trainer: {
     kind: "text",
     default: null,
     about:
-      "A server of the Tinker API that trains in place of this machine: `tinker+http://host:8000?kind=skyrl-jax`, with `base=<name there>` where a base model has another name there.",
+      "Tinker API server that trains instead of this machine: `tinker+http://host:8000?kind=skyrl-jax`. Add `base=<name there>` if a base model has another name there.",
   },
   trainerKey: {
     kind: "text",
     default: null,
-    about: "What the trainer lets this server in with.",
+    about: "API key for the trainer.",
     isSecret: true,
   },
   model: {
     kind: "list",
     default: [],
     about:
-      "What to serve beside the built-in model: model folders and GGUF files, which `name=path` names, models that were added (`hone models add`), by their names, and vLLM servers (`name=vllm+http://host:8000,http://host2:8000?files=folder`); comma-separated, or repeat the flag. Default: all that were added.",
+      "Models to serve in addition to the built-in one: model folders and GGUF files (optionally `name=path`), names of added models (`hone models add`), and vLLM servers (`name=vllm+http://host:8000,http://host2:8000?files=folder`). Comma-separated, or repeat the flag. Default: all added models.",
     isEssential: true,
   },
   quantize: {
@@ -89,65 +89,66 @@ const serverSettings = {
     default: "as-stored",
     choices: ["as-stored", "8", "4", "off"],
     about:
-      "In how many bits the weights of named and added models are computed with: as their files have them, 8, 4, or off for float32. Files in float32 or 16 bits are float32 as stored; the built-in model always is.",
+      "Weight precision of all models but the built-in one: `as-stored`, `8`, `4` or `off` (float32). Weights stored as 16-bit floats are computed as float32; the built-in model always is.",
   },
   device: {
     kind: "choice",
     default: "cpu",
     choices: ["cpu", "webgpu"],
     about:
-      "What computes the tokens of models in float32: the processor, or a graphics processor through WebGPU, which is experimental. Where that is missing, or computes other numbers, the processor does, and the log says why.",
+      "Device that computes float32 models: the CPU, or a GPU through WebGPU (experimental). If the GPU is missing or computes wrong numbers, Hone uses the CPU and logs the reason.",
   },
   builtInModel: {
     kind: "choice",
     default: "on",
     choices: ["on", "off"],
-    about: "`off` serves the others alone, and leaves the built-in model's processes and memory to them.",
+    about: "`off` does not load the built-in model, which saves its memory and processes.",
   },
   defaultModel: {
     kind: "text",
     default: null,
     about:
-      "Base model of requests that name none. Default: the first of `model`, else the built-in one, else the first that was added.",
+      "Base model of requests that name none. Default: the first of `model`, else the built-in model, else the first added model.",
   },
   auth: {
     kind: "choice",
     default: "on",
     choices: ["on", "off"],
-    about: "`off` lets everyone in as admin; only on a loopback address.",
+    about: "`off` gives everyone admin access; allowed only on a loopback address.",
     isEssential: true,
   },
   apiKey: {
     kind: "text",
     default: null,
-    about: "Sets the first (admin) key; without it the first start makes one.",
+    about: "First (admin) key; without it, the first start creates one.",
     isEssential: true,
     isSecret: true,
   },
   entity: {
     kind: "text",
     default: "local",
-    about: "Entity of the first key, and of models registered without one.",
+    about: "Entity of the first key, and of models registered without an entity.",
   },
   logLevel: {
     kind: "choice",
     default: "info",
     choices: ["debug", "info", "warn", "error", "silent"],
-    about: "Least important lines that are logged.",
+    about: "Minimum level of logged lines.",
     isEssential: true,
   },
   logFormat: {
     kind: "choice",
     default: "auto",
     choices: ["auto", "people", "json"],
-    about: "How lines are logged: `json` is an object each; `auto` is for people on a terminal, else `json`.",
+    about:
+      "Log format: `json` is one object per line; `auto` is readable text on a terminal, otherwise `json`.",
   },
   drainSeconds: {
     kind: "number",
     default: 30,
     min: 0,
     max: 3600,
-    about: "How long running requests may finish after SIGTERM.",
+    about: "Time for running requests to finish after SIGTERM, in seconds.",
   },
 } as const satisfies SettingsSchema;
 
@@ -236,7 +237,7 @@ type SettingKey = {
 
 /** Every setting, under what people look for when they want it. */
 export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } = {
-  "Where it listens, and what it keeps where": [
+  "Addresses and storage": [
     "server.host",
     "server.port",
     "server.data",
@@ -245,7 +246,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.databaseConnections",
     "server.roles",
   ],
-  "Who may use it": [
+  Access: [
     "server.auth",
     "server.apiKey",
     "server.entity",
@@ -253,7 +254,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "http.operatorRoutes",
     "keys.entityLimits",
   ],
-  "Users who are signed in elsewhere": [
+  "Single sign-on": [
     "users.header",
     "users.groupsHeader",
     "users.proxies",
@@ -264,7 +265,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "users.groupsClaim",
     "users.groups",
   ],
-  "Models and how they answer": [
+  "Models and answers": [
     "server.model",
     "server.builtInModel",
     "server.defaultModel",
@@ -287,18 +288,13 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "training.memoryBytes",
   ],
   Requests: ["http.bodyBytes", "engine.waitingCountMax", "server.drainSeconds"],
-  "Prompts that one server computes and another answers": [
+  "Prompt transfer between servers": [
     "transfer.secret",
     "transfer.peers",
     "transfer.address",
     "transfer.onFailure",
   ],
-  "Models that vLLM servers compute": [
-    "remote.apiKey",
-    "remote.sequencesMax",
-    "remote.adaptersMax",
-    "remote.adapterFolder",
-  ],
+  "vLLM servers": ["remote.apiKey", "remote.sequencesMax", "remote.adaptersMax", "remote.adapterFolder"],
   Training: [
     "jobs.concurrency",
     "server.trainer",
@@ -307,8 +303,8 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "training.batchTokens",
     "training.sequenceLengthMax",
   ],
-  "Events that are sent to receivers": ["webhooks.allowed"],
-  "What is kept, and what is logged": [
+  Webhooks: ["webhooks.allowed"],
+  "Storage limits and logs": [
     "models.checkpointsKept",
     "recordings.record",
     "retention.recordings",

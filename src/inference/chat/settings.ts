@@ -6,18 +6,18 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "How base models write calls of tools, as `model=format`: one of the formats that docs/guides/tools.md lists or `chat.toolFormats` describes, or `off`; `generic` shows the tools of a request in the system message, for models whose template knows none. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
+      "Tool call format of base models, as `model=format`: a format listed in docs/guides/tools.md or described in `chat.toolFormats`, `generic`, or `off`. Use `generic` for models whose template has no tools: it describes them in the system message. The default, `auto`, detects the format from the chat template; for the built-in model the default is `off`.",
   },
   toolFormats: {
     kind: "list",
     default: [],
-    about: "JSON files that describe further formats of tool calls; docs/guides/tools.md says how.",
+    about: "JSON files that define additional tool call formats; see docs/guides/tools.md.",
   },
   reasoning: {
     kind: "list",
     default: [],
     about:
-      "Whether base models think between `<think>` and `</think>` before they answer, as `model=on` or `model=off`. By default it is found in a model's chat template.",
+      "Reasoning between `<think>` and `</think>` before the answer, as `model=on` or `model=off`. Default: detected from the chat template.",
   },
 } as const satisfies SettingsSchema;
 

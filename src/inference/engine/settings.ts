@@ -13,7 +13,7 @@ const schema = {
     default: 0,
     min: 0,
     max: 1024,
-    about: "Threads that compute, in serving and in training each; 0 takes one for every core.",
+    about: "Compute threads, for serving and for training each; 0 uses one per core.",
     isEssential: true,
     byMachine: ({ coreCount }) => coreCount,
   },
@@ -22,7 +22,7 @@ const schema = {
     default: 32_768,
     min: 16,
     max: 1_048_576,
-    about: "Most tokens in prompt and answer together; a model that allows fewer keeps its own limit.",
+    about: "Maximum length of prompt and answer together, in tokens; a model with a smaller limit keeps it.",
     isEssential: true,
   },
   kvCacheBytesMax: {
@@ -31,7 +31,7 @@ const schema = {
     min: 0,
     max: 2 ** 50,
     about:
-      "Memory for the keys and values of a base model's requests, in bytes; 0 takes a quarter of the machine's memory, and of `models.memoryBytes` where that is less.",
+      "KV cache of a base model's requests, in bytes; 0 uses a quarter of the machine's memory, or of `models.memoryBytes` if that is less.",
     byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 4),
   },
   prefixCachePercent: {
@@ -40,27 +40,26 @@ const schema = {
     min: 0,
     max: 100,
     about:
-      "Percent of that memory that may keep what was computed of prompts, for later ones that begin alike; running requests take it back where they need it. 0 keeps nothing.",
+      "Share of the KV cache that may hold cached prompts for later requests with the same prefix, in percent. Running requests take it back when they need it. 0 disables prompt caching.",
   },
   scheduling: {
     kind: "choice",
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "In which order requests start, at vLLM servers as these were started (`--scheduling-policy`): as they came, or the lowest priority first, which then also takes room from requests of higher ones; these wait for as long as better ones come, and go on where they were. Among requests of one priority entities share: who holds least is next, and may take room from one who then still holds as much.",
+      "Scheduling policy: first come, first served (`fcfs`), or lowest `priority` value first, which also preempts requests with higher values. A preempted request resumes where it stopped. Entities share each priority fairly: the one holding least runs next, and may preempt one that would still hold as much. vLLM servers must use the same `--scheduling-policy`.",
   },
   waitingCountMax: {
     kind: "integer",
     default: 1024,
     min: 1,
     max: 1_000_000,
-    about: "Requests that may wait; one more is refused as overloaded.",
+    about: "Maximum number of queued requests; further requests are refused as overloaded.",
   },
   logitsProcessors: {
     kind: "list",
     default: [],
-    about:
-      "Logits processors that requests may name, beside those that come along: `name=file` each, the file a JavaScript module.",
+    about: "Additional logits processors for requests to name: `name=file`, each file a JavaScript module.",
   },
 } as const satisfies SettingsSchema;
 

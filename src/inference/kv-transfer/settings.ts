@@ -6,26 +6,25 @@ const schema = {
     kind: "text",
     default: null,
     about:
-      "What servers share that compute prompts for one another, at least 16 characters; without it `kv_transfer_params` is refused.",
+      "Shared secret of servers that exchange prompts, at least 16 characters; without it, `kv_transfer_params` is refused.",
     isSecret: true,
   },
   peers: {
     kind: "list",
     default: [],
     about:
-      "Servers whose prompts may be fetched, each as `http://host:port` or `https://host:port`; nothing else is ever asked, whatever a request says.",
+      "Servers that prompts may be fetched from, each as `http://host:port` or `https://host:port`; requests cannot name others.",
   },
   address: {
     kind: "text",
     default: null,
-    about: "Where other servers reach this one, as `host:port`. Default: where it listens.",
+    about: "Address at which other servers reach this one, as `host:port`. Default: the listening address.",
   },
   onFailure: {
     kind: "choice",
     default: "recompute",
     choices: ["recompute", "fail"],
-    about:
-      "What becomes of a request whose prompt cannot be fetched: it is computed here, or refused as 503.",
+    about: "If a prompt cannot be fetched: compute it here, or refuse the request with 503.",
   },
 } as const satisfies SettingsSchema;
 

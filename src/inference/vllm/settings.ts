@@ -7,7 +7,7 @@ const schema = {
   apiKey: {
     kind: "text",
     default: null,
-    about: "The key that vLLM servers ask for (their `--api-key`).",
+    about: "API key of the vLLM servers (their `--api-key`).",
     isSecret: true,
   },
   sequencesMax: {
@@ -16,7 +16,7 @@ const schema = {
     min: 1,
     max: 1_000_000,
     about:
-      "Answers that each vLLM server is asked for at once, each choice of a request being one: its `--max-num-seqs`. Requests beyond wait here, and entities take turns.",
+      "Maximum number of concurrent answers per vLLM server, counting each choice of a request: its `--max-num-seqs`. Further requests queue here, where entities take turns.",
   },
   adaptersMax: {
     kind: "integer",
@@ -24,13 +24,13 @@ const schema = {
     min: 1,
     max: 10_000,
     about:
-      "Adapters that each vLLM server has loaded; those that were not used for longest are unloaded for others. More than its `--max-cpu-loras` are read from the disk again when they are used.",
+      "Maximum number of adapters loaded in each vLLM server; the least recently used are unloaded first. Adapters beyond its `--max-cpu-loras` are read from disk on each use.",
   },
   adapterFolder: {
     kind: "text",
     default: null,
     about:
-      "A folder that vLLM servers see too, where adapters are copied for them; `folder=path` where it has another path there. Default: they see the folder where adapters are, under the same path.",
+      "Folder that vLLM servers can read, where Hone copies adapters for them; `folder=path` if it has another path there. Default: they can read the adapter folder at the same path.",
   },
 } as const satisfies SettingsSchema;
 

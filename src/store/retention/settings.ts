@@ -10,30 +10,30 @@ const schema = {
     kind: "list",
     default: [],
     about:
-      "Bytes that all that is stored of an entity may have together, such as `20GB`, and for single entities `acme=5GB`, or `acme=0` for no limit; more is refused with 429 until some is deleted. kB, MB, GB and TB, or bytes. No limit unless given.",
+      "Storage quota per entity, such as `20GB`; `acme=5GB` sets it for one entity, `acme=0` removes it. Writes above it are refused with 429 until data are deleted. Units: kB, MB, GB, TB, or plain bytes. Default: unlimited.",
   },
   trajectories: {
     kind: "list",
     default: [],
     about:
-      "How long logged trajectories are kept (`90d`), and how many bytes of an entity's newest (`20GB`), but for a model's newest log; their metrics stay. All are kept unless given.",
+      "Retention of logged trajectories: age (`90d`) and size of an entity's newest (`20GB`). A model's newest log and all metrics are kept. Default: all are kept.",
   },
   jobs: {
     kind: "list",
     default: [],
     about:
-      "The same of what a training job trained on, and of its events but the last, from its end on; the job and its version stay.",
+      "Retention of a training job's data and its events but the last, from the job's end; the job and its version are kept.",
   },
   recordings: {
     kind: "list",
     default: ["30d", "100000/model"],
     about:
-      "The same of recorded completions, and how many of each model's newest (`100000/model`); empty keeps all.",
+      "Retention of recorded completions, also as a count of each model's newest (`100000/model`). If empty, all are kept.",
   },
   revisions: {
     kind: "list",
     default: [],
-    about: "The same of what feedback was before it was replaced.",
+    about: "Retention of replaced feedback.",
   },
   auditDays: {
     kind: "number",
@@ -41,7 +41,7 @@ const schema = {
     min: 0,
     max: 36_500,
     about:
-      "Lines of the audit log are removed after so many days, at the latest after twice as many; 0 keeps them as long as there is room.",
+      "Age in days at which lines of the audit log are removed, within twice that time at the latest; 0 keeps them while there is space.",
   },
 } as const satisfies SettingsSchema;
 

@@ -7,7 +7,7 @@ const schema = {
     default: 1,
     min: 1,
     max: 64,
-    about: "Training jobs that run at the same time; those of one model never do.",
+    about: "Maximum number of concurrent training jobs; jobs of the same model never run concurrently.",
   },
 } as const satisfies SettingsSchema;
 

@@ -12,7 +12,7 @@ const schema = {
     default: 8,
     min: 1,
     max: 256,
-    about: "Rank of new adapters, which are scaled by 2; a model that has one keeps its own.",
+    about: "Rank of new adapters, whose alpha is twice the rank; a model with its own rank keeps it.",
   },
   batchTokens: {
     kind: "integer",
@@ -20,14 +20,15 @@ const schema = {
     min: 0,
     max: 1_048_576,
     about:
-      "Tokens of one optimizer step of a job that says neither steps nor batch_size, those that sequences begin with alike counted once; 0 takes a step for every sequence, as ART does.",
+      "Tokens per optimizer step if a job sets neither `steps` nor `batch_size`, with shared prefixes counted once; 0 takes one step per sequence, as ART does.",
   },
   sequenceLengthMax: {
     kind: "integer",
     default: 4096,
     min: 2,
     max: 1_048_576,
-    about: "A longer sequence is left out, as is one longer than the model's context.",
+    about:
+      "Maximum sequence length in tokens; longer sequences, and those longer than the model's context, are skipped.",
   },
   memoryBytes: {
     kind: "integer",
@@ -35,7 +36,7 @@ const schema = {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Resident memory that a training process may need, its weights included: where it is short, fewer tokens are computed at once, and a job that is estimated above it is refused before its first step; 0 allows three quarters of the machine's.",
+      "Memory limit of a training process in bytes, weights included. If memory is short, it computes fewer tokens at the same time; a job estimated above the limit is refused before its first step. 0 allows three quarters of the machine's memory.",
     byMachine: ({ memoryBytes }) => Math.floor(0.75 * memoryBytes),
   },
 } as const satisfies SettingsSchema;

@@ -10,14 +10,14 @@ const schema = {
     min: 1024,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Bytes that the uploaded files of one entity may have together, and as many its traced files; more are refused until some are deleted.",
+      "Maximum size of an entity's uploaded files, and of its trace files, in bytes; further files are refused until some are deleted.",
   },
   unusedDays: {
     kind: "number",
     default: 90,
     min: 0,
     max: 36_500,
-    about: "An uploaded file that no job has named for so long is deleted; 0 keeps every file.",
+    about: "Days after which an unused uploaded file is deleted; 0 keeps all files.",
   },
 } as const satisfies SettingsSchema;
 

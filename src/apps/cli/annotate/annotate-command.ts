@@ -17,18 +17,18 @@ interface AnnotateFlags extends ConnectionFlags {
 }
 
 const about = `
-Shows each item's conversation and asks the queue's questions: 1 to 9 for a choice, y or n, or a digit of a range; where an
-answer is typed, enter begins and ends it. s skips an item, u takes the last answer back, arrows scroll, q ends. An item is
-held meanwhile, so that nobody else is given it, and given back at the end.`;
+Shows each item's conversation and asks the queue's questions. Keys: 1 to 9 for a choice, y or n, or a digit of a range;
+enter starts and ends typed answers. s skips an item, u undoes the last answer, arrows scroll, q quits. While you judge an
+item, the server leases it to you, so nobody else gets it. Quitting releases the lease.`;
 
 export function addAnnotateCommand(program: Command): void {
   addConnectionFlags(
     program
       .command("annotate <queue>")
-      .description("Judge the items of an annotation queue (project/name), one key an answer."),
+      .description("Judge the items of an annotation queue (project/name), one key per answer."),
   )
-    .option("--as <name>", "who annotates (default: the owner of the key)")
-    .option("--json", "print what was done, and how far annotators agree, as JSON at the end")
+    .option("--as <name>", "name of the annotator (default: the owner of the key)")
+    .option("--json", "print a summary and annotator agreement as JSON at the end")
     .addHelpText("after", about)
     .action(async (name: string, flags: AnnotateFlags) => {
       const client = connect(flags);
@@ -72,7 +72,7 @@ function linesOf(done: {
 }): readonly string[] {
   const { answered, skipped, total_items: total = 0, completed_items: completed = 0, agreement } = done;
   return [
-    `${answered} answered, ${skipped} skipped; ${completed} of ${total} items of the queue are complete`,
+    `${answered} answered, ${skipped} skipped; the queue has ${completed} of ${total} items complete`,
     ...agreementLines(agreement),
   ];
 }

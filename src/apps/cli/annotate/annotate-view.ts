@@ -52,7 +52,7 @@ export function linesOf({ item, content }: HeldItem, width: number): readonly st
   ];
   if (content === null)
     return wrapped(
-      `${printable(item.vendor_ref)} is not recorded by this server: judge it where it is kept.`,
+      `This server did not record ${printable(item.vendor_ref)}: judge it where it is stored.`,
       width,
     );
   return [
@@ -75,7 +75,7 @@ function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
   const back = canUndo ? `${undo} undo  ` : "";
   if (held === null) return [waitingText(remaining), ...said, `${back}enter look again  ${quit} quit`];
   if (question === null)
-    return ["This queue asks nothing.", ...said, `enter done  ${skip} skip  ${back}${quit} quit`];
+    return ["This queue has no questions.", ...said, `enter done  ${skip} skip  ${back}${quit} quit`];
   const place = queue.asked.length === 1 ? "" : `  (${questionIndex + 1} of ${queue.asked.length})`;
   const keys = answerKeys(question);
   const answers =
@@ -88,8 +88,8 @@ function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
 }
 
 function waitingText({ open, held }: SessionState["remaining"]): string {
-  if (open === 0) return "There is nothing more to do.";
-  return `Others are at the last ${held === 1 ? "item" : `${held} items`}; what they give back comes here.`;
+  if (open === 0) return "No items left.";
+  return `Other annotators hold the last ${held === 1 ? "item" : `${held} items`}; an item that they release appears here.`;
 }
 
 function typedText({ kind, choices }: NonNullable<SessionState["question"]>, typed: string | null): string {

@@ -167,7 +167,7 @@ test("after the last item the end can still be undone", async () => {
     ["2", "annotation.tone", "rude"],
   ]);
   const texts = seen.map((view) => renderAnnotation(view, { columns: 80, rows: 24 }).join("\n"));
-  const end = texts.find((text) => text.includes("There is nothing more to do.")) ?? "";
+  const end = texts.find((text) => text.includes("No items left.")) ?? "";
   assert.equal(end.split("\n").filter((line) => /^─+$/.test(line)).length, 1, end);
 });
 

@@ -19,7 +19,9 @@ export async function splitName(
   const parts = name.split("/");
   const last = parts.pop() ?? "";
   if (parts.length === 0 || parts.length > 2 || last === "" || parts.includes(""))
-    throw invalid(`${JSON.stringify(name)} names no queue; write project/queue, or entity/project/queue.`);
+    throw invalid(
+      `${JSON.stringify(name)} is not a queue name; write project/queue, or entity/project/queue.`,
+    );
   return { project_id: await projectNamed(client, parts.join("/")), last };
 }
 

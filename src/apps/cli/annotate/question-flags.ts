@@ -5,14 +5,14 @@ import type { AnnotationQuestion } from "../../client/api.ts";
 
 /** What may stand behind the name, for people. */
 export const questionForms =
-  "name=a|b|c, name=yes-no, name=1..5, name=number or name=text, each with ? for one that may stay unanswered, and with `: what people read` behind it";
+  "name=a|b|c, name=yes-no, name=1..5, name=number or name=text; append ? if the answer is optional, then `: text` for the question that annotators read";
 
 /** @throws InvalidArgumentError saying what may be written */
 export function readQuestion(text: string): AnnotationQuestion {
   const match = /^([^=]+)=([^:]*?)(\?)?(?::\s*(.*))?$/s.exec(text.trim());
   const schema = match === null ? null : schemaOf(match[2].trim());
   if (match === null || schema === null)
-    throw new InvalidArgumentError(`It is ${JSON.stringify(text)}; write ${questionForms}.`);
+    throw new InvalidArgumentError(`The question is ${JSON.stringify(text)}; write ${questionForms}.`);
   const [, name = "", , optional, shown] = match;
   return {
     name: name.trim(),

@@ -34,10 +34,10 @@ test("a queue is made, filled, worked through, and deleted", async (t) => {
   ];
   const id = (await run(...create)).trim();
   assert.match(id, /^[0-9a-f-]{36}$/);
-  assert.equal(await run("queues", "add", "games/tone", "1", "2", "1"), "2 added, 1 were there\n");
+  assert.equal(await run("queues", "add", "games/tone", "1", "2", "1"), "2 added, 1 already in the queue\n");
   assert.equal(
     await run("queues", "add", `acme/games/${id}`, "1", "--since", "2026-01-01"),
-    "0 added, 1 were there\n",
+    "0 added, 1 already in the queue\n",
   );
   const query = '{"$expr": {"$eq": [{"$getField": "feedback_type"}, {"$literal": "none"}]}}';
   assert.deepEqual(JSON.parse(await run("queues", "add", "games/tone", "--feedback", query, "--json")), {
@@ -85,13 +85,13 @@ test("a queue is made, filled, worked through, and deleted", async (t) => {
     ].join("\n"),
   );
   const nothing = await runOne(["queues", "add", "games/tone"], { environment });
-  assert.match(nothing.errors, /Nothing says what to add; name calls by their ids/);
+  assert.match(nothing.errors, /No items given; name calls by their ids/);
   assert.equal(await run("queues", "delete", "games/tone"), `deleted ${id}\n`);
   const gone = await runOne(["queues", "stats", "games/tone"], { environment });
   assert.equal(gone.status, 1);
   assert.match(gone.errors, /has no annotation queue "tone" \(hone queues list acme\/games lists them\)/);
   const unnamed = await runOne(["annotate", "tone"], { environment });
-  assert.match(unnamed.errors, /"tone" names no queue; write project\/queue/);
+  assert.match(unnamed.errors, /"tone" is not a queue name; write project\/queue/);
 });
 
 /** What makes a terminal of a pipe, on Linux. */
@@ -122,9 +122,9 @@ test(
     child.stdin.write("2");
     await shown.until(/1 of 2/);
     child.stdin.write("x1");
-    await shown.until(/There is nothing more to do\./);
+    await shown.until(/No items left\./);
     child.stdin.write("q");
-    await shown.until(/2 answered, 0 skipped; 2 of 2 items of the queue are complete/);
+    await shown.until(/2 answered, 0 skipped; the queue has 2 of 2 items complete/);
     await shown.until(/ icanon .* echo /s);
     const { result } = await server.post("/feedback/query");
     assert.deepEqual(

@@ -33,40 +33,45 @@ interface AddFlags extends Flags {
 }
 
 export function addQueuesCommand(program: Command): void {
-  const queues = program.command("queues").description("Annotation queues: what people are to judge.");
-  const withServer = (command: Command): Command => addConnectionFlags(command).option("--json", "as JSON");
+  const queues = program
+    .command("queues")
+    .description("Manage annotation queues: items for people to judge.");
+  const withServer = (command: Command): Command =>
+    addConnectionFlags(command).option("--json", "print JSON");
   withServer(
     queues
       .command("list <project>", { isDefault: true })
-      .description("List the queues of a project, with how much is done."),
+      .description("List the queues of a project with their progress."),
   ).action(listQueues);
   withServer(
     queues
       .command("create <project/name>")
-      .description("Make a queue; its questions are asked of each item."),
+      .description("Create a queue whose questions are asked for each item."),
   )
     .option("--question <question>", questionForms, repeated(readQuestion))
-    .option("--spec <reference>", "an annotation spec to ask; may be repeated", repeated(String))
-    .option("--annotators <count>", "how many people are to answer each item (default: 1)", count)
-    .option("--description <text>", "for people")
+    .option("--spec <reference>", "annotation spec to ask; repeatable", repeated(String))
+    .option("--annotators <count>", "number of people who answer each item (default: 1)", count)
+    .option("--description <text>", "description for annotators")
     .action(createQueue);
   withServer(
     queues
       .command("add <queue> [call-ids...]")
-      .description("Add calls by their ids, what feedback is on, or recorded answers of a model."),
+      .description("Add items: calls by id, targets of feedback, or recorded answers of a model."),
   )
-    .option("--feedback <query>", "what feedback is on that the query finds: JSON, or @file")
+    .option("--feedback <query>", "targets of the feedback that matches this query (JSON, or @file)")
     .option(
       "--model <name>",
-      "recorded answers of a trained model (project/name), or of a version (project/name@3)",
+      "recorded answers of a trained model (project/name) or of a version (project/name@3)",
     )
-    .option("--since <time>", "recorded answers since then (ISO 8601)", time)
+    .option("--since <time>", "only answers recorded since this time (ISO 8601)", time)
     .action(addItems);
   withServer(
-    queues.command("stats <queue>").description("How much is done, by whom, and how far annotators agree."),
+    queues
+      .command("stats <queue>")
+      .description("Show a queue's progress, per annotator, and annotator agreement."),
   ).action(showStats);
   withServer(
-    queues.command("delete <queue>").description("Delete a queue; the feedback that was given in it stays."),
+    queues.command("delete <queue>").description("Delete a queue; feedback given in it is kept."),
   ).action(async (name: string, flags: Flags) => {
     const client = connect(flags);
     const queue = await client.queues.delete(await findQueue(client, name));
@@ -111,9 +116,7 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
   const queue = await findQueue(client, name);
   const { feedback, since } = flags;
   if (ids.length === 0 && feedback === undefined && flags.model === undefined && since === undefined)
-    throw invalid(
-      "Nothing says what to add; name calls by their ids, or give --feedback, --model or --since.",
-    );
+    throw invalid("No items given; name calls by their ids, or pass --feedback, --model or --since.");
   const isRecorded = flags.model !== undefined || since !== undefined;
   const named = flags.model === undefined ? null : await findNamed(client, spelledModel(flags.model));
   const recorded = {
@@ -127,7 +130,7 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
     ...(isRecorded ? { completions: recorded } : {}),
   });
   const { added_count: count, duplicates } = added;
-  printResult(added, `${count} added, ${duplicates} were there`, flags);
+  printResult(added, `${count} added, ${duplicates} already in the queue`, flags);
 }
 
 async function showStats(name: string, flags: Flags): Promise<void> {

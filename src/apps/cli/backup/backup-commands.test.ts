@@ -30,7 +30,7 @@ test("a data folder is backed up, verified, restored and moved", async (t) => {
   assert.deepEqual([again.status, again.output], [1, ""]);
   assert.match(again.errors, /^hone: .*copy holds an archive already\. Name a place/m);
 
-  assert.deepEqual((await hone("verify", "copy")).output, "All is as it was stored.\n");
+  assert.deepEqual((await hone("verify", "copy")).output, "No damage found.\n");
   assert.deepEqual(JSON.parse((await hone("verify", "--data", "data", "--json")).output), []);
 
   const restored = await hone("restore", "copy", "--data", "restored", "--json");

@@ -6,25 +6,25 @@ import { printResult } from "../connection.ts";
 import { addPlaceFlags, placeOf, watched, type ArchiveFlags } from "./watched.ts";
 
 const aboutBackup = `
-The server may run. What the database names at one moment is in the backup, whatever comes and goes meanwhile: read
-docs/guides/backup.md for what is in it and what is not.`;
+The server may keep running. The backup is a consistent snapshot: concurrent writes do not affect it.
+docs/guides/backup.md lists what a backup contains.`;
 
 const aboutRestore = `
-No server may run there; the database has to be empty, and the data folder without adapters and files of others. A backup of
-SQLite is restored into PostgreSQL, and the other way round: --database-url says which.`;
+No server may run on the target. The database must be empty, and the data folder must hold no adapters or files.
+A SQLite backup can be restored into PostgreSQL and vice versa: --database-url names the target.`;
 
 export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("backup <place>")
       .description(
-        "Copy database, adapters and files of one moment into a folder or a bucket (s3://…), while the server runs.",
+        "Back up database, adapters and files to a folder or a bucket (s3://…) while the server runs.",
       ),
   )
     .addHelpText("after", aboutBackup)
     .action(async (folder: string, flags: ArchiveFlags) => {
       const { backup } = await import("../../server/backup/archive-commands.ts");
-      const ended = "Ended; nothing of it is left.";
+      const ended = "Interrupted; the partial backup was removed.";
       const manifest = await watched(ended, (watching) => backup(folder, placeOf(flags), watching));
       printResult(fieldsOf(folder, manifest), `backed up ${amountOf(manifest)} to ${folder}`, flags);
       sayFaults(manifest.faults);
@@ -32,12 +32,12 @@ export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("restore <place>")
-      .description("Put a backup into an empty database and data folder, where no server runs."),
+      .description("Restore a backup into an empty database and data folder; no server may run."),
   )
     .addHelpText("after", aboutRestore)
     .action(async (folder: string, flags: ArchiveFlags) => {
       const { restore } = await import("../../server/backup/archive-commands.ts");
-      const ended = "Ended; the database is empty. The same command begins it anew.";
+      const ended = "Interrupted; the database is empty. Run the same command to start over.";
       const manifest = await watched(ended, (watching) => restore(folder, placeOf(flags), watching));
       const line = `restored ${amountOf(manifest)} as of ${manifest.createdAt}`;
       printResult(fieldsOf(folder, manifest), line, flags);
@@ -46,17 +46,15 @@ export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("verify [place]")
-      .description(
-        "Read all of a backup, or of what a server keeps where none is named, and say what is wrong.",
-      ),
+      .description("Verify a backup, or the server's own data if no place is given, and report damage."),
   ).action(async (folder: string | undefined, flags: ArchiveFlags) => {
     const { verify } = await import("../../server/backup/archive-commands.ts");
     const faults: Fault[] = [];
-    await watched("Ended; not all of it was read.", async (watching) => {
+    await watched("Interrupted; part of it was not read.", async (watching) => {
       for await (const fault of verify(folder ?? null, placeOf(flags), watching)) faults.push(fault);
     });
     if (flags.json === true) process.stdout.write(`${JSON.stringify(faults, null, 2)}\n`);
-    else if (faults.length === 0) process.stdout.write("All is as it was stored.\n");
+    else if (faults.length === 0) process.stdout.write("No damage found.\n");
     else for (const { what, message } of faults) process.stdout.write(`${what}: ${message}\n`);
     if (faults.length > 0) process.exitCode = 1;
   });

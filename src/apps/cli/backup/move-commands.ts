@@ -5,29 +5,29 @@ import { amountOf, fieldsOf } from "./backup-commands.ts";
 import { addPlaceFlags, placeOf, watched, type ArchiveFlags } from "./watched.ts";
 
 const aboutExport = `
-The folder is as a backup has it, without adapters and files: these stay in the data folder. What is written behind the export
-is not in it, so stop the server first where the database is to move.`;
+The folder has the format of a backup, without adapters and files, which stay in the data folder. Rows written after the
+export starts are not in it: to move the database, stop the server first.`;
 
 export function addMoveCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("export <place>")
-      .description("Copy the database alone into a folder, for another database of either kind."),
+      .description("Export only the database to a folder, for import into either kind of database."),
   )
     .addHelpText("after", aboutExport)
     .action(async (folder: string, flags: ArchiveFlags) => {
       const { exportDatabase } = await import("../../server/backup/archive-commands.ts");
-      const ended = "Ended; nothing of it is left.";
+      const ended = "Interrupted; the partial export was removed.";
       const manifest = await watched(ended, (watching) => exportDatabase(folder, placeOf(flags), watching));
       printResult(fieldsOf(folder, manifest), `exported ${amountOf(manifest)} to ${folder}`, flags);
     });
   addPlaceFlags(
     program
       .command("import <place>")
-      .description("Fill an empty database with an export or a backup, where no server runs."),
+      .description("Import an export or a backup into an empty database; no server may run."),
   ).action(async (folder: string, flags: ArchiveFlags) => {
     const { importDatabase } = await import("../../server/backup/archive-commands.ts");
-    const ended = "Ended; the database is empty.";
+    const ended = "Interrupted; the database is empty.";
     const manifest = await watched(ended, (watching) => importDatabase(folder, placeOf(flags), watching));
     const line = `imported ${amountOf(manifest)} as of ${manifest.createdAt}`;
     printResult(fieldsOf(folder, manifest), line, flags);
@@ -35,9 +35,11 @@ export function addMoveCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("migrate")
-      .description("Bring the database to this version of Hone, as the first start does; no server may run."),
+      .description(
+        "Migrate the database to this version of Hone, as the first start does; no server may run.",
+      ),
   )
-    .option("--check", "only say whether there is anything to do; the status is 1 where there is")
+    .option("--check", "only report whether a migration is due; status 1 if one is")
     .action(async (flags: ArchiveFlags & { readonly check?: boolean }) => {
       const { migrateDatabase } = await import("../../server/backup/archive-commands.ts");
       const isChecked = flags.check === true;
@@ -50,6 +52,6 @@ export function addMoveCommands(program: Command): void {
 function lineOf(from: number, to: number, isChecked: boolean): string {
   if (from === to) return `the database has version ${to}, the newest`;
   return isChecked
-    ? `the database has version ${from}; this program brings it to ${to}`
-    : `the database had version ${from}, and has ${to} now`;
+    ? `the database has version ${from}; \`hone migrate\` brings it to ${to}`
+    : `migrated the database from version ${from} to ${to}`;
 }

@@ -15,9 +15,9 @@ export interface ArchiveFlags {
 export function addPlaceFlags(command: Command): Command {
   return command
     .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
-    .option("--database-url <url>", "its database, where it is not in the data folder (HONE_DATABASE_URL)")
-    .option("--blobs <place>", "its adapters and files, where they are not in the data folder (HONE_BLOBS)")
-    .option("--json", "as JSON");
+    .option("--database-url <url>", "its database, if not in the data folder (HONE_DATABASE_URL)")
+    .option("--blobs <place>", "its adapters and files, if not in the data folder (HONE_BLOBS)")
+    .option("--json", "print JSON");
 }
 
 export function placeOf({ data, databaseUrl, blobs }: ArchiveFlags): PlaceFlags {

@@ -42,7 +42,7 @@ async function textOf(input: AsyncIterable<Buffer | string>): Promise<string> {
     if (length > bytesMax)
       throw new ServiceError({
         code: "too_large",
-        message: `Standard input has more than ${bytesMax / 2 ** 20} MiB, which no question may have. Send a part of it.`,
+        message: `Standard input has more than ${bytesMax / 2 ** 20} MiB, the limit for a question. Send a part of it.`,
       });
     pieces.push(bytes);
   }

@@ -16,13 +16,13 @@ interface AddFlags extends DataFlags {
 }
 
 const aboutAdding = `
-A model is named as the Hugging Face hub has it, owner/name; :kind behind it takes one of its GGUF files (Q8_0, Q4_K_M, ...),
-@revision another branch, tag or commit than main. What is a file or a folder here is taken from there: a GGUF file, or a
-folder with config.json, tokenizer.json and safetensors. Nothing else is taken, and nothing that runs code when it is read.
+Name a model as on the Hugging Face hub (owner/name). Append :kind for one of its GGUF files (Q8_0, Q4_K_M, ...) and
+@revision for a branch, tag or commit other than main. A local path works too: a GGUF file, or a folder with config.json,
+tokenizer.json and safetensors. Hone downloads no other files, and none that run code when read.
 
-An addition that was ended goes on when the same command is run again. HF_TOKEN is for models that are private or have
-conditions, HF_ENDPOINT for a mirror. Servers serve all models that were added, or those that --model names, from their
-next start on; what was added without its weights is served where --model names its vLLM servers.
+Run the same command again to resume an interrupted download. HF_TOKEN gives access to private and gated models, HF_ENDPOINT
+names a mirror. From their next start, servers serve all added models, or those that --model names. A model added without
+its weights is served if --model names its vLLM servers.
 
   hone models add HuggingFaceTB/SmolLM2-135M-Instruct
   hone models add bartowski/SmolLM2-135M-Instruct-GGUF:Q8_0 --name smol
@@ -33,21 +33,24 @@ export function addAddedModelCommands(models: Command): void {
   const withFlags = (command: Command): Command =>
     command
       .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
-      .option("--json", "as JSON");
+      .option("--json", "print JSON");
   withFlags(
     models
       .command("add <model>")
-      .description("Add a base model: of the Hugging Face hub, or from a file or folder."),
+      .description("Add a base model from the Hugging Face hub, or from a local file or folder."),
   )
-    .option("--name <name>", "what it is called here (default: as the repository, the file or the folder)")
-    .option("--without-weights", "take only what describes it: vLLM servers compute it")
+    .option("--name <name>", "name of the model here (default: the name of the repository, file or folder)")
+    .option(
+      "--without-weights",
+      "download only configuration and tokenizer, for a model that vLLM servers compute",
+    )
     .addHelpText("after", aboutAdding)
     .action(async (model: string, flags: AddFlags) => {
       const { addModel } = await import("../../server/library/model-commands.ts");
       const screen = new AddScreen(process.stderr);
       const stop = (): void => {
         screen.end();
-        process.stderr.write("ended; the same command goes on from here\n");
+        process.stderr.write("interrupted; run the same command again to resume\n");
         process.exit(130);
       };
       process.once("SIGINT", stop);
@@ -64,20 +67,18 @@ export function addAddedModelCommands(models: Command): void {
         process.off("SIGINT", stop);
       }
     });
+  withFlags(models.command("added").description("List added base models; needs no server.")).action(
+    async (flags: DataFlags) => {
+      const { listAddedModels } = await import("../../server/library/model-commands.ts");
+      const rows = listAddedModels(flags).map((model) => ({
+        ...fieldsOf(model),
+        ...(flags.json !== true && { size: model.bytes === null ? null : sizeText(model.bytes) }),
+      }));
+      printRows(rows, { ...flags, columns: ["name", "size", "license", "source", "state"] });
+    },
+  );
   withFlags(
-    models.command("added").description("List the base models that were added; no server needed."),
-  ).action(async (flags: DataFlags) => {
-    const { listAddedModels } = await import("../../server/library/model-commands.ts");
-    const rows = listAddedModels(flags).map((model) => ({
-      ...fieldsOf(model),
-      ...(flags.json !== true && { size: model.bytes === null ? null : sizeText(model.bytes) }),
-    }));
-    printRows(rows, { ...flags, columns: ["name", "size", "license", "source", "state"] });
-  });
-  withFlags(
-    models
-      .command("remove <name>")
-      .description("Remove a base model that was added, or what there is of one that is not all there yet."),
+    models.command("remove <name>").description("Remove an added base model, or a partial download of one."),
   ).action(async (name: string, flags: DataFlags) => {
     const { removeModel } = await import("../../server/library/model-commands.ts");
     await removeModel(name, flags);
@@ -109,11 +110,11 @@ function said({
   readonly computing: string | null;
 }): string {
   const { name, bytes, license, source } = model;
-  const facts = `${sizeText(bytes ?? 0)}, ${license ?? "licence unknown"}, from ${source}`;
+  const facts = `${sizeText(bytes ?? 0)}, ${license ?? "unknown licence"}, from ${source}`;
   if (model.state === "without_weights")
-    return `added ${name} without its weights (${facts}).\n\`hone serve --model ${name}=vllm+http://host:8000\` serves it by a vLLM server.\n`;
+    return `added ${name} without its weights (${facts}).\nTo serve it from a vLLM server: \`hone serve --model ${name}=vllm+http://host:8000\`.\n`;
   const next = isServed
-    ? `Servers serve it from their next start on; \`hone serve --default-model ${name}\` makes it the default.`
-    : `The configuration names what is served: \`hone serve --model ${name}\` serves this one.`;
+    ? `Servers serve it from their next start; \`hone serve --default-model ${name}\` makes it the default.`
+    : `Your configuration lists the models to serve: \`hone serve --model ${name}\` serves this one.`;
   return `added ${name} (${facts}).\nThis machine computes it in ${computing}.\n${next}\n`;
 }

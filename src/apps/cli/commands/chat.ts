@@ -20,11 +20,11 @@ interface ChatFlags extends ConnectionFlags {
 }
 
 const about = `
-Words at the beginning that name a version (project/name@3, or project/name:step3) are models to talk with; two or more, or
---model given several times, answer beside each other: the same questions with the same seed, each in its own conversation.
+Leading words that name a version (project/name@3, or project/name:step3) are the models to talk with. Two or more of them, or
+several --model, answer side by side: the same questions with the same seed, each in its own conversation.
 
-What a pipe or a file gives as standard input is added to the question, or takes the place of a word that is -. Without a
-question each line of it is one, and only the answers are printed.
+Piped standard input is appended to the question, or replaces the word -. Without a question, each line of the input is a
+question, and only the answers are printed.
 
   git diff | hone chat "What changed?"
   hone chat --system "Answer in one word." < questions.txt`;
@@ -34,20 +34,20 @@ export function addChatCommand(program: Command): void {
     program
       .command("chat [words...]")
       .description(
-        "Talk with a model, or with several side by side; with a question, print the answers and stop.",
+        "Chat with a model, or with several side by side; with a question, print the answers and exit.",
       ),
   )
     .option(
       "--model <name>",
-      "a model to talk with; may be repeated (default: the server's default model)",
+      "model to talk with; repeatable (default: the server's default model)",
       (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
     )
-    .option("--system <text>", "a system message")
-    .option("--temperature <number>", "0 is greedy", number)
-    .option("--top-p <share>", "draw among the most probable tokens that come to this", number)
-    .option("--max-tokens <count>", "longest answer", number)
-    .option("--seed <number>", "repeats an answer (default: a fresh one)", number)
-    .option("--json", "whole answers as JSON: a document, or a line for each question of a conversation")
+    .option("--system <text>", "system message")
+    .option("--temperature <number>", "sampling temperature; 0 is greedy", number)
+    .option("--top-p <share>", "nucleus sampling: total probability of the tokens to sample from", number)
+    .option("--max-tokens <count>", "maximum length of an answer in tokens", number)
+    .option("--seed <number>", "seed for repeatable answers (default: a random one)", number)
+    .option("--json", "print whole answers as JSON: one document, or one line per question of a conversation")
     .addHelpText("after", about)
     .action(async (words: readonly string[], flags: ChatFlags) => {
       const { models, question } = readWords(words);

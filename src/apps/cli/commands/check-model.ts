@@ -14,9 +14,9 @@ interface CheckFlags {
 }
 
 const about = `
-Each way of --quantize is computed beside float32 on a text of some 2,000 tokens, as a prompt is, the file's own where it has
-one. Perplexity is exp of the mean of -log p of each token; KL says how far the distributions are apart, in nats a token; "same
-token" is how often both find the same one the most probable. "kept finer" are weights with more bits than the others.
+Computes each precision of --quantize and float32 on the same text of some 2,000 tokens, and compares them. Perplexity is exp
+of the mean of -log p of each token; KL is the divergence of the distributions, in nats per token; "same token" is how often
+both rank the same token first. "kept finer" lists weights stored with more bits than the others.
 
   hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf`;
 
@@ -24,16 +24,16 @@ export function addCheckCommand(models: Command): void {
   models
     .command("check <model>")
     .description(
-      "Say what a model is, what it takes in each precision, and how far that is from float32: a folder, a GGUF file, or what was added.",
+      "Describe a model and measure its size and its error against float32 in each precision: a folder, a GGUF file, or an added model.",
     )
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
-    .option("--threads <count>", "threads that compute (default: one for every core)", Number)
+    .option("--threads <count>", "compute threads (default: one per core)", Number)
     .addOption(
-      new Option("--quantize <bits>", "check this one way to compute it (default: all that differ)").choices(
+      new Option("--quantize <bits>", "only precision to check (default: all that differ)").choices(
         quantizations,
       ),
     )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText("after", about)
     .action(async (named: string, flags: CheckFlags) => {
       const { checkModel } = await import("../../server/model-check/check-model.ts");
@@ -77,7 +77,7 @@ function said(model: CheckedModel): string {
   const { name, family, license, parameterCount, layerCount, width, vocabularySize } = model;
   return [
     `${name}: ${family}, ${(parameterCount / 1e6).toFixed(1)} M parameters (${layerCount} layers of ${width}, vocabulary ${vocabularySize})`,
-    `context ${model.contextLength} tokens; files ${sizeText(model.fileBytes)}; licence ${license ?? "not said"}`,
+    `context ${model.contextLength} tokens; files ${sizeText(model.fileBytes)}; licence ${license ?? "unknown"}`,
   ].join("\n");
 }
 

@@ -25,27 +25,29 @@ export function addFolderCommands(models: Command): void {
   addConnectionFlags(
     models
       .command("export <name>")
-      .description("Write a version, the newest unless named (project/name:step3), as a folder."),
+      .description("Export a version (project/name:step3; default: the newest) to a folder."),
   )
     .addOption(
       new Option(
         "--format <format>",
-        "an adapter for PEFT and vLLM, or a model with the adapter in its weights",
+        "an adapter for PEFT and vLLM, or a whole model with the adapter merged into its weights",
       )
         .choices(["peft", "merged"])
         .default("peft"),
     )
-    .requiredOption("--out <folder>", "a folder that is not there yet")
-    .option("--json", "as JSON")
+    .requiredOption("--out <folder>", "new folder to write")
+    .option("--json", "print JSON")
     .action(exportVersion);
   addConnectionFlags(
     models
       .command("import <folder>")
-      .description("Make a PEFT folder the next version of a model, which is registered where it is new."),
+      .description(
+        "Import a PEFT folder as the next version of a model, registering the model if it is new.",
+      ),
   )
     .requiredOption("--name <name>", "project/name, or entity/project/name")
-    .option("--base-model <name>", "the base model of a new model")
-    .option("--json", "as JSON")
+    .option("--base-model <name>", "base model of a new model")
+    .option("--json", "print JSON")
     .action(importAdapter);
 }
 
@@ -78,15 +80,15 @@ async function findOrRegister(
 ): Promise<{ readonly model: ModelObject; readonly isNew: boolean }> {
   const [modelName, project, entity, ...rest] = name.split("/").toReversed();
   if (project === undefined || rest.length > 0)
-    throw invalid(`The name is ${name}; give project/name, or entity/project/name.`);
+    throw invalid(`The name is ${name}; write project/name, or entity/project/name.`);
   const own = entity === undefined ? {} : { entity };
   const known = await client.models.list({ ...own, project, name: modelName }).all();
-  if (known.length > 1) throw invalid(`${name} fits ${known.length} models; give entity/project/name.`);
+  if (known.length > 1) throw invalid(`${name} matches ${known.length} models; write entity/project/name.`);
   const [existing] = known;
   if (existing !== undefined) {
     if (baseModel === undefined || baseModel === existing.base_model)
       return { model: existing, isNew: false };
-    throw invalid(`${name} is over the base model ${existing.base_model}, not ${baseModel}.`);
+    throw invalid(`${name} has the base model ${existing.base_model}, not ${baseModel}.`);
   }
   if (baseModel === undefined)
     throw invalid(`There is no model ${name}; name its base model with --base-model.`);
@@ -144,5 +146,5 @@ export async function writeVersion(
 }
 
 function requireNew(folder: string): void {
-  if (existsSync(folder)) throw invalid(`${folder} exists; name a folder that is not there yet.`);
+  if (existsSync(folder)) throw invalid(`${folder} exists; name a new folder.`);
 }

@@ -36,28 +36,31 @@ export function addDemoCommand(program: Command): void {
   program
     .command("demo")
     .description(
-      "Train a model by reinforcement learning, over HTTP, until it answers a task well. Starts a server of its own unless --url names one.",
+      "Train a model by reinforcement learning, over HTTP, until it answers a task well. Starts its own server unless --url names one.",
     )
     .option(
       "--model <path or name>",
-      "what to train: a folder, a GGUF file, a model that `hone models add` added, or with --url a base model of that server",
+      "model to train: a folder, a GGUF file, a model that `hone models add` added, or with --url a base model of that server",
       "hone-tiny",
     )
     .option(
       "--task <name>",
-      `what to teach: ${taskNames.join(", ")} (default: words for hone-tiny, sentiment for every other model)`,
+      `task to teach: ${taskNames.join(", ")} (default: words for hone-tiny, sentiment for other models)`,
     )
-    .option("--teach <word>", `the word that the task words teaches: ${words.join(", ")}`, "maybe")
-    .option("--seed <number>", "repeats a run (default: a fresh one)")
-    .option("--jobs <count>", "most training jobs (default: the task's, 12 or 21)")
-    .option("--learning-rate <number>", "of every job (default: the task's)")
-    .option("--quantize <bits>", "as of `hone serve`, for the demo's own server: as-stored, 8, 4, off")
-    .option("--feedback", "train on what you say of its answers: press + or -, and watch it follow")
-    .option("--simulate", "with --feedback: a simulated person presses the keys")
-    .option("--noise <share>", "how often that one errs, from 0 to 0.5", "0.1")
-    .option("--url <address>", "a running server")
-    .option("--key <key>", "its API key")
-    .option("--data <folder>", "the data folder, to find the admin key and what was added in")
+    .option("--teach <word>", `word that the task words teaches: ${words.join(", ")}`, "maybe")
+    .option("--seed <number>", "seed for a repeatable run (default: a random one)")
+    .option("--jobs <count>", "maximum number of training jobs (default: the task's, 12 or 21)")
+    .option("--learning-rate <number>", "learning rate of every job (default: the task's)")
+    .option(
+      "--quantize <bits>",
+      "weight precision of the demo's own server, as for `hone serve`: as-stored, 8, 4, off",
+    )
+    .option("--feedback", "train on your ratings: press + or - for each answer, and watch the model learn")
+    .option("--simulate", "with --feedback: simulate the person who rates")
+    .option("--noise <share>", "share of wrong ratings by the simulated person, from 0 to 0.5", "0.1")
+    .option("--url <address>", "address of a running server")
+    .option("--key <key>", "API key of that server")
+    .option("--data <folder>", "data folder with the admin key and the added models")
     .option("--json", "print the curve as JSON instead of drawing it")
     .action(async (flags: DemoFlags) => {
       const model = demoModel(flags.model, flags.url === undefined ? await addedModels(flags) : null);
@@ -66,7 +69,8 @@ export function addDemoCommand(program: Command): void {
       if (flags.url !== undefined && flags.quantize !== undefined)
         throw new ServiceError({
           code: "invalid",
-          message: "--quantize is for the demo's own server; with --url, that server has its own setting.",
+          message:
+            "--quantize applies to the demo's own server; with --url, that server has its own setting.",
         });
       if (flags.url !== undefined) await show(connect(flags), task, model, flags);
       else
@@ -136,7 +140,7 @@ async function withRater<Result>(
   }
   if (!process.stdin.isTTY)
     throw invalid(
-      "--feedback reads keys from a terminal, and there is none; --simulate has them pressed for you.",
+      "--feedback reads keys from a terminal, and standard input is not one; use --simulate to rate automatically.",
     );
   const keyboard = terminalKeyboard(process.stdin);
   try {

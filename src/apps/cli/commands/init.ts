@@ -11,15 +11,15 @@ import { findRunningServer, type RunningServer } from "../starter/running-server
 const files = ["task.js", "learn.js", "find-key.js", "README.md"] as const;
 
 const about = `
-The folder is the present one unless given; it is made where it is missing. Its package.json depends on what this hone was
-installed from: a version in the registry, a tarball, or the folder of a checkout. If a server answers at HONE_URL (default
-http://127.0.0.1:8000), the loop uses that one.`;
+The default folder is the current one; a missing folder is created. The dependency in package.json follows from how this hone
+was installed: a registry version, a tarball, or the folder of a checkout. If a server answers at HONE_URL (default
+http://127.0.0.1:8000), the loop uses it.`;
 
 export function addInitCommand(program: Command): void {
   program
     .command("init [folder]")
-    .description("Write a starter project: a task, what answers earn, and the loop that learns it.")
-    .option("--json", "print the folder, its files, its dependency and the server that answers as JSON")
+    .description("Write a starter project: a task, its reward, and the training loop.")
+    .option("--json", "print the folder, its files, its dependency and the running server as JSON")
     .addHelpText("after", about)
     .action(async (folder: string | undefined, { json }: { readonly json?: boolean }) => {
       const place = resolve(folder ?? ".");
@@ -60,7 +60,7 @@ async function writeStarter(folder: string): Promise<Starter> {
   if (taken.length > 0)
     throw new ServiceError({
       code: "conflict",
-      message: `${folder} has ${taken.join(", ")} already, and nothing was written. Name a new folder, such as \`hone init my-task\`.`,
+      message: `${folder} already has ${taken.join(", ")}; nothing was written. Name a new folder, such as \`hone init my-task\`.`,
     });
   await makeFolder(folder, "`hone init <folder>`");
   for (const [name, text] of texts) writeFileSync(join(folder, name), text, { flag: "wx" });
@@ -120,10 +120,7 @@ function nextSteps(folder: string, { written, source, server }: Outcome): string
     "",
     ...steps,
     ...(server?.takesKey === false
-      ? [
-          "",
-          "That server does not take the key that the loop would find: set HONE_API_KEY to one of its keys.",
-        ]
+      ? ["", "That server rejects the key that the loop would find: set HONE_API_KEY to one of its keys."]
       : []),
     "",
   ].join("\n");

@@ -19,14 +19,14 @@ import { addTeachCommand } from "../finetune/teach-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
-  const jobs = program.command("jobs").description("Training jobs.");
-  const about = "\nA job is named by its id, or by the first characters of it that no other job's id has.";
+  const jobs = program.command("jobs").description("Manage training jobs.");
+  const about = "\nName a job by its id or by a unique prefix of it.";
   jobs.addHelpText("after", about);
   addConnectionFlags(jobs.command("list", { isDefault: true }).description("List training jobs."))
-    .option("--model <name>", "those of one model, by its name or id")
-    .option("--kind <kind>", "rl, sft or preference")
-    .option("--state <state>", "queued, running, succeeded, failed or cancelled")
-    .option("--json", "as JSON")
+    .option("--model <name>", "only jobs of this model (name or id)")
+    .option("--kind <kind>", "only jobs of this kind: rl, sft or preference")
+    .option("--state <state>", "only jobs in this state: queued, running, succeeded, failed or cancelled")
+    .option("--json", "print JSON")
     .action(
       async (
         flags: ConnectionFlags & {
@@ -55,8 +55,10 @@ export function addJobsCommand(program: Command): void {
         );
       },
     );
-  addConnectionFlags(jobs.command("show <id>").description("Show what of a job trains, and what does not."))
-    .option("--json", "as JSON")
+  addConnectionFlags(
+    jobs.command("show <id>").description("Show a job: state, settings, progress, and data that it skips."),
+  )
+    .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
       const client = connect(flags);
       const job = await findJob(client, id);
@@ -67,21 +69,19 @@ export function addJobsCommand(program: Command): void {
   addPreferenceCommand(jobs);
   addWatchCommand(jobs);
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job."))
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const before = await findJob(client, id);
       const job = await client.jobs.cancel(before.id);
       printResult(job, `${job.id} ${job.state}`, flags);
       if (before.state !== "queued" && before.state !== "running")
-        process.stderr.write("The job had ended before; nothing was cancelled.\n");
+        process.stderr.write("The job had already ended; nothing was cancelled.\n");
     });
   addConnectionFlags(
-    jobs
-      .command("retry <id>")
-      .description("Try a job again that failed or was cancelled, on the data that is stored with it."),
+    jobs.command("retry <id>").description("Retry a failed or cancelled job with its stored data."),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const job = await client.jobs.retry(await findJobId(client, id));
@@ -127,27 +127,29 @@ function showJob(job: TrainingJob, modelName: string | null): void {
     error: job.error_message,
     "waiting for": job.waiting_for,
     phase: job.phase,
-    "learns by": shownConfig(job),
-    "is not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
-    "takes steps": shownSteps(job),
+    settings: shownConfig(job),
+    "not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
+    "optimizer steps": shownSteps(job),
     prepared: shownPrepared(job),
     "gradient steps": shownProgress(job),
     "time left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups:
-      counts === null || !isGrouped ? null : `${counts.groups_submitted}, ${counts.groups_trainable} train`,
-    [items]: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
-    tokens: counts && `${counts.trainable_tokens} train`,
+      counts === null || !isGrouped
+        ? null
+        : `${counts.groups_submitted} (${counts.groups_trainable} trainable)`,
+    [items]: counts && `${counts.trajectories} (${counts.sequences} trainable sequences)`,
+    tokens: counts && `${counts.trainable_tokens} trainable`,
   };
   for (const [name, value] of Object.entries(facts))
     if (value !== null) process.stdout.write(`${name.padEnd(16)}${value}\n`);
   if (counts !== null && Object.keys(counts.skipped).length > 0) {
     const rows = Object.entries(counts.skipped).map(([reason, count]) => ({
-      "does not train": reason,
+      "skipped because": reason,
       groups: counts.skipped_groups[reason],
       [items]: count,
     }));
     process.stdout.write("\n");
-    const columns = ["does not train", ...(isGrouped ? ["groups"] : []), items];
+    const columns = ["skipped because", ...(isGrouped ? ["groups"] : []), items];
     printRows(rows, { columns });
   }
   for (const warning of warnings) process.stdout.write(`\nwarning: ${warning}\n`);
@@ -162,10 +164,10 @@ function addReplayCommand(jobs: Command): void {
     jobs
       .command("replay <id>")
       .description(
-        `Repeat a job, and compare with the version it made; the status is 0 if equal, ${statusDifferent} if not.`,
+        `Replay a job and compare the result with the version it made; status 0 if equal, ${statusDifferent} if not.`,
       ),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
       const client = connect(flags);
       const { id: replayId } = await client.jobs.replay(id);
@@ -180,7 +182,7 @@ function addReplayCommand(jobs: Command): void {
 function describe({ is_equal: isEqual, files, matrices, different, differences }: Replay): string {
   if (isEqual) return `equal, byte for byte: ${files.join(", ")} (${matrices} matrices)\n`;
   const lines = differences.map(({ file, matrix, values, greatest }) => {
-    const by = values === null ? "" : `: ${values} values, by up to ${greatest ?? "what is not finite"}`;
+    const by = values === null ? "" : `: ${values} values, by up to ${greatest ?? "a non-finite value"}`;
     return `  ${file}${matrix === null ? "" : ` ${matrix}`}${by}`;
   });
   const more = different - differences.length;

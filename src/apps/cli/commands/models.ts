@@ -21,13 +21,13 @@ import { addTrajectoryCommand } from "./stored-trajectories.ts";
 import { addVersionCommands } from "./versions.ts";
 
 export function addModelsCommand(program: Command): void {
-  const models = program.command("models").description("Base models and trained models.");
+  const models = program.command("models").description("Manage base models and trained models.");
   addConnectionFlags(
     models
       .command("list", { isDefault: true })
-      .description("List base models and trained models with their newest step."),
+      .description("List base models, and trained models with their newest step."),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (flags: ConnectionFlags & { readonly json?: boolean }) => {
       const client = connect(flags);
       const [bases, trained] = await Promise.all([client.served.bases(), client.models.list().all()]);
@@ -66,25 +66,23 @@ export function addModelsCommand(program: Command): void {
   addConnectionFlags(
     models
       .command("create <project> <name>")
-      .description(
-        "Register a model to train; without --from, returns the one of that name when there is one.",
-      ),
+      .description("Register a model to train; without --from, returns an existing model of the same name."),
   )
-    .option("--base-model <name>", "the base model to train")
-    .option("--from <name[:stepN]>", "a version of another model to start from, over that one's base model")
-    .option("--entity <entity>", "default: the key's entity")
-    .option("--lora-rank <rank>", "of its adapters, 1 to 256; default: the server's", Number)
+    .option("--base-model <name>", "base model to train")
+    .option("--from <name[:stepN]>", "version of another model to start from, on the same base model")
+    .option("--entity <entity>", "owner of the model (default: the key's entity)")
+    .option("--lora-rank <rank>", "rank of its adapters, 1 to 256 (default: the server's)", Number)
     .option(
       "--lora-alpha <alpha>",
-      "what they are scaled by, divided by their rank; default: the server's",
+      "scale of its adapters, divided by their rank (default: the server's)",
       Number,
     )
     .option(
       "--target-modules <names>",
-      "the projections that they are on, such as q_proj,v_proj; default: all seven",
+      "projections with adapters, such as q_proj,v_proj (default: all seven)",
       (text: string) => text.split(","),
     )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(
       async (
         project: string,
@@ -121,10 +119,10 @@ export function addModelsCommand(program: Command): void {
     models
       .command("delete <name>")
       .description(
-        "Delete a trained model, by name or id, with its versions, jobs and logs; or one version, such as project/name:step3.",
+        "Delete a trained model by name or id with its versions, jobs and logs, or one version (project/name:step3).",
       ),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const { model, step } = await findNamed(client, name);
@@ -191,7 +189,7 @@ async function startOf(
     return { base_model: baseModel ?? model.base_model, from: source };
   }
   if (baseModel !== undefined) return { base_model: baseModel };
-  throw invalid("Say what the model is to start from: --base-model <name>, or --from <name[:stepN]>.");
+  throw invalid("Name a starting point for the model: --base-model <name>, or --from <name[:stepN]>.");
 }
 
 /** @throws ServiceError `conflict` where the version stayed */
@@ -202,7 +200,7 @@ function refuseKept(
   const isPinned = deletion.pinned_steps.length > 0;
   if (!isPinned && deletion.in_use_steps.length === 0) return;
   const reason = isPinned
-    ? `is pinned; \`hone models unpin ${name}\` lets it go`
-    : "is what a training job starts from; delete it when the job has ended";
+    ? `is pinned; \`hone models unpin ${name}\` unpins it`
+    : "is in use by a training job; delete it when the job has ended";
   throw new ServiceError({ code: "conflict", message: `${name} ${reason}.` });
 }

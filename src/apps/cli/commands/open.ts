@@ -13,16 +13,16 @@ import {
 const places = { chats: "#/chats", jobs: "#/jobs", models: "#/models", docs: "docs" } as const;
 
 const about = `
-It prints the address too, for machines without a browser; in a pipe it does nothing else. The page asks for a key once: the
-admin key is in the file admin-key of the server's data folder.`;
+It prints the address too, for machines without a browser; in a pipe it only prints. The page asks for a key the first time:
+the admin key is in the file admin-key of the server's data folder.`;
 
 export function addOpenCommand(program: Command): void {
   addConnectionFlags(
     program
       .command("open [place]")
-      .description("Open the server's page in the browser: its overview, or chats, jobs, models or docs."),
+      .description("Open the server's page in the browser: overview, chats, jobs, models or docs."),
   )
-    .option("--json", "print the address as JSON, and open nothing")
+    .option("--json", "only print the address, as JSON")
     .addHelpText("after", about)
     .action(async (place: string | undefined, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
@@ -36,7 +36,7 @@ export function addOpenCommand(program: Command): void {
 
 function pathOf(place: string): string {
   if (Object.hasOwn(places, place)) return places[place as keyof typeof places];
-  const message = `The page has no place ${quoted(place)}; there are ${Object.keys(places).join(", ")}.`;
+  const message = `The page has no view ${quoted(place)}; it has ${Object.keys(places).join(", ")}.`;
   throw invalid(message);
 }
 

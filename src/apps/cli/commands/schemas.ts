@@ -23,28 +23,23 @@ interface CheckFlags {
 }
 
 const about = `
-A file holds a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}, each test with a value and
-whether it is valid. Values are taken with their properties in the schema's order, as an answer would have them, and
-written with the tokens of a vocabulary: a built one of 128,000 tokens, about as those of today's models, or that of
---tokenizer. What costs more than the limits of a server here at any token is reported with its place.
+A file holds a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}: values, each with whether it is
+valid. The check orders a value's properties as the schema does, as answers have them, and writes the value with the tokens
+of --tokenizer, or of a built-in vocabulary of 128,000 tokens. It reports each place where a token exceeds the server's
+limits.
 
-The status is 1 where a schema is refused, where a test does not come out as it says, and where a file cannot be read.
-With --jsonl it is 1 only where a line cannot be read: what else there is to say stands in the lines and the summary.`;
+The status is 1 if a schema is refused, a test fails, or a file cannot be read. With --jsonl it is 1 only if a line cannot be
+read: the output and its summary hold all other results.`;
 
 export function addSchemasCommand(program: Command, limits: SettingsOverrides = {}): void {
-  const schemas = program.command("schemas").description("JSON Schemas as constraints of answers.");
+  const schemas = program.command("schemas").description("Check JSON Schemas for constrained answers.");
   schemas
     .command("check [files...]")
-    .description(
-      "Say whether schemas are served exactly, and whether values could be an answer; no server needed.",
-    )
-    .option("--instance <file>", "a JSON value that every schema is checked with; may be repeated", gathered)
-    .option(
-      "--jsonl",
-      "files (or standard input, also as -) hold a line {name, schema, tests} for each schema",
-    )
-    .option("--json", "as JSON")
-    .option("--tokenizer <path>", "a model folder or a tokenizer.json, to write values with its tokens")
+    .description("Check whether schemas are served exactly and whether values match them; needs no server.")
+    .option("--instance <file>", "JSON value to check against every schema; repeatable", gathered)
+    .option("--jsonl", "read {name, schema, tests} lines from the files, or from standard input (also -)")
+    .option("--json", "print JSON")
+    .option("--tokenizer <path>", "model folder or tokenizer.json whose tokens write the values")
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
       const { createSchemaChecker } = await import("../../server/constraints/check-schemas.ts");
@@ -65,7 +60,7 @@ function checkFiles(
   files: readonly string[],
   { instance = [], json }: CheckFlags,
 ): boolean {
-  if (files.length === 0) throw invalid("Name a file with a schema, or give --jsonl.");
+  if (files.length === 0) throw invalid("Name a schema file, or pass --jsonl.");
   const values = instance.map((file) => ({ file, data: readJson(file) }));
   const checked = files.map((file) => {
     const { schema, tests, name } = readSchemaFile(file);
@@ -121,8 +116,8 @@ function show({ name, check, tests }: CheckedCase, instanceFiles: readonly strin
   const testCount = tests.length - instanceFiles.length;
   for (const [index, { valid, accepted, limit, place }] of tests.entries()) {
     const what = index < testCount ? `test ${index}` : instanceFiles[index - testCount];
-    const says = valid === null ? "" : `, said to be ${valid ? "valid" : "invalid"}`;
+    const says = valid === null ? "" : `, marked ${valid ? "valid" : "invalid"}`;
     const reached = limit === null ? "" : ` (${limit}${place === "" ? "" : ` at ${place}`})`;
-    write(`  ${what}${says}: ${accepted ? "could be an answer" : `could not be an answer${reached}`}`);
+    write(`  ${what}${says}: ${accepted ? "accepted" : `not accepted${reached}`}`);
   }
 }

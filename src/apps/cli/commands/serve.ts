@@ -20,10 +20,10 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
   const command = program
     .command("serve")
     .description(
-      "Serve: inference, training, feedback. Settings: flags over HONE_* variables over hone.json in the data folder.",
+      "Start the server: inference, training, feedback. A flag overrides its HONE_* variable, which overrides hone.json in the data folder.",
     )
-    .option("--print-config", "print the configuration that would be used, as JSON, and stop")
-    .option("--help-all", `show all ${allSettings().length} settings, and stop`)
+    .option("--print-config", "print the effective configuration as JSON and exit")
+    .option("--help-all", `show all ${allSettings().length} settings and exit`)
     .action(async (flags: FlagValues) => {
       if (flags["helpAll"] === true) {
         for (const option of command.options)
@@ -86,6 +86,6 @@ async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides):
 
 /** What is served is kept track of, from the start on. */
 function startOnFullDisk(data: string): ServiceError {
-  const message = `The disk of the data folder ${resolve(data)} is full, and a start has to write there. Make room on it, or name a folder on another disk (--data), and start again.`;
+  const message = `The disk of the data folder ${resolve(data)} is full, and the server must write there to start. Free space on it, or name a folder on another disk (--data), and start again.`;
   return new ServiceError({ code: "unavailable", message });
 }

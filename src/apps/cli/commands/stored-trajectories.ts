@@ -29,33 +29,37 @@ export function addTrajectoryCommand(models: Command): void {
     models
       .command("trajectories <name>")
       .description(
-        "Write stored trajectories of a model, a row for each, or their groups; project/name:step3 takes those of a version.",
+        "Write a model's stored trajectories, one row each, or their groups; project/name:step3 selects one version.",
       ),
   )
     .addOption(
-      new Option("--format <format>", "what is written")
+      new Option("--format <format>", "output format")
         .choices(["jsonl", "parquet", "groups"])
         .default("jsonl"),
     )
-    .option("--out <file>", "a file that is not there yet; without it JSON lines go to the standard output")
-    .addOption(new Option("--source <source>", "what was logged, or sent to train").choices(["logs", "jobs"]))
-    .option("--log <id>", "those of one log")
-    .option("--job <id>", "those of one training job")
-    .option("--split <split>", "logs under one split")
-    .option("--step <step>", "those of one version", Number)
-    .option("--from <time>", "stored then or later (ISO 8601)")
-    .option("--before <time>", "stored before")
-    .option("--reward-min <reward>", "rewards of at least this", Number)
-    .option("--reward-max <reward>", "rewards of at most this", Number)
-    .option("--metadata <key=value...>", "those whose metadata has the value; all of several")
+    .option("--out <file>", "new file to write; without it, JSON lines go to standard output")
+    .addOption(
+      new Option("--source <source>", "only logged trajectories, or only those sent for training").choices([
+        "logs",
+        "jobs",
+      ]),
+    )
+    .option("--log <id>", "only trajectories of this log")
+    .option("--job <id>", "only trajectories of this training job")
+    .option("--split <split>", "only logs of this split")
+    .option("--step <step>", "only trajectories of this version", Number)
+    .option("--from <time>", "only trajectories stored at this time or later (ISO 8601)")
+    .option("--before <time>", "only trajectories stored before this time")
+    .option("--reward-min <reward>", "minimum reward", Number)
+    .option("--reward-max <reward>", "maximum reward", Number)
+    .option("--metadata <key=value...>", "only trajectories with these metadata values (all must match)")
     .action(writeTrajectories);
 }
 
 async function writeTrajectories(name: string, flags: TrajectoryFlags): Promise<void> {
   const { out, format } = flags;
-  if (out === undefined && format === "parquet") throw invalid("A Parquet file needs a place: --out <file>.");
-  if (out !== undefined && existsSync(out))
-    throw invalid(`${out} exists; name a file that is not there yet.`);
+  if (out === undefined && format === "parquet") throw invalid("A Parquet file needs --out <file>.");
+  if (out !== undefined && existsSync(out)) throw invalid(`${out} exists; name a new file.`);
   const client = connect(flags);
   const { model, step } = await findNamed(client, name);
   const rows = await client.trajectories.export(model.id, {

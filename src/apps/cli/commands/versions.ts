@@ -16,9 +16,9 @@ export function addVersionCommands(models: Command): void {
   addConnectionFlags(
     models
       .command("versions <name>")
-      .description("List the versions of a trained model with their metrics, the oldest first."),
+      .description("List the versions of a trained model with their metrics, oldest first."),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (name: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
       const client = connect(flags);
       const { model } = await findNamed(client, name);
@@ -37,28 +37,28 @@ export function addVersionCommands(models: Command): void {
     models
       .command("accept-base <name>")
       .description(
-        "Accept the weights that a model's base has now, for versions that were trained over others: they answer otherwise than before.",
+        "Accept the current weights of a model's base for versions trained on other weights; their answers will differ.",
       ),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const { model } = await findNamed(client, name);
       const accepted = await client.models.acceptBase(model.id);
       const { base_model: base, base_hash: hash, accepted_steps: steps } = accepted;
       const which = steps.length === 0 ? "no version was refused" : `versions ${steps.join(", ")}`;
-      printResult(accepted, `${name} is over ${base} ${hash.slice(0, 12)} now: ${which}`, flags);
+      printResult(accepted, `${name} now uses ${base} ${hash.slice(0, 12)}: ${which}`, flags);
     });
   for (const { verb, pinned, description } of [
     {
       verb: "pin",
       pinned: true,
-      description: "Keep a version, such as project/name:step3, until it is unpinned.",
+      description: "Pin a version (project/name:step3): keep it until it is unpinned.",
     },
-    { verb: "unpin", pinned: false, description: "Let a version go that is pinned." },
+    { verb: "unpin", pinned: false, description: "Unpin a version." },
   ]) {
     addConnectionFlags(models.command(`${verb} <name:stepN>`).description(description))
-      .option("--json", "as JSON")
+      .option("--json", "print JSON")
       .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
         const client = connect(flags);
         const { model, step } = await findNamedStep(client, name);

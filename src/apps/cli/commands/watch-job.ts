@@ -16,12 +16,10 @@ const lookMs = 1000;
 
 export function addWatchCommand(jobs: Command): void {
   addConnectionFlags(
-    jobs
-      .command("watch <id>")
-      .description("Show a job as it trains, until it ends; fails where the job does."),
+    jobs.command("watch <id>").description("Show a job's progress until it ends; fails if the job fails."),
   )
-    .option("--json", "its events, one JSON object a line")
-    .option("--plain", "a line for each event, as where the output is no terminal")
+    .option("--json", "print its events, one JSON object per line")
+    .option("--plain", "print one line per event, as when the output is not a terminal")
     .action(
       async (id: string, flags: ConnectionFlags & { readonly json?: boolean; readonly plain?: boolean }) => {
         const client = connect(flags);
@@ -47,7 +45,7 @@ async function watchPlainly(client: Hone, id: string, json: boolean): Promise<Tr
   const followed = client.jobs.follow(id, {
     deadline,
     onLost: (reason) => print(lostNotice(reason)),
-    onBack: () => print("connected again"),
+    onBack: () => print("reconnected"),
   });
   return lastOf(followed, (event) =>
     process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
@@ -65,7 +63,7 @@ async function lastOf(
 }
 
 function lostNotice(reason: string): string {
-  return `connection lost (${reason}); trying again for ${deadline / 1000} s, the job goes on meanwhile`;
+  return `connection lost (${reason}); retrying for ${deadline / 1000} s while the job continues`;
 }
 
 async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {

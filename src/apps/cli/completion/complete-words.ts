@@ -146,7 +146,7 @@ function flagsOf(command: Command): readonly Candidate[] {
   const own = command.options
     .filter(({ description }) => description !== "")
     .map(({ long, flags, description }) => ({ value: long ?? flags, about: description }));
-  return [...own, { value: "--help", about: "show what there is" }];
+  return [...own, { value: "--help", about: "show help" }];
 }
 
 function visible(command: Command): readonly Candidate[] {

@@ -9,12 +9,12 @@ import { sourceOf } from "./value-sources.ts";
 export function addCompletionCommands(program: Command): void {
   program
     .command("completion")
-    .description("Print what a shell runs to complete commands, flags, and the names of models and jobs.")
-    .addArgument(new Argument("<shell>", "which shell").choices(shells))
+    .description("Print a shell script that completes commands, flags, and names of models and jobs.")
+    .addArgument(new Argument("<shell>", "shell to complete in").choices(shells))
     .action((shell: Shell) => void process.stdout.write(shellScripts[shell]));
   program
     .command("complete [words...]", { hidden: true })
-    .description("Print what the last of these words may be: a line each, with what it is behind a tab.")
+    .description("Print the completions of the last word, one per line, with a description after a tab.")
     .action(async (words: readonly string[]) => {
       const { candidates, paths } = await completeWords(program, words, {
         sourceOf,

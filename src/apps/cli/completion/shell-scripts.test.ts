@@ -50,7 +50,7 @@ function offered(
 }
 
 test("bash asks for the words so far, and offers the values without what they are", { skip }, (t) => {
-  const folder = folderWithHone(t, ["models\\tBase models and trained models.", "chat\\t"]);
+  const folder = folderWithHone(t, ["models\\tManage base models and trained models.", "chat\\t"]);
   const { replies, asked } = offered(folder, "hone jobs ");
   assert.deepEqual(replies, ["models", "chat"]);
   assert.equal(asked, "complete\n--\njobs\n\n");
@@ -90,7 +90,7 @@ test("zsh reads its script", { skip: without("zsh") }, () => {
 });
 
 test("fish offers the values with what they are", { skip: without("fish") }, (t) => {
-  const folder = folderWithHone(t, ["models\\tBase models and trained models."]);
+  const folder = folderWithHone(t, ["models\\tManage base models and trained models."]);
   writeFileSync(join(folder, "hone.fish"), shellScripts.fish);
   const offeredBy = (line: string): string =>
     spawnSync("fish", ["--no-config", "-c", `source hone.fish; complete -C "${line}"`], {
@@ -98,7 +98,7 @@ test("fish offers the values with what they are", { skip: without("fish") }, (t)
       encoding: "utf8",
       env: { ...process.env, PATH: `${folder}:${process.env["PATH"]}` },
     }).stdout;
-  assert.equal(offeredBy("hone mo"), "models\tBase models and trained models.\n");
+  assert.equal(offeredBy("hone mo"), "models\tManage base models and trained models.\n");
 });
 
 test("bash completes with the program itself", { skip }, (t) => {

@@ -34,8 +34,8 @@ export function demoModel(given: string, added: readonly AddedModel[] | null): D
     throw new ServiceError({
       code: "invalid",
       message:
-        `--model is ${JSON.stringify(given)}: there is no such folder or file, and no such model was added. ` +
-        `It must be a folder in the Hugging Face layout, a GGUF file, ${builtIn}, or what \`hone models add\` has added to the data folder (--data); with --url, a base model of that server.`,
+        `--model is ${JSON.stringify(given)}: no such folder, file or added model. ` +
+        `It must be a folder in the Hugging Face layout, a GGUF file, ${builtIn}, or a model that \`hone models add\` added to the data folder (--data); with --url, a base model of that server.`,
     });
   const baseModel = nameOf(given);
   return { baseModel, serverFlags: { model: `${baseModel}=${path}`, "built-in-model": "off" }, task };

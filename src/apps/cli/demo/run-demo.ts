@@ -191,7 +191,7 @@ async function train(
   );
   if (varied.length === 0)
     throw new Error(
-      "No prompt got answers of differing reward, so there is nothing to learn from; try another seed.",
+      "No prompt got answers with differing rewards, so there is nothing to learn from; try another seed.",
     );
   const { batchSize } = options.task.training;
   const { id: jobId } = await client.jobs.create({

@@ -8,17 +8,15 @@ import type { SeenServer } from "../../server/doctor/address.ts";
 import { addSettingOptions, asSpelled } from "../setting-options.ts";
 
 const about = `
-It takes the settings of \`hone serve\`, so that what is examined is what would be served: put \`doctor\` in the place of \`serve\`.
-Nothing is started or changed. The status is 1 where something is found with which a server does not work.`;
+Takes the settings of \`hone serve\` and examines what they would serve: replace \`serve\` by \`doctor\`. Starts and changes
+nothing. The status is 1 if a server would not work.`;
 
 export function addDoctorCommand(program: Command): void {
   addSettingOptions(
     program
       .command("doctor")
-      .description(
-        "Examine machine, settings, data folder, port and models, and say what to do where a server would not work.",
-      )
-      .option("--json", "as JSON"),
+      .description("Check machine, settings, data folder, port and models, and say how to fix each fault.")
+      .option("--json", "print JSON"),
   )
     .addHelpText("after", about)
     .action(async ({ json, ...flags }: FlagValues) => {
@@ -53,7 +51,7 @@ function summaryOf(findings: readonly Finding[]): string {
     const count = findings.filter((finding) => finding.state === state).length;
     return count === 0 ? [] : [`${count} ${state}${count === 1 ? "" : "s"}`];
   });
-  return counted.length === 0 ? "All is well." : `${counted.join(", ")}.`;
+  return counted.length === 0 ? "No faults found." : `${counted.join(", ")}.`;
 }
 
 /** How long an address may take to answer, in milliseconds. */

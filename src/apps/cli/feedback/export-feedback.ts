@@ -20,25 +20,22 @@ export function addExportCommand(feedback: Command): void {
     addSelectionFlags(
       feedback
         .command("export <project>")
-        .description(
-          "Write feedback of a project, a line for each record, in the order in which it was stored.",
-        ),
+        .description("Export a project's feedback, one record per line, in storage order."),
     ),
   )
-    .addOption(new Option("--format <format>", "what is written").choices(["jsonl", "csv"]).default("jsonl"))
-    .option("--fields <field...>", "what is written of each, as id created_at payload.stars")
+    .addOption(new Option("--format <format>", "output format").choices(["jsonl", "csv"]).default("jsonl"))
+    .option("--fields <field...>", "fields to write, such as id created_at payload.stars")
     .option(
       "--after <id>",
-      "what was stored behind this record alone: the rest of a file, or what is new since",
+      "only records stored after this one: the rest of a partial export, or new records",
     )
-    .option("--out <file>", "a file that is not there yet; without it, the standard output")
+    .option("--out <file>", "new file to write; without it, standard output")
     .action(exportFeedback);
 }
 
 async function exportFeedback(project: string, flags: ExportFlags): Promise<void> {
   const { out, format, fields, after } = flags;
-  if (out !== undefined && existsSync(out))
-    throw invalid(`${out} exists; name a file that is not there yet.`);
+  if (out !== undefined && existsSync(out)) throw invalid(`${out} exists; name a new file.`);
   const client = connect(flags);
   const project_id = await projectIdOf(client, project);
   const lines = await client.feedback.export({
@@ -57,7 +54,7 @@ async function exportFeedback(project: string, flags: ExportFlags): Promise<void
   await writeWhole(file, lines, (partial, cause) => {
     const why = cause instanceof Error ? cause.message : String(cause);
     // Its lines are right, and the rest can be had.
-    const message = `The export broke off (${why}). ${partial} has what came. Take its last line off if that is cut, and write the rest with --after <the id of its last record>.`;
+    const message = `The export was cut off (${why}). ${partial} has the records that arrived. Remove its last line if that is incomplete, and export the rest with --after <the id of its last record>.`;
     throw new ServiceError({ code: "unavailable", message, cause });
   });
   process.stdout.write(`wrote ${file}\n`);

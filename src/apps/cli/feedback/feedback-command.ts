@@ -49,45 +49,45 @@ const payloadWidth = 60;
 export function addFeedbackCommand(program: Command): void {
   const feedback = program
     .command("feedback")
-    .description("Feedback: what people and programs said of calls, objects and ops.");
-  const withFlags = (command: Command): Command => addConnectionFlags(command).option("--json", "as JSON");
+    .description("Manage feedback: judgements by people and programs on calls, objects and ops.");
+  const withFlags = (command: Command): Command => addConnectionFlags(command).option("--json", "print JSON");
   withFlags(
     addSelectionFlags(
-      feedback.command("list <project>").description("List feedback of a project, the newest first."),
+      feedback.command("list <project>").description("List a project's feedback, newest first."),
     ),
   )
-    .option("--limit <count>", "at most so many", Number, 20)
+    .option("--limit <count>", "maximum number of records", Number, 20)
     .action((project: string, flags: QueryFlags) => list(project, { ...flags, sort: ["created_at:desc"] }));
   withFlags(
     addSelectionFlags(
       feedback
         .command("query <project>")
-        .description("Find feedback by an expression, in any order, with the fields asked for."),
+        .description("Query feedback by an expression, with a choice of fields and order."),
     ),
   )
-    .option("--fields <field...>", "what is shown of each, as id payload.stars")
-    .option("--sort <field...>", "by what, as payload.stars:desc created_at")
-    .option("--limit <count>", "at most so many", Number, 100)
-    .option("--count", "how many there are, and nothing else")
+    .option("--fields <field...>", "fields to show, such as id payload.stars")
+    .option("--sort <field...>", "fields to sort by, such as payload.stars:desc created_at")
+    .option("--limit <count>", "maximum number of records", Number, 100)
+    .option("--count", "print only the number of matches")
     .action(list);
   withFlags(
     feedback
       .command("add <project> <reference>")
-      .description("Add feedback on a reference, or on the call of a request id."),
+      .description("Add feedback on a reference, or on the call with a request id."),
   )
-    .option("--emoji <emoji>", "a reaction, such as 👍")
+    .option("--emoji <emoji>", "reaction, such as 👍")
     .option("--note <text>", "a note")
-    .option("--type <type>", "or of this type, with --payload")
-    .option("--payload <json>", "what is said, as an object; @file reads it")
-    .option("--creator <name>", "who says it, where that is not the key's owner")
-    .option("--id <id>", "of the record: the same again adds nothing (default: a fresh one)")
+    .option("--type <type>", "feedback type of --payload")
+    .option("--payload <json>", "content of the feedback, as a JSON object; @file reads a file")
+    .option("--creator <name>", "author (default: the key's owner)")
+    .option("--id <id>", "id of the record; repeating it adds nothing (default: a new one)")
     .action(add);
   addExportCommand(feedback);
   withFlags(
     addSelectionFlags(
       feedback
         .command("stats <project>")
-        .description("How many of each type, and what their payloads hold, with pictures."),
+        .description("Show counts per type and charts of the values in payloads."),
     ),
   ).action(async (project: string, flags: Flags & SelectionFlags) => {
     const client = connect(flags);
@@ -154,9 +154,7 @@ function contentOf(flags: AddFlags): Pick<FeedbackCreateReq, "feedback_type" | "
   const { emoji, note, type, payload } = flags;
   const given = [emoji, note, type ?? payload].filter((value) => value !== undefined);
   if (given.length !== 1 || (type === undefined) !== (payload === undefined))
-    throw invalid(
-      "Say what it is by one of --emoji <emoji>, --note <text>, or --type <type> --payload <json>.",
-    );
+    throw invalid("Give the feedback: --emoji <emoji>, --note <text>, or --type <type> --payload <json>.");
   if (emoji !== undefined) return { feedback_type: "vendor.reaction.1", payload: { emoji } };
   if (note !== undefined) return { feedback_type: "vendor.note.1", payload: { note } };
   const said = readJson("--payload", payload ?? "");

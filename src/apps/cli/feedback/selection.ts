@@ -17,13 +17,13 @@ type Expression = Readonly<Record<string, unknown>>;
 
 export function addSelectionFlags(command: Command): Command {
   return command
-    .option("--type <type>", "of one feedback type")
-    .option("--on <reference>", "on one reference, or on the call of a request id")
-    .option("--since <time>", "created then or later (ISO 8601)")
-    .option("--until <time>", "created before")
+    .option("--type <type>", "only this feedback type")
+    .option("--on <reference>", "only feedback on this reference, or on the call with this request id")
+    .option("--since <time>", "only feedback created at this time or later (ISO 8601)")
+    .option("--until <time>", "only feedback created before this time")
     .option(
       "--query <json>",
-      'those of an expression, as {"$gt": [{"$getField": "payload.stars"}, {"$literal": 3}]}; @file reads it',
+      'only feedback that matches this expression, such as {"$gt": [{"$getField": "payload.stars"}, {"$literal": 3}]}; @file reads a file',
     );
 }
 
@@ -61,7 +61,7 @@ export function readJson(flag: string, text: string): unknown {
     return JSON.parse(json);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ServiceError({ code: "invalid", message: `${flag} is no JSON: ${why}.`, cause });
+    throw new ServiceError({ code: "invalid", message: `${flag} is not JSON: ${why}.`, cause });
   }
 }
 

@@ -20,9 +20,9 @@ test("a sample is said to be one, and many numbers are a histogram", () => {
   assert.deepEqual(lines, [
     "130 records",
     "rating         120  ████████████████████",
-    "further types   10  █▋",
+    "other types     10  █▋",
     "",
-    "Below are 32 of them. One of four.",
+    "The charts cover 32 of them. One of four.",
     "",
     "rating",
     "  payload.score  30 number",

@@ -12,11 +12,11 @@ export function statisticsLines(statistics: FeedbackStats, width: number): reado
   const { total_count: total, sample, types, other_types: others } = statistics;
   if (total === 0) return ["no feedback"];
   const bars = types.map(({ feedback_type: name, count }) => ({ name, count }));
-  const further = others === 0 ? [] : [{ name: "further types", count: others }];
+  const further = others === 0 ? [] : [{ name: "other types", count: others }];
   return [
     `${total} ${total === 1 ? "record" : "records"}`,
     ...drawBars([...bars, ...further], width),
-    ...(sample.share === 1 ? [] : ["", `Below are ${sample.count} of them. ${sample.rule}`]),
+    ...(sample.share === 1 ? [] : ["", `The charts cover ${sample.count} of them. ${sample.rule}`]),
     ...types.flatMap((type) => (type.paths.length === 0 ? [] : ["", ...typeLines(type, width)])),
   ];
 }
@@ -28,7 +28,7 @@ function typeLines(type: FeedbackTypeStats, width: number): readonly string[] {
   return [
     type.feedback_type,
     ...shown.flatMap((path) => pathLines(path, width).map((line) => `  ${line}`)),
-    ...(left === 0 ? [] : [`  and ${left} paths more (--json has them)`]),
+    ...(left === 0 ? [] : [`  and ${left} more paths (--json has them)`]),
   ];
 }
 
@@ -61,7 +61,7 @@ function valueLines({ values, numbers }: FeedbackPathStats, width: number): read
   const inOrder = numbers === null ? values : values.toSorted((one, other) => +one.value - +other.value);
   const shown = inOrder.slice(0, valuesMax).map(({ value, count }) => ({ name: String(value), count }));
   const left = values.length - shown.length;
-  return [...drawBars(shown, width), ...(left === 0 ? [] : [`and ${left} values more`])];
+  return [...drawBars(shown, width), ...(left === 0 ? [] : [`and ${left} more values`])];
 }
 
 function areFew(values: FeedbackPathStats["values"]): boolean {

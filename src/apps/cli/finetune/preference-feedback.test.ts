@@ -23,7 +23,7 @@ const job: FeedbackPreferenceJob = {
 
 test("pairs are shown with what is preferred first, and how they came about", () => {
   assert.deepEqual(preferenceLines(job), [
-    "10 answers to 6 prompts, 1 of them with corrections; 5 records of feedback, 2 people",
+    "10 answers to 6 prompts, 1 of them corrections; 5 records of feedback, 2 people",
     "",
     "Say one",
     "  + corrected  one",

@@ -68,7 +68,7 @@ export function preferenceLines({
   pairs,
   left_out: leftOut,
 }: FeedbackPreferenceJob): readonly string[] {
-  const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them with corrections`;
+  const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
   // With KTO each answer stands alone.
   const items = pairs.some(({ chosen, rejected }) => chosen === null || rejected === null)
     ? "answers"

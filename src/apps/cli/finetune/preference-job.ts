@@ -32,31 +32,41 @@ export function addPreferenceCommand(jobs: Command): void {
       jobs
         .command("preference <model> [file]")
         .description(
-          "Have a model learn which answers people preferred: from the preferences of a file, one a line as JSON, or from the feedback on its recorded answers.",
+          "Train a model on preferences: from a file, one JSON object per line, or from feedback on its recorded answers.",
         ),
     ),
   )
-    .option("--rule <rule>", "a stored rule, by its id or as project/name")
+    .option("--rule <rule>", "stored reward rule, by id or as project/name")
     .option(
       "--corrections [type:path]",
-      "what people corrected answers to, such as fix:text; without it `correction` of any payload",
+      "corrections of answers to train on, such as fix:text (default: `correction` in any payload)",
     )
-    .option("--since <time>", "feedback from then on alone, as 2026-01-31T00:00:00Z")
-    .option("--version-age-max <count>", "how many versions old an answer may be (default: any)")
-    .option("--dry-run", "show what feedback would be trained on, and train nothing")
-    .addOption(new Option("--loss <loss>", "what compares the answers").choices(preferenceLosses))
-    .option("--beta <number>", "how much log ratios count", positiveNumber)
-    .option("--label-smoothing <share>", "how often a preference is the wrong way round", shareOfLabels)
-    .option("--gamma <number>", "by how much a reward is to exceed the other's, with simpo", positiveNumber)
+    .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
+    .option("--version-age-max <count>", "maximum age of an answer in versions (default: unlimited)")
+    .option("--dry-run", "show the feedback that would be used, and train nothing")
+    .addOption(new Option("--loss <loss>", "loss function").choices(preferenceLosses))
+    .option("--beta <number>", "weight of log ratios", positiveNumber)
+    .option(
+      "--label-smoothing <share>",
+      "share of preferences assumed to be the wrong way round",
+      shareOfLabels,
+    )
+    .option(
+      "--gamma <number>",
+      "margin by which the chosen reward should exceed the other, with simpo",
+      positiveNumber,
+    )
     .addOption(
-      new Option("--reference <version>", "what the model is compared with").choices(preferenceReferences),
+      new Option("--reference <version>", "version that log ratios are taken against").choices(
+        preferenceReferences,
+      ),
     )
-    .option("--batch-size <count>", "pairs of one step", positiveNumber)
-    .option("--learning-rate <rate>", "of every step", positiveNumber)
-    .option("--epochs <count>", "how often each pair trains", positiveNumber)
-    .option("--no-shuffle", "in the order of the file")
-    .option("--watch", "then watch the job to its end")
-    .option("--json", "the job as JSON; watched, its events behind that, one a line")
+    .option("--batch-size <count>", "pairs per optimizer step", positiveNumber)
+    .option("--learning-rate <rate>", "learning rate", positiveNumber)
+    .option("--epochs <count>", "passes over the pairs", positiveNumber)
+    .option("--no-shuffle", "keep the order of the file")
+    .option("--watch", "watch the job until it ends")
+    .option("--json", "print the job as JSON; with --watch, then its events, one per line")
     .action(train);
 }
 
@@ -88,8 +98,8 @@ async function train(name: string, path: string | undefined, flags: PreferenceFl
 function unclear(path: string | undefined): ServiceError {
   const message =
     path === undefined
-      ? "Name a file of preferences, or say which feedback: --reactions 👍=1,👎=0, --preferences, --corrections, or another of the flags in --help."
-      : `Preferences come from ${path} or from feedback; leave out the file, or the flags that read feedback.`;
+      ? "Name a file of preferences, or select feedback: --reactions 👍=1,👎=0, --preferences, --corrections, or another of the flags in --help."
+      : `Both ${path} and feedback are given; leave out the file, or the flags that read feedback.`;
   return invalid(message);
 }
 

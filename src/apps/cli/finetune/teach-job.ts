@@ -16,15 +16,15 @@ export function addTeachCommand(jobs: Command): void {
     jobs
       .command("sft <model> <file>")
       .description(
-        "Teach a model what the assistant says in the conversations of a file, one a line as JSON.",
+        "Fine-tune a model on the assistant messages of a file of conversations, one JSON object per line.",
       ),
   )
-    .option("--batch-size <count>", "conversations of one step", positiveNumber)
-    .option("--learning-rate <rate>", "of every step", positiveNumber)
-    .option("--epochs <count>", "how often each conversation trains", positiveNumber)
-    .option("--no-shuffle", "in the order of the file")
-    .option("--watch", "then watch the job to its end")
-    .option("--json", "the job as JSON; watched, its events behind that, one a line")
+    .option("--batch-size <count>", "conversations per optimizer step", positiveNumber)
+    .option("--learning-rate <rate>", "learning rate", positiveNumber)
+    .option("--epochs <count>", "passes over the conversations", positiveNumber)
+    .option("--no-shuffle", "keep the order of the file")
+    .option("--watch", "watch the job until it ends")
+    .option("--json", "print the job as JSON; with --watch, then its events, one per line")
     .action(teach);
 }
 

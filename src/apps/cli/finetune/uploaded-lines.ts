@@ -44,7 +44,7 @@ async function contentOf(path: string): Promise<Blob> {
   } catch (cause) {
     throw new ServiceError({
       code: "invalid",
-      message: `${path} cannot be read; is there such a file?`,
+      message: `${path} cannot be read; check that the file exists.`,
       cause,
     });
   }

@@ -31,49 +31,51 @@ const columns = [
 ] as const;
 
 export function addKeysCommand(program: Command): void {
-  const keys = program.command("keys").description("API keys of the server whose data folder this is.");
+  const keys = program
+    .command("keys")
+    .description("Manage API keys on the server's machine, in its data folder.");
   const withData = (command: Command): Command =>
     command
       .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
-      .option("--json", "as JSON");
+      .option("--json", "print JSON");
   const withChoices = (command: Command, none: string): Command =>
     withData(command)
-      .option("--name <name>", `what uses it, for people${none}`)
-      .option("--expires <when>", `until when it holds: a time, or a length such as 30d or 12h${none}`)
-      .option(
-        "--scopes <scopes...>",
-        `what it opens: chat, train, feedback, read (default: everything)${none}`,
-      )
-      .option("--project <project>", `the one project of its entity that it reaches${none}`);
+      .option("--name <name>", `name of the program that uses the key, as a label${none}`)
+      .option("--expires <when>", `expiry: a time, or a length such as 30d or 12h${none}`)
+      .option("--scopes <scopes...>", `scopes of the key: chat, train, feedback, read (default: all)${none}`)
+      .option("--project <project>", `only project of its entity that it can access${none}`);
   const withLimits = (command: Command, none: string): Command =>
     limitFlags.reduce((limited, [flag, about]) => limited.option(flag, `${about}${none}`), command);
-  withLimits(withChoices(keys.command("create").description("Make a key; it is shown once."), ""), "")
-    .option("--entity <entity>", "whose projects and models it reaches (default: the server's entity)")
-    .option("--owner <name>", "a name for people; feedback carries it as the author (default: the entity)")
+  withLimits(withChoices(keys.command("create").description("Create a key; it is shown only once."), ""), "")
+    .option(
+      "--entity <entity>",
+      "entity whose projects and models it can access (default: the server's entity)",
+    )
+    .option("--owner <name>", "name of the owner; feedback names it as the author (default: the entity)")
     .option("--role <role>", "member or admin", "member")
     .action(create);
   withData(
-    keys.command("list", { isDefault: true }).description("List the keys; the secrets are not kept."),
+    keys.command("list", { isDefault: true }).description("List keys; secrets are not stored."),
   ).action(list);
   withLimits(
     withChoices(
-      keys.command("change <id>").description("Change what a key is limited to, from the next request on."),
-      "; none takes it away",
+      keys.command("change <id>").description("Change the limits of a key, starting with its next request."),
+      "; none removes it",
     ),
-    "; none takes it away",
+    "; none removes it",
   ).action(change);
   withLimits(
     withData(
       keys
         .command("limit <entity>")
-        .description("Change what all keys of an entity may do together; without flags say what it is."),
+        .description("Change the limits shared by all keys of an entity; without flags, show them."),
     ),
-    "; none takes it away",
+    "; none removes it",
   ).action(limit);
-  withData(keys.command("rotate <id>").description("Give a key another secret; it is shown once."))
-    .option("--grace <length>", "how long the secret that it has now still holds, such as 12h or 0", "1d")
+  withData(keys.command("rotate <id>").description("Rotate a key's secret; the new one is shown only once."))
+    .option("--grace <length>", "how long the old secret stays valid, such as 12h or 0", "1d")
     .action(rotate);
-  withData(keys.command("revoke <id>").description("Revoke a key, at once.")).action(revoke);
+  withData(keys.command("revoke <id>").description("Revoke a key immediately.")).action(revoke);
 }
 
 async function create(

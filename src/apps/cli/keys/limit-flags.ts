@@ -7,11 +7,11 @@ export type LimitFlags = { readonly [Limit in keyof KeyLimits]?: string };
 
 /** Each with what it means. */
 export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
-  ["--requests-per-minute <count>", "requests to models in any minute"],
-  ["--tokens-per-minute <count>", "tokens of prompts and answers in any minute"],
-  ["--concurrent-requests <count>", "requests to models that are being answered at once"],
-  ["--queue-percent <percent>", "of the requests that may wait for a model on a server"],
-  ["--queued-jobs <count>", "training jobs that wait"],
+  ["--requests-per-minute <count>", "maximum model requests per minute"],
+  ["--tokens-per-minute <count>", "maximum prompt and answer tokens per minute"],
+  ["--concurrent-requests <count>", "maximum concurrent model requests"],
+  ["--queue-percent <percent>", "maximum share of a server's request queue for a model, in percent"],
+  ["--queued-jobs <count>", "maximum number of queued training jobs"],
 ];
 
 /** The limits that are named; `none` takes one away. @throws ServiceError `invalid` for what is no number */

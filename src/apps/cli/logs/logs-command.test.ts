@@ -42,7 +42,7 @@ function honeIn(t: TestContext): string {
 
 test("hone logs prints the newest lines, the oldest of them first", async (t) => {
   const { logger, logs, asMember } = await loggingServer(t);
-  assert.equal((await logs()).output, "The log of this server has no lines since its start.\n");
+  assert.equal((await logs()).output, "The server has logged no lines since its start.\n");
   for (let number = 0; number < 250; number++) logger.info({ number }, "counted");
   logger.warn("slow");
   const { output } = await logs("--lines", "3");
@@ -53,7 +53,7 @@ test("hone logs prints the newest lines, the oldest of them first", async (t) =>
   assert.match((await logs("--level", "warn")).output, /^\S+ \S+ {2}warn {3}slow\n$/);
   assert.equal(
     (await logs("--level", "error")).output,
-    "The log of this server has no lines of level error or above since its start.\n",
+    "The server has logged no lines of level error or above since its start.\n",
   );
   const { output: json } = await logs("--json", "--lines", "2");
   assert.deepEqual(

@@ -18,20 +18,20 @@ interface LogFlags extends ConnectionFlags {
 const linesMax = 1000;
 
 const about = `
-It prints the log of the server that answers; with several servers each has its own. A server keeps its newest 1,000 lines
-since its start, up to 1 MiB, of server.logLevel and above. Older lines are only where its standard error goes. The key must
-be an administrator's. --follow ends with Ctrl+C, and waits up to two minutes for a server that restarts.`;
+Prints the log of the server that answers; of several servers each has its own. A server keeps its newest 1,000 lines since
+its start, up to 1 MiB, at server.logLevel and above. Older lines are only in its standard error. Needs an administrator's
+key. --follow ends with Ctrl+C, and waits up to two minutes for a server that restarts.`;
 
 export function addLogsCommand(program: Command): void {
   addConnectionFlags(program.command("logs").description("Print the newest lines of a running server's log."))
-    .option("-f, --follow", "continue with each further line")
-    .option("-n, --lines <count>", `how many of the lines so far, 0 to ${linesMax}`, count, 100)
+    .option("-f, --follow", "keep printing new lines")
+    .option("-n, --lines <count>", `number of recent lines to print, 0 to ${linesMax}`, count, 100)
     .addOption(
       new Option("--level <level>", "only lines of this level and above")
         .choices(lineLevels)
         .default("debug"),
     )
-    .option("--json", "one JSON object a line")
+    .option("--json", "print one JSON object per line")
     .addHelpText("after", about)
     .action(printLog);
 }
@@ -55,7 +55,7 @@ async function printLog(flags: LogFlags): Promise<void> {
 
 function nothingAt(level: LineLevel): string {
   const which = level === "debug" ? "no lines" : `no lines of level ${level} or above`;
-  return `The log of this server has ${which} since its start.`;
+  return `The server has logged ${which} since its start.`;
 }
 
 interface Newest {
@@ -95,14 +95,18 @@ async function follow(client: Hone, { level, after, print }: Following): Promise
       for await (const line of client.server.watchLogs(query, { onOpen })) {
         const missing = missingBetween(last, line.id);
         if (missing > 0 && level === "debug")
-          process.stderr.write(`(${missing} lines are missing here: they came faster than they were read)\n`);
+          process.stderr.write(
+            `(${missing} lines missing: the server logged them faster than they could be read)\n`,
+          );
         last = line.id;
         print(line);
       }
     } catch (error) {
       if (!mayPass(error) || retries >= retriesMax) throw error;
       if (retries === 0)
-        process.stderr.write(`The log broke off (${error.message}). Waiting for the server to come back.\n`);
+        process.stderr.write(
+          `The log was cut off (${error.message}). Waiting for the server to come back.\n`,
+        );
     }
     await systemClock.sleep(retryMs);
   }

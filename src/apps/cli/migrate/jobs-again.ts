@@ -30,9 +30,9 @@ export async function jobsBehind(
   const chain: TrainingJob[] = [];
   for (let at = step; at > 0;) {
     const job = madeBy.get(at);
-    if (job === undefined) throw notAgain(at, "was imported or copied, so that no job makes it again");
+    if (job === undefined) throw notAgain(at, "was imported or copied: no job can make it again");
     if (job.kind !== "rl")
-      throw notAgain(at, `was made by a job of kind ${job.kind}, whose data no route gives back`);
+      throw notAgain(at, `was made by a job of kind ${job.kind}, whose data cannot be read back`);
     if (job.data_removed_at !== null)
       throw notAgain(at, `was made by job ${job.id}, whose data were removed at ${job.data_removed_at}`);
     chain.unshift(job);
@@ -97,6 +97,6 @@ function withoutPlace(line: Line, names: ReadonlySet<string>): Line {
 function notAgain(step: number, why: string): ServiceError {
   return new ServiceError({
     code: "conflict",
-    message: `Version ${step} ${why}. Move the model with --merged <folder>, or an earlier version of it.`,
+    message: `Version ${step} ${why}. Move the model with --merged <folder>, or move an earlier version.`,
   });
 }

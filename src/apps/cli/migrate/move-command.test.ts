@@ -112,7 +112,7 @@ test("a model's jobs are sent again, as they were, to a model of its name on ano
 
   const [moved] = await Promise.all([run(words, { environment }), playing(there, 2)]);
   assert.equal(moved.status, 0, moved.errors);
-  assert.equal(moved.output, `acme/p/m goes on as acme/p/m at ${there.url}, version 2\n`);
+  assert.equal(moved.output, `acme/p/m continues as acme/p/m at ${there.url}, version 2\n`);
   assert.match(
     moved.errors,
     /^job 1 of 2: 2 groups, sent as \S+\njob 1 of 2: version 1\njob 2 of 2: 1 groups/,
@@ -140,7 +140,7 @@ test("a version is moved by the jobs behind it alone, under a name of its own on
   assert.match(unnamed.errors, /Say what the new model is called \(--as project\/name\)/);
   const words = ["models", "move", "p/m:step1", "--as", "p/moved"];
   const [moved] = await Promise.all([run(words, { environment }), playing(here, 1)]);
-  assert.equal(moved.output, "acme/p/m goes on as acme/p/moved, version 1\n", moved.errors);
+  assert.equal(moved.output, "acme/p/m continues as acme/p/moved, version 1\n", moved.errors);
   assert.deepEqual(await contentOf(here, "p", "moved"), (await contentOf(here, "p", "m")).slice(0, 1));
 });
 
@@ -183,5 +183,5 @@ test("a model that no jobs make again is refused with the reason, and goes as we
     /^wrote version 1 of acme\/p\/m into its base's weights: .*merged\n.*hone serve --model m-1=/s,
   );
   assert.deepEqual(readdirSync(out), ["merged.json"]);
-  assert.match((await move("--merged", out)).errors, /exists; name a folder that is not there yet/);
+  assert.match((await move("--merged", out)).errors, /exists; name a new folder/);
 });

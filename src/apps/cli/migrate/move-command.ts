@@ -27,14 +27,14 @@ interface MoveFlags extends ConnectionFlags, JsonFlag {
 }
 
 const about = `
-No trainer takes an adapter of another, and none takes its optimizer's state.
+Trainers cannot exchange adapters or optimizer state, so there are two ways to move.
 
-Without --merged the jobs that made the version are sent again, one after the other, with their data and settings, to a new
-model on the server whose trainer is to go on. Its weights come out near those of before, not the same; its versions count
-from 1. What was sent before by the same command is not sent twice: --go-on takes up one that was broken off.
+Without --merged, Hone replays the jobs that made the version, one after the other, with their data and settings, for a new
+model on the server with the target trainer. The resulting weights are close to the old ones, not equal; versions count from
+1. --go-on resumes an interrupted move and sends no job twice.
 
-With --merged the version is written into its base's weights, exactly but for one rounding to the type that the base has. The
-trainer and a server start on that folder, and a new model over it begins where this one ended.`;
+With --merged, Hone merges the version into its base's weights, exact up to rounding to the base's type. Start the trainer and
+a server on that folder; a new model on it starts where this one ended.`;
 
 /** @param models the command `hone models` */
 export function addMoveCommand(models: Command): void {
@@ -42,22 +42,19 @@ export function addMoveCommand(models: Command): void {
     models
       .command("move <name>")
       .description(
-        "Have a model, or a version of it (project/name:step3), go on on another trainer, by its jobs or its weights.",
+        "Move a model, or one version (project/name:step3), to another trainer by replaying its jobs or copying its weights.",
       ),
   )
     .option(
       "--to <address>",
-      "the server with the other trainer; default: this one, started with that trainer",
+      "address of the server with the target trainer (default: this one, restarted with that trainer)",
     )
-    .option("--to-key <key>", "an API key of that server (HONE_TO_API_KEY; default: none)")
-    .option("--as <name>", "project/name of the new model; default: the same, on another server")
-    .option("--go-on", "the new model is there, and has what this command sent before")
-    .option(
-      "--merged <folder>",
-      "write the version into its base's weights, in a folder that is not there yet",
-    )
-    .option("--dry-run", "only say what would be done")
-    .option("--json", "as JSON")
+    .option("--to-key <key>", "API key of that server (HONE_TO_API_KEY; default: none)")
+    .option("--as <name>", "project/name of the new model (default: unchanged, on another server)")
+    .option("--go-on", "resume an interrupted move to an existing model")
+    .option("--merged <folder>", "new folder for the base's weights merged with the version")
+    .option("--dry-run", "only show what would be done")
+    .option("--json", "print JSON")
     .addHelpText("after", about)
     .action(move);
 }
@@ -68,7 +65,7 @@ async function move(name: string, flags: MoveFlags): Promise<void> {
   const step = named ?? (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0;
   if (step === 0)
     throw invalid(
-      `${nameOf(model)} has learned nothing yet; register it where it is to train: hone models create.`,
+      `${nameOf(model)} has no versions yet; register it where you want to train it: hone models create.`,
     );
   const source: Source = { client, model, step };
   await (flags.merged === undefined ? byJobs(source, flags) : merged(source, flags.merged, flags));
@@ -93,7 +90,7 @@ async function merged({ client, model, step }: Source, out: string, flags: MoveF
   const verb = flags.dryRun === true ? "would write" : "wrote";
   const lines = [
     `${verb} version ${step} of ${nameOf(model)} into its base's weights: ${folder}`,
-    "its weights go on exactly, its optimizer begins anew; next:",
+    "the weights are kept exactly, the optimizer restarts; next:",
     ...next.map((line) => `  ${line}`),
   ];
   printResult({ ...result, dry_run: flags.dryRun === true }, lines.join("\n"), flags);
@@ -118,7 +115,7 @@ async function byJobs(source: Source, flags: MoveFlags): Promise<void> {
       ...jobs.map(
         (job, index) => `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${sizeOf(job)}`,
       ),
-      "weights come out near those of before, not the same; the optimizer begins anew",
+      "the weights will be close, not equal; the optimizer restarts",
     ];
     printResult({ ...plan, dry_run: true, jobs: told }, lines.join("\n"), flags);
     return;
@@ -137,7 +134,7 @@ async function byJobs(source: Source, flags: MoveFlags): Promise<void> {
   const result = { ...plan, dry_run: false, model_id: made.id, jobs: trained };
   const where = flags.to === undefined ? "" : ` at ${flags.to}`;
   const version = trained.at(-1)?.step ?? 0;
-  printResult(result, `${plan.model} goes on as ${nameOf(made)}${where}, version ${version}`, flags);
+  printResult(result, `${plan.model} continues as ${nameOf(made)}${where}, version ${version}`, flags);
 }
 
 interface TrainedAgain {
@@ -188,12 +185,10 @@ function placeOf(
   { to, as }: MoveFlags,
 ): { readonly project: string; readonly name: string; readonly entity?: string } {
   if (as === undefined && to === undefined)
-    throw invalid(
-      `Say what the new model is called (--as project/name), or which other server it is on (--to).`,
-    );
+    throw invalid(`Name the new model (--as project/name), or another server (--to).`);
   const [name, project, entity, ...rest] = (as ?? `${model.project}/${model.name}`).split("/").toReversed();
   if (project === undefined || rest.length > 0)
-    throw invalid(`The name is ${as}; give project/name, or entity/project/name.`);
+    throw invalid(`The name is ${as}; write project/name, or entity/project/name.`);
   return { project, name, ...(entity === undefined ? {} : { entity }) };
 }
 

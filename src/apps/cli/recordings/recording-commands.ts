@@ -27,34 +27,36 @@ interface PlaceFlags extends ConnectionFlags, JsonFlag {
 export function addRecordingCommands(program: Command): void {
   const completions = program
     .command("completions")
-    .description("Completions of trained models, as they are recorded.");
+    .description("Manage recorded completions of trained models.");
   addConnectionFlags(
-    completions
-      .command("list", { isDefault: true })
-      .description("List recorded completions, the newest first."),
+    completions.command("list", { isDefault: true }).description("List recorded completions, newest first."),
   )
-    .option("--model <name>", "those of one model, or with :step3 of one version")
-    .option("--project <project>", "those of one entity/project")
-    .option("--feedback <kind>", "any: those with feedback; none: those without; or those with a type of it")
-    .option("--since <time>", "ended then or later (ISO 8601)")
-    .option("--until <time>", "ended before")
-    .option("--limit <count>", "at most so many", Number, 20)
-    .option("--json", "as JSON")
+    .option("--model <name>", "only completions of this model, or with :step3 of this version")
+    .option("--project <project>", "only completions of this entity/project")
+    .option("--feedback <kind>", "any: only with feedback; none: only without; otherwise a feedback type")
+    .option("--since <time>", "only completions that ended at this time or later (ISO 8601)")
+    .option("--until <time>", "only completions that ended before this time")
+    .option("--limit <count>", "maximum number of completions", Number, 20)
+    .option("--json", "print JSON")
     .action(list);
   addConnectionFlags(
-    completions.command("show <request_id>").description("Show one whole: what was asked, and each answer."),
+    completions
+      .command("show <request_id>")
+      .description("Show a whole completion: its prompt and each answer."),
   )
-    .option("--project <project>", "the entity/project, where several have an answer of this id")
-    .option("--json", "as JSON, with tokens and log-probabilities")
+    .option("--project <project>", "entity/project, if several have a completion with this id")
+    .option("--json", "print JSON with tokens and log probabilities")
     .action(async (requestId: string, flags: PlaceFlags) => {
       const completion = await connect(flags).recordings.get(requestId, placeOf(flags));
       printResult(completion, shown(completion), flags);
     });
   addConnectionFlags(
-    completions.command("delete <request_id>").description("Delete one for good; feedback on it stays."),
+    completions
+      .command("delete <request_id>")
+      .description("Delete a completion permanently; feedback on it is kept."),
   )
-    .option("--project <project>", "the entity/project, where several have an answer of this id")
-    .option("--json", "as JSON")
+    .option("--project <project>", "entity/project, if several have a completion with this id")
+    .option("--json", "print JSON")
     .action(async (requestId: string, flags: PlaceFlags) => {
       const deleted = await connect(flags).recordings.delete(requestId, placeOf(flags));
       printResult(deleted, `deleted ${deleted.id}`, flags);
@@ -101,8 +103,8 @@ function shown(completion: RecordedCompletion): string {
   const { reference, model, step, owner, ended_at: endedAt, usage, messages, choices, feedback } = completion;
   const facts = [
     reference,
-    `${model}, version ${step}, asked by ${owner}, ${endedAt}`,
-    `${usage.prompt_tokens} tokens asked, ${usage.completion_tokens} answered`,
+    `${model}, version ${step}, requested by ${owner}, ${endedAt}`,
+    `${usage.prompt_tokens} prompt tokens, ${usage.completion_tokens} answer tokens`,
   ];
   const asked = (messages ?? []).map((message) => turn(String(message["role"]), message["content"]));
   const prompt = completion.prompt_text === null ? [] : [turn("prompt", completion.prompt_text)];

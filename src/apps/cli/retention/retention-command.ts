@@ -13,26 +13,24 @@ import {
 export function addRetentionCommand(program: Command): void {
   const retention = program
     .command("retention")
-    .description("How long what is stored stays, and what is removed.");
+    .description("Show retention limits, and remove what exceeds them.");
   addConnectionFlags(
     retention
       .command("show", { isDefault: true })
-      .description("Show the limits with what there is, and what was removed by them."),
+      .description("Show retention limits, storage in use, and recent removals."),
   )
-    .option("--entity <entity>", "of this entity alone")
-    .option("--json", "as JSON")
+    .option("--entity <entity>", "only this entity")
+    .option("--json", "print JSON")
     .action(async ({ entity, ...flags }: ConnectionFlags & JsonFlag & { readonly entity?: string }) => {
       const found = await connect(flags).retention.get(entity === undefined ? {} : { entity });
       if (flags.json === true) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
       else showRetention(found);
     });
   addConnectionFlags(
-    retention
-      .command("sweep")
-      .description("Remove at once what does not stay; the server does so every minute."),
+    retention.command("sweep").description("Remove expired data now; the server does so every minute."),
   )
-    .option("--dry-run", "remove nothing, and say what would be")
-    .option("--json", "as JSON")
+    .option("--dry-run", "only show what would be removed")
+    .option("--json", "print JSON")
     .action(async ({ dryRun, ...flags }: ConnectionFlags & JsonFlag & { readonly dryRun?: boolean }) => {
       const swept = await connect(flags).retention.sweep({ dry_run: dryRun === true });
       if (flags.json === true) process.stdout.write(`${JSON.stringify(swept, null, 2)}\n`);
@@ -63,5 +61,6 @@ function showSweep({ dry_run: isDry, removed, is_complete: isComplete }: Retenti
     removed.map((one) => ({ ...one })),
     { columns: ["kind", "entity", "count", "bytes"] },
   );
-  if (!isComplete) process.stderr.write("There was no time for all of it; the server goes on by itself.\n");
+  if (!isComplete)
+    process.stderr.write("The sweep ran out of time; the server removes the rest automatically.\n");
 }

@@ -15,6 +15,6 @@ export async function findRule(client: Hone, name: string): Promise<RewardRule> 
       if (rule.name === ruleName) return rule;
   throw new ServiceError({
     code: "not_found",
-    message: `There is no reward rule ${JSON.stringify(name)}; name one by its id or as project/name (hone rules lists them).`,
+    message: `There is no reward rule ${JSON.stringify(name)}; give an id or project/name (\`hone rules\` lists them).`,
   });
 }

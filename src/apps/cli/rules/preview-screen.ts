@@ -7,9 +7,9 @@ const [barWidth, binCount, groupsShown, textLength] = [30, 10, 5, 60];
 /** Lines of text. */
 export function previewLines({ counts, reasons, groups, left_out: leftOut }: FeedbackJob): readonly string[] {
   const { feedback, answers, compared, people, tokens } = counts;
-  const beside = compared === 0 ? "" : `, ${compared} more to compare with`;
+  const beside = compared === 0 ? "" : `, ${compared} more for comparison`;
   const lines = [
-    `${counts.groups} groups, ${answers} answers that train${beside}, ${tokens} tokens; ${feedback} records of feedback, ${people} people`,
+    `${counts.groups} groups, ${answers} trainable answers${beside}, ${tokens} tokens; ${feedback} records of feedback, ${people} people`,
   ];
   const rewards = groups.flatMap((group) => group.answers.map(({ reward }) => reward));
   if (rewards.length > 0) lines.push("", "rewards", ...histogram(rewards));
@@ -40,7 +40,7 @@ export function leftOutLines({
     const example = leftOut.find((item) => item.reason === reason);
     return [
       `  ${String(count).padStart(5)}  ${reason}: ${reasons[reason] ?? ""}`,
-      ...(example === undefined ? [] : [`         such as ${example.reference}`]),
+      ...(example === undefined ? [] : [`         for example ${example.reference}`]),
     ];
   });
   return lines.length === 0 ? [] : ["", "left out", ...lines];

@@ -66,10 +66,7 @@ test("a preview shows how rewards are spread, the answers, and what is left out"
     ],
   };
   const lines = previewLines(job);
-  assert.match(
-    lines[0] ?? "",
-    /^1 groups, 3 answers that train, 1 more to compare with, 30 tokens; 5 records/,
-  );
+  assert.match(lines[0] ?? "", /^1 groups, 3 trainable answers, 1 more for comparison, 30 tokens; 5 records/);
   const bins = lines.filter((line) => line.includes("▕"));
   assert.equal(bins.length, 10);
   assert.match(bins[0] ?? "", /0\.00 ▕█{30}▏ 2$/);

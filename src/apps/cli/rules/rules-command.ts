@@ -20,10 +20,10 @@ type Flags = ConnectionFlags & JsonFlag;
 export function addRulesCommand(program: Command): void {
   const rules = program
     .command("rules")
-    .description("Reward rules: how feedback becomes a reward, and training on it.");
+    .description("Manage reward rules: rewards computed from feedback, and training on them.");
   addConnectionFlags(rules.command("list", { isDefault: true }).description("List reward rules."))
-    .option("--project <name>", "those of one project")
-    .option("--json", "as JSON")
+    .option("--project <name>", "only rules of this project")
+    .option("--json", "print JSON")
     .action(async (flags: Flags & { readonly project?: string }) => {
       const query = flags.project === undefined ? {} : { project: flags.project };
       const found = await connect(flags).rules.list(query).all();
@@ -36,27 +36,27 @@ export function addRulesCommand(program: Command): void {
       );
     });
   addAddCommand(rules);
-  addConnectionFlags(rules.command("show <rule>").description("Show a rule, and what it waits for."))
-    .option("--json", "as JSON")
+  addConnectionFlags(rules.command("show <rule>").description("Show a rule and when it trains next."))
+    .option("--json", "print JSON")
     .action(async (name: string, flags: Flags) => {
       const rule = await findRule(connect(flags), name);
       printResult(rule, shown(rule).join("\n"), flags);
     });
   for (const [verb, description] of [
-    ["pause", "Have a standing rule make no jobs until it is resumed."],
-    ["resume", "Have a standing rule go on that was paused."],
+    ["pause", "Pause a rule: stop its automatic training."],
+    ["resume", "Resume a paused rule."],
   ] as const)
     addConnectionFlags(rules.command(`${verb} <rule>`).description(description))
-      .option("--json", "as JSON")
+      .option("--json", "print JSON")
       .action(async (name: string, flags: Flags) => {
         const client = connect(flags);
         const rule = await client.rules[verb]((await findRule(client, name)).id);
         printResult(rule, shown(rule).join("\n"), flags);
       });
   addConnectionFlags(
-    rules.command("delete <rule>").description("Delete a rule; what was trained by it stays trained."),
+    rules.command("delete <rule>").description("Delete a rule; versions trained by it are kept."),
   )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(async (name: string, flags: Flags) => {
       const client = connect(flags);
       const { id } = await findRule(client, name);
@@ -80,17 +80,17 @@ function addAddCommand(rules: Command): void {
     addConnectionFlags(
       rules
         .command("add <project> <name>")
-        .description("Keep a rule; with --train it trains a model by itself as feedback comes."),
+        .description("Add a rule; with --train, it trains a model automatically as feedback arrives."),
     ),
   )
-    .option("--train <model>", "the model that it trains by itself")
-    .option("--groups-min <count>", "no job with fewer groups (default 8)")
-    .option("--seconds-between <seconds>", "from one job to the next (default 3600)")
-    .option("--jobs-per-day <count>", "jobs within 24 hours at most (default 24)")
-    .option("--tokens-per-day <count>", "tokens that they train on at most (default: any number)")
-    .option("--version-age-max <count>", "how many versions old an answer may be (default: any)")
-    .option("--learning-rate <number>", "of its jobs")
-    .option("--json", "as JSON")
+    .option("--train <model>", "model to train automatically")
+    .option("--groups-min <count>", "minimum number of groups in a job (default 8)")
+    .option("--seconds-between <seconds>", "minimum seconds between jobs (default 3600)")
+    .option("--jobs-per-day <count>", "maximum number of jobs in 24 hours (default 24)")
+    .option("--tokens-per-day <count>", "maximum number of training tokens in 24 hours (default: unlimited)")
+    .option("--version-age-max <count>", "maximum age of an answer in versions (default: unlimited)")
+    .option("--learning-rate <number>", "learning rate of its jobs")
+    .option("--json", "print JSON")
     .action(async (project: string, name: string, flags: AddFlags) => {
       const client = connect(flags);
       const model = flags.train === undefined ? null : (await findNamed(client, flags.train)).model;
@@ -123,15 +123,15 @@ interface TrainFlags extends Flags, TermFlags {
 
 function addTrainingCommands(rules: Command): void {
   for (const [verb, description] of [
-    ["preview", "Show which answers of a model would train with which rewards, and which not, and why."],
-    ["train", "Train a model on the feedback there is, in one job."],
+    ["preview", "Show which answers would train with which rewards, and why others would not."],
+    ["train", "Train a model on the feedback so far, in one job."],
   ] as const)
     addTermFlags(addConnectionFlags(rules.command(`${verb} <model>`).description(description)))
-      .option("--rule <rule>", "a stored rule, by its id or as project/name")
-      .option("--since <time>", "feedback from then on alone, as 2026-01-31T00:00:00Z")
-      .option("--version-age-max <count>", "how many versions old an answer may be (default: any)")
-      .option("--learning-rate <number>", "of the job")
-      .option("--json", "as JSON")
+      .option("--rule <rule>", "stored rule, by id or as project/name")
+      .option("--since <time>", "only feedback since this time, such as 2026-01-31T00:00:00Z")
+      .option("--version-age-max <count>", "maximum age of an answer in versions (default: unlimited)")
+      .option("--learning-rate <number>", "learning rate of the job")
+      .option("--json", "print JSON")
       .action(async (name: string, flags: TrainFlags) => {
         const client = connect(flags);
         const { model } = await findNamed(client, name);
@@ -183,9 +183,8 @@ function shown({ id, entity, project, name, terms, state }: RewardRule): readonl
     `${entity}/${project}/${name}  ${id}`,
     ...terms.map((term) => `  ${Object.values(term).map(plain).filter(Boolean).join(" ")}`),
   ];
-  if (state === null) return [...lines, "It trains when it is asked to (hone rules train)."];
-  const next =
-    state.next_job_at === null ? [] : [`Its next job comes at ${state.next_job_at} at the earliest.`];
+  if (state === null) return [...lines, "It trains on demand (`hone rules train`)."];
+  const next = state.next_job_at === null ? [] : [`Its next job starts at ${state.next_job_at} or later.`];
   return [
     ...lines,
     `${state.status}: ${state.reason}`,

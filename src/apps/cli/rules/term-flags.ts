@@ -16,17 +16,17 @@ export interface TermFlags {
 
 export function addTermFlags(command: Command): Command {
   return command
-    .option("--terms <file>", "the terms of a rule as JSON; `-` reads standard input")
-    .option("--reactions <table>", "what emoji earn, such as 👍=1,👎=0")
+    .option("--terms <file>", "terms of a rule as JSON; `-` reads standard input")
+    .option("--reactions <table>", "rewards of reactions, such as 👍=1,👎=0")
     .option(
       "--number <type:path:range>",
-      "a number in the payload, and what of it becomes 0 and 1, such as score:stars:1..5",
+      "number in the payload, and the range mapped to 0 to 1, such as score:stars:1..5",
     )
     .option(
       "--annotation <name:range|table>",
-      "the value of an annotation, or the answer to a queue's question: right (true or false, 0 to 1), style:1..5, tone:kind=1,rude=0",
+      "value of an annotation, or answer to a queue's question: right (true or false, 1 or 0), style:1..5, tone:kind=1,rude=0",
     )
-    .option("--preferences", "which of two answers somebody prefers (better_than)");
+    .option("--preferences", "preferences between two answers (better_than)");
 }
 
 /** Whether any of the flags is given. */
@@ -43,9 +43,7 @@ export function readTerms(flags: TermFlags): Terms {
   if (flags.annotation !== undefined) terms.push(annotationTerm(flags.annotation));
   if (flags.preferences === true) terms.push({ kind: "preference" });
   if (terms.length > 0) return terms;
-  throw invalid(
-    "Say how feedback becomes a reward: --reactions 👍=1,👎=0, or another of the flags in --help.",
-  );
+  throw invalid("Give the terms of the rule: --reactions 👍=1,👎=0, or another of the flags in --help.");
 }
 
 function termsIn(file: string): Terms {
@@ -54,7 +52,7 @@ function termsIn(file: string): Terms {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw invalid(`${file} is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+    throw invalid(`${file} is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
   const terms = Array.isArray(value) ? value : (value as { readonly terms?: unknown } | null)?.terms;
   if (!Array.isArray(terms)) throw invalid(`${file} has no list of terms.`);

@@ -77,14 +77,14 @@ export function readCase(value: ExactJson, name: string): SchemaCase {
   if (!isExactObject(value) || value["schema"] === undefined)
     throw invalid(`has no "schema"; it must be an object such as {"schema": {...}, "tests": [...]}`);
   const { name: given = name, schema, tests = [] } = value;
-  if (typeof given !== "string") throw invalid(`has a "name" that is not a text`);
-  if (!isExactList(tests)) throw invalid(`has "tests" that are not a list`);
+  if (typeof given !== "string") throw invalid(`has a "name" that is not a string`);
+  if (!isExactList(tests)) throw invalid(`has "tests" that are not an array`);
   return { name: given, schema, tests: tests.map(readTest) };
 }
 
 function readTest(test: ExactJson, index: number): SchemaTest {
   if (!isExactObject(test) || test["data"] === undefined)
-    throw invalid(`has no "data" in test ${index}, which must be such as {"valid": true, "data": ...}`);
+    throw invalid(`has no "data" in test ${index}, which must look like {"valid": true, "data": ...}`);
   const { valid = null, data } = test;
   if (valid !== null && typeof valid !== "boolean")
     throw invalid(`has a "valid" in test ${index} that is neither true nor false`);

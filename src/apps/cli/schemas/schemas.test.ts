@@ -46,11 +46,11 @@ test("says of each file whether it is served, and of each value whether it could
     status: 0,
     output: [
       "plain.json: served exactly (compiled in _ ms).",
-      "  instance.json: could not be an answer",
+      "  instance.json: not accepted",
       "tested.json: served exactly (compiled in _ ms).",
-      "  test 0, said to be valid: could be an answer",
-      "  test 1, said to be invalid: could not be an answer",
-      "  instance.json: could not be an answer",
+      "  test 0, marked valid: accepted",
+      "  test 1, marked invalid: not accepted",
+      "  instance.json: not accepted",
       "",
     ].join("\n"),
     errors: "",
@@ -104,15 +104,12 @@ test("writes values with the tokens of a vocabulary, and says where they cost mo
     [
       1,
       `costly.json: refused. The constraint exceeds the limit maskSteps of 1000 at test 0, ${place}. Make it simpler.\n` +
-        `  test 0, said to be valid: could not be an answer (maskSteps at ${place})\n`,
+        `  test 0, marked valid: not accepted (maskSteps at ${place})\n`,
     ],
   );
   for (const tokens of [tiny, join(tiny, "tokenizer.json")]) {
     const { output: fewTokens } = await check([costly], { tokens });
-    assert.match(
-      fewTokens,
-      /^costly\.json: served exactly .*\n {2}test 0, said to be valid: could be an answer\n$/,
-    );
+    assert.match(fewTokens, /^costly\.json: served exactly .*\n {2}test 0, marked valid: accepted\n$/);
   }
   const { errors } = await check([costly], { tokens: "none" });
   assert.equal(errors, "hone: none is neither a model folder nor a tokenizer.json.\n");

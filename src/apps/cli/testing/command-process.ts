@@ -80,7 +80,7 @@ async function textsOf(stream: ChildProcess["stdout"], count: number): Promise<r
       stream?.off("data", take).off("close", fail);
       resolve(texts);
     };
-    const fail = (): void => reject(new Error(`the process of commands has ended: ${text}`));
+    const fail = (): void => reject(new Error(`the command process exited: ${text}`));
     stream?.on("data", take).once("close", fail);
   });
 }

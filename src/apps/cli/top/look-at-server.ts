@@ -74,7 +74,7 @@ export class ServerLook {
     } catch (error) {
       const isRefused = error instanceof HoneError && (error.status === 401 || error.status === 403);
       if (!isRefused) throw error;
-      return { jobs: null, jobsRefusal: "a key shows them (--key or HONE_API_KEY)" };
+      return { jobs: null, jobsRefusal: "needs a key (--key or HONE_API_KEY)" };
     }
   }
 

@@ -16,8 +16,8 @@ interface TopFlags extends ConnectionFlags {
 }
 
 const about = `
-Rates are of the last interval; the first look has none, but for --once, which looks twice. Where the output is no terminal
-each look is a line. Jobs are those that the key may see. q or Ctrl+C ends it.`;
+Rates cover the last interval; the first sample has none, except with --once, which samples twice. If the output is not a
+terminal, each sample is one line. Shows the jobs that the key can access. q or Ctrl+C quits.`;
 
 export function addTopCommand(program: Command): void {
   addConnectionFlags(
@@ -25,9 +25,9 @@ export function addTopCommand(program: Command): void {
       .command("top")
       .description("Show a running server live: throughput, queue, memory, prefix hits, models and jobs."),
   )
-    .option("--interval <seconds>", "between two looks, 0.2 to 3600", seconds, 2)
-    .option("--once", "look once, over one interval, and stop")
-    .option("--json", "one JSON object a look, each on a line")
+    .option("--interval <seconds>", "seconds between samples, 0.2 to 3600", seconds, 2)
+    .option("--once", "sample once, over one interval, and exit")
+    .option("--json", "print one JSON object per line for each sample")
     .addHelpText("after", about)
     .action(showServer);
 }

@@ -52,7 +52,7 @@ export function plainTop({ snapshot, rates }: Pick<TopView, "snapshot" | "rates"
     `generated ${perSecond(rates?.generatedTokens, "tokens")}`,
     `requests ${perSecond(rates?.requests)}`,
     `prefix hits ${share(rates?.prefixHitShare)}`,
-    `keys and values ${sizeText(sumOf(reading, (base) => base.keyValueBytes.value))}`,
+    `KV cache ${sizeText(sumOf(reading, (base) => base.keyValueBytes.value))}`,
     ...(jobs === null ? [] : [`jobs ${running} running, ${jobs.length - (running ?? 0)} queued`]),
   ].join("  ");
 }
@@ -74,7 +74,7 @@ function loadLines({ snapshot: { reading }, rates, curves }: TopView, columns: n
     `${named("running")}${`${reading.running} requests`.padEnd(valueWidth)}${curve(curves.running)}`,
     `${named("queue")}${queue}, ${promptsWaiting} prompts to render, ${inFlight} in flight on ${connections} connections`,
     `${named("ended")}${perSecond(rates?.requests)}, failed ${perSecond(rates?.failures)}${first === null ? "" : `, first output after ${first.toFixed(2)} s`}`,
-    `${named("prefix hits")}${share(rates?.prefixHitShare)} of prompt tokens${jobStreams === 0 ? "" : `; ${jobStreams} streams of jobs' events`}`,
+    `${named("prefix hits")}${share(rates?.prefixHitShare)} of prompt tokens${jobStreams === 0 ? "" : `; ${jobStreams} job event streams`}`,
   ];
 }
 
@@ -98,8 +98,8 @@ function baseLines({ bases }: Reading): readonly string[] {
     ...(keyValueBytes.value === null
       ? []
       : [
-          `${" ".repeat(nameOfBase)}${barOf(keyValueBytes)}keys and values ${useText(keyValueBytes, sizeText)}, slots ${useText(slots, String)}`,
-          `${" ".repeat(nameOfBase)}${barOf(prefixBytes)}kept prompts ${useText(prefixBytes, sizeText)}`,
+          `${" ".repeat(nameOfBase)}${barOf(keyValueBytes)}KV cache ${useText(keyValueBytes, sizeText)}, slots ${useText(slots, String)}`,
+          `${" ".repeat(nameOfBase)}${barOf(prefixBytes)}cached prompts ${useText(prefixBytes, sizeText)}`,
         ]),
   ]);
 }
@@ -112,7 +112,7 @@ function jobLines({ jobs, jobsRefusal }: Snapshot): readonly string[] {
 function jobLine({ id, model, kind, state, progress, secondsLeft, waitingFor }: TopJob): string {
   const bar = progress === null ? "" : ` ▕${drawBar(progress, barWidth)}▏ ${Math.floor(progress * 100)} %`;
   const left = secondsLeft === null ? "" : `, about ${duration(secondsLeft)} left`;
-  const waits = waitingFor === null ? "" : `, waits for ${waitingFor}`;
+  const waits = waitingFor === null ? "" : `, waiting for ${waitingFor}`;
   return `${named("job")}${id}  ${model}  ${kind}  ${state}${bar}${left}${waits}`;
 }
 

@@ -122,9 +122,9 @@ test("a look is shown with its load, memory, processes, models and jobs, and as 
     /^prefix hits +50 % of prompt tokens/m,
     /^server +200 MB +50 % of a core$/m,
     /^engine +400 MB +50 % of a core +process 77$/m,
-    /^tiny +loaded, 3 running, 1 waiting\n +▕████████ +▏ keys and values 500 MB of 1 GB/m,
+    /^tiny +loaded, 3 running, 1 waiting\n +▕████████ +▏ KV cache 500 MB of 1 GB/m,
     /^job +j {2}p\/agent {2}rl {2}training ▕████ +▏ 25 %, about 90 s left$/m,
-    /^job +k {2}p\/other {2}sft {2}queued, waits for room on the disk$/m,
+    /^job +k {2}p\/other {2}sft {2}queued, waiting for room on the disk$/m,
   ])
     assert.match(text, part);
   assert.match(

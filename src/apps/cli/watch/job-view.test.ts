@@ -166,7 +166,7 @@ test("says what a job waits for, what it made, why it failed, and what else ther
   } as const;
   assert.deepEqual(renderJob({ job: queued, series: new Map(), notice: "connection lost" }, size), [
     "job job-1  sft  queued",
-    "waits for a base model",
+    "waiting for a base model",
     "connection lost",
   ]);
   const failed = {

@@ -104,7 +104,7 @@ function isDull(name: string, values: readonly number[]): boolean {
 function headOf(job: TrainingJob, columns: number): readonly string[] {
   const { progress, phase } = job;
   const what = [job.state, ...(phase === null ? [] : [phase])].join(", ");
-  const verb = job.state === "running" ? "waited for" : "waits for";
+  const verb = job.state === "running" ? "waited for" : "waiting for";
   const waits = job.waiting_for === null ? [] : [`${verb} ${job.waiting_for}`];
   const steps = shownSteps(job);
   const lines = [`job ${job.id}  ${job.kind}  ${what}`, ...waits];

@@ -25,7 +25,7 @@ test("webhooks are added with their secret, listed, asked for deliveries, replay
     new RegExp(`${id}  http://127.0.0.1:1/  feedback.created training_ended  well   0`),
   );
   assert.equal((await run("deliveries", id)).output, "none\n");
-  assert.equal((await run("replay", id, "--failed-since", "2026-11-26")).output, "0 to be sent again\n");
+  assert.equal((await run("replay", id, "--failed-since", "2026-11-26")).output, "0 will be sent again\n");
   assert.match((await run("replay", id)).errors, /either delivery_id or failed_since/);
   const refused = await run("add", "http://10.0.0.1/");
   assert.equal(refused.status, 1);

@@ -22,8 +22,8 @@ interface AddFlags extends Flags {
 export function addWebhooksCommand(program: Command): void {
   const webhooks = program
     .command("webhooks")
-    .description("Receivers that a server tells of feedback and of jobs that end.");
-  const withFlags = (command: Command): Command => addConnectionFlags(command).option("--json", "as JSON");
+    .description("Manage webhooks: receivers of feedback and job events.");
+  const withFlags = (command: Command): Command => addConnectionFlags(command).option("--json", "print JSON");
   withFlags(webhooks.command("list", { isDefault: true }).description("List webhooks.")).action(
     async (flags: Flags) => {
       const found = await connect(flags).webhooks.list({}).all();
@@ -36,34 +36,36 @@ export function addWebhooksCommand(program: Command): void {
   withFlags(
     webhooks
       .command("add <url>")
-      .description("Make a webhook; its secret is shown once. The server's operator allows its host first."),
+      .description(
+        "Add a webhook; its secret is shown only once. The server's operator must allow its host first.",
+      ),
   )
     .option(
       "--events <events...>",
-      "feedback.created, feedback.replaced, feedback.purged, training_ended, training_failed",
+      "events to send: feedback.created, feedback.replaced, feedback.purged, training_ended, training_failed",
       ["feedback.created"],
     )
-    .option("--project <entity/project>", "events of one project alone")
-    .option("--type <type>", "of feedback, records of one type alone")
-    .option("--records-max <count>", "most records of one event", Number)
+    .option("--project <entity/project>", "only events of this project")
+    .option("--type <type>", "only feedback records of this type")
+    .option("--records-max <count>", "maximum number of records in one event", Number)
     .action(addWebhook);
-  withFlags(webhooks.command("enable <id>").description("Send again what comes from now on.")).action(
-    async (id: string, flags: Flags) => {
-      printResult(await connect(flags).webhooks.change(id, { enabled: true }), `enabled ${id}`, flags);
-    },
-  );
-  withFlags(webhooks.command("deliveries <id>").description("List what was sent, the newest first."))
-    .option("--state <state>", "pending, delivered or failed")
-    .option("--limit <count>", "how many", Number, 20)
+  withFlags(
+    webhooks.command("enable <id>").description("Enable a disabled webhook for events from now on."),
+  ).action(async (id: string, flags: Flags) => {
+    printResult(await connect(flags).webhooks.change(id, { enabled: true }), `enabled ${id}`, flags);
+  });
+  withFlags(webhooks.command("deliveries <id>").description("List deliveries, newest first."))
+    .option("--state <state>", "only deliveries in this state: pending, delivered or failed")
+    .option("--limit <count>", "maximum number of deliveries", Number, 20)
     .action(listDeliveries);
   withFlags(
     webhooks
       .command("replay <id> [delivery]")
-      .description("Send a delivery again, or all that failed since a time."),
+      .description("Replay a delivery, or all that failed since a time."),
   )
-    .option("--failed-since <time>", "all that failed then or later (ISO 8601)")
+    .option("--failed-since <time>", "replay all that failed at this time or later (ISO 8601)")
     .action(replay);
-  withFlags(webhooks.command("delete <id>").description("Delete a webhook with its deliveries.")).action(
+  withFlags(webhooks.command("delete <id>").description("Delete a webhook and its deliveries.")).action(
     async (id: string, flags: Flags) => {
       printResult(await connect(flags).webhooks.delete(id), `deleted ${id}`, flags);
     },
@@ -109,7 +111,7 @@ async function replay(
   const { webhooks } = connect(flags);
   if (flags.failedSince === undefined) {
     const answer = await webhooks.replay(id, { delivery_id: delivery ?? null });
-    return printResult(answer, `${answer.replayed} to be sent again`, flags);
+    return printResult(answer, `${answer.replayed} will be sent again`, flags);
   }
   const time = new Date(flags.failedSince);
   const since = Number.isNaN(time.getTime()) ? flags.failedSince : time.toISOString();
@@ -119,12 +121,12 @@ async function replay(
     count += answer.replayed;
     hasMore = answer.has_more;
   }
-  printResult({ replayed: count }, `${count} to be sent again`, flags);
+  printResult({ replayed: count }, `${count} will be sent again`, flags);
 }
 
 function listed(webhook: Webhook): Readonly<Record<string, unknown>> {
   const { events, enabled, failing_since: failingSince, disabled_reason: reason } = webhook;
-  const state = failingSince === null ? "well" : `fails since ${failingSince}`;
+  const state = failingSince === null ? "well" : `failing since ${failingSince}`;
   return { ...webhook, events: events.join(" "), state: enabled ? state : `disabled: ${reason ?? ""}` };
 }
 

@@ -84,8 +84,8 @@ function Session({
         <>
           <p>
             {remaining.open === 0
-              ? "There is nothing more to do."
-              : "Others are at the last items; what they give back comes here."}
+              ? "No items left."
+              : "Other annotators hold the last items; an item that they release appears here."}
           </p>
           <p>{undo}</p>
         </>
@@ -95,7 +95,7 @@ function Session({
           <aside>
             <section aria-labelledby="question">
               <h2 id="question" aria-live="polite">
-                {question?.text ?? "This queue asks nothing"}
+                {question?.text ?? "This queue has no questions"}
               </h2>
               {queue.asked.length > 1 && (
                 <p class="muted">
@@ -128,7 +128,7 @@ function Item({ held: { item, content } }: { readonly held: HeldItem }) {
   if (content === null)
     return (
       <p>
-        <code>{item.vendor_ref}</code> is not recorded by this server: judge it where it is kept.
+        <code>{item.vendor_ref}</code> was not recorded by this server: judge it where it is stored.
       </p>
     );
   return (
@@ -271,7 +271,7 @@ function keysOf({ held, question, canUndo }: SessionState, run: Run): readonly S
   const answer = (value: unknown) => (): void => run((session) => session.answer(value));
   const undo = {
     keys: sessionKeys.undo,
-    does: "take the last answer back",
+    does: "undo the last answer",
     run: () => run((session) => session.undo()),
   };
   const ofItem = {
@@ -290,7 +290,7 @@ function keysOf({ held, question, canUndo }: SessionState, run: Run): readonly S
 function noQuestion(run: Run): Shortcut {
   return {
     keys: doneKey,
-    does: "be done with the item",
+    does: "finish the item",
     run: () => run((session) => session.answer(undefined)),
   };
 }
@@ -304,7 +304,11 @@ function keysOfQuestion(
     does: "write the answer",
     run: () => document.querySelector<HTMLInputElement>("[data-answer]")?.focus(),
   };
-  const leaveOut = { keys: sessionKeys.leaveOut, does: "leave the question out", run: answer(undefined) };
+  const leaveOut = {
+    keys: sessionKeys.leaveOut,
+    does: "leave the question unanswered",
+    run: answer(undefined),
+  };
   const keys = answerKeys(question)?.map(({ key, label, value }) => ({
     keys: key,
     does: `answer ${label === "" ? key : label}`,

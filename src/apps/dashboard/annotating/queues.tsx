@@ -55,8 +55,8 @@ export function Queues({ hone }: { readonly hone: Hone }) {
         {(queues) =>
           queues.length === 0 ? (
             <p>
-              No annotation queue{project === "" ? "" : ` in ${project}`} yet; <code>hone queues create</code>{" "}
-              makes one.
+              No annotation queues{project === "" ? "" : ` in ${project}`} yet;{" "}
+              <code>hone queues create</code> creates one.
             </p>
           ) : (
             <QueueTable queues={queues} project={project} as={as} />
@@ -82,7 +82,7 @@ function QueueTable({
       <thead>
         <tr>
           <th scope="col">queue</th>
-          <th scope="col">asks</th>
+          <th scope="col">questions</th>
           <th scope="col" class="number">
             items
           </th>
@@ -90,7 +90,7 @@ function QueueTable({
             complete
           </th>
           <th scope="col" class="number">
-            people an item
+            annotators per item
           </th>
           <th scope="col">completed by</th>
         </tr>

@@ -24,7 +24,7 @@ export function AnswerSide({
     <section class="side" aria-label={name} aria-busy={state.kind === "running"}>
       <h2>{model}</h2>
       {state.kind === "empty" ? (
-        <p class="muted">Nothing was asked yet.</p>
+        <p class="muted">No answer yet.</p>
       ) : (
         <>
           {state.answer.thoughts !== "" && (
@@ -59,8 +59,8 @@ function figuresOf(answer: AnswerState, kind: "running" | "ended" | "stopped"): 
   const figures = [
     kind === "running" ? "answering" : kind === "stopped" ? "stopped" : `ended: ${finishReason ?? "early"}`,
   ];
-  if (firstTokenMs !== null) figures.push(`first after ${Math.round(firstTokenMs)} ms`);
+  if (firstTokenMs !== null) figures.push(`first token after ${Math.round(firstTokenMs)} ms`);
   if (generatingMs > 0 && tokens.length > 1)
-    figures.push(`${Math.round(((tokens.length - 1) / generatingMs) * 1000)} a second`);
+    figures.push(`${Math.round(((tokens.length - 1) / generatingMs) * 1000)} tokens/s`);
   return figures.join(" · ");
 }

@@ -126,7 +126,7 @@ function keysOf(
 ): readonly Shortcut[] {
   const reacting = (keys: string, emoji: string): Shortcut => ({
     keys,
-    does: `react with ${emoji}, or take it back`,
+    does: `react with ${emoji}, or undo the reaction`,
     run: () => react.current(emoji),
   });
   return [

@@ -16,7 +16,7 @@ export function FreeForm({ onGive }: { readonly onGive: (given: Given, onDone: (
   };
   return (
     <details>
-      <summary>Anything else</summary>
+      <summary>Other feedback</summary>
       <form
         class="stacked"
         onSubmit={(event) => {

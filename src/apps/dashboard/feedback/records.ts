@@ -32,13 +32,13 @@ export function isReaction(
  */
 export function freeRecord(type: string, json: string): Given | string {
   const example = '{"value": 0.5}';
-  if (type.trim() === "") return "The type is empty; write what this is, such as score.";
+  if (type.trim() === "") return "The type is empty; enter one, such as score.";
   let payload: unknown;
   try {
     payload = JSON.parse(json);
   } catch (error) {
     const why = error instanceof Error ? error.message : "it cannot be read";
-    return `The payload is no JSON: ${why}. Write an object, such as ${example}.`;
+    return `The payload is not JSON: ${why}. Write an object, such as ${example}.`;
   }
   if (typeof payload !== "object" || payload === null || Array.isArray(payload))
     return `The payload must be an object, such as ${example}.`;

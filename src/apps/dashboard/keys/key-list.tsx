@@ -45,7 +45,7 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
         )}
       </PagedTable>
       <p class="muted">
-        <code>hone keys create</code> makes one, <code>hone keys revoke</code> ends one.
+        <code>hone keys create</code> creates a key, <code>hone keys revoke</code> revokes one.
       </p>
     </>
   );
@@ -53,7 +53,7 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
 
 function openedBy({ scopes, project }: Key): string {
   const what = scopes === null ? "everything" : scopes.join(", ");
-  return project === null ? what : `${what}, of ${project}`;
+  return project === null ? what : `${what}, only ${project}`;
 }
 
 function End({ of: { revoked_at: revokedAt, expires_at: expiresAt } }: { readonly of: Key }) {

@@ -27,14 +27,14 @@ export function KeyView({ hone }: { readonly hone: Hone }) {
                 ["owner", owner],
                 ["entity", entity],
                 ["role", role],
-                ["id of the key", <code>{id}</code>],
+                ["key id", <code>{id}</code>],
               ]}
             />
           )}
         </Shown>
       </section>
       <section aria-labelledby="used">
-        <h2 id="used">What was used</h2>
+        <h2 id="used">Usage</h2>
         <UsedTokens hone={hone} />
       </section>
       {key.value?.role === "admin" && key.value.scopes === null && (
@@ -44,9 +44,9 @@ export function KeyView({ hone }: { readonly hone: Hone }) {
         </section>
       )}
       <section aria-labelledby="answered">
-        <h2 id="answered">What this server answered since its start</h2>
+        <h2 id="answered">Requests since the server started</h2>
         <Shown loaded={samples}>{(read) => <Answered samples={read} />}</Shown>
-        <p class="muted">Of all keys together.</p>
+        <p class="muted">All keys together.</p>
       </section>
     </View>
   );
@@ -72,9 +72,9 @@ function Answered({ samples }: { readonly samples: readonly Sample[] }) {
           <h3>Tokens of {base}</h3>
           <Facts
             of={[
-              ["of prompts", number(tokens, { base, kind: "prompt" })],
-              ["of these kept from before", number(tokens, { base, kind: "cached" })],
-              ["of answers", number(tokens, { base, kind: "completion" })],
+              ["in prompts", number(tokens, { base, kind: "prompt" })],
+              ["of these from the cache", number(tokens, { base, kind: "cached" })],
+              ["in answers", number(tokens, { base, kind: "completion" })],
             ]}
           />
         </section>

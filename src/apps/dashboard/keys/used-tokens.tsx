@@ -34,9 +34,9 @@ export function UsedTokens({ hone }: { readonly hone: Hone }) {
   return (
     <PagedTable
       loaded={loaded}
-      label="What was used"
+      label="Usage"
       columns={columns}
-      none={() => "Nothing yet. What is used is counted by day, key and model."}
+      none={() => "No usage yet. Usage is counted by day, key and model."}
       first={after === "" ? null : addressOf("usage")}
       nextOf={(last) => addressOf("usage", [], { [name]: last })}
     >

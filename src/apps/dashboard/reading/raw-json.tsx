@@ -10,7 +10,7 @@ export function RawJson({ value }: { readonly value: unknown }) {
       setCopied("Copied.");
     } catch {
       // Browsers give no clipboard to pages that come over plain HTTP from another machine.
-      setCopied("The browser allows no copying here; select the text and copy it.");
+      setCopied("The browser does not allow copying here; select the text and copy it.");
       setIsOpen(true);
     }
   };

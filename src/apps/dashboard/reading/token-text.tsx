@@ -83,7 +83,7 @@ function TokenDetail({
         {index + 1} of {tokens.length}
       </span>{" "}
       <code>{visibleText(token.text)}</code> <strong>{probabilityText(token.logprob)}</strong>
-      {token.alternatives.length > 0 && <span class="muted"> among </span>}
+      {token.alternatives.length > 0 && <span class="muted"> alternatives </span>}
       {token.alternatives.map(({ text, logprob }, place) => (
         <span key={place} class="alternative">
           <code>{visibleText(text)}</code> {probabilityText(logprob)}
@@ -98,7 +98,7 @@ export function LevelLegend() {
   const names = [...levelBounds.map((bound) => `${bound * 100} %`), "less"];
   return (
     <p class="level-legend">
-      <span class="muted">How probable a token was, at least:</span>
+      <span class="muted">Probability of a token, at least:</span>
       {names.map((name, level) => (
         <span key={name} class={`token level-${level}`}>
           {name}

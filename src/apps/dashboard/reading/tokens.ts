@@ -71,7 +71,7 @@ export function visibleText(text: string): string {
 
 /** Such as `−0.105 (90.0 %)`. */
 export function probabilityText(logprob: number | null): string {
-  if (logprob === null) return "not known";
+  if (logprob === null) return "unknown";
   const percent = Math.exp(logprob) * 100;
   const shown = percent < 0.001 ? "under 0.001" : percent.toFixed(percent >= 10 ? 1 : percent >= 0.1 ? 2 : 3);
   return `${signed(logprob)} (${shown} %)`;

@@ -62,7 +62,7 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
   return (
     <div>
       {!chat.is_whole && (
-        <p class="warning">It was too large to be recorded whole: neither messages nor tokens are kept.</p>
+        <p class="warning">It was too large to be recorded whole: its messages and tokens are not stored.</p>
       )}
       {chat.has_logprobs && chat.is_whole && <LevelLegend />}
       <TurnList turns={turns} toolNames={toolNames} />
@@ -80,9 +80,9 @@ function About({ chat }: { readonly chat: RecordedCompletion }) {
         of={[
           ["version", <a href={addressOf("models", [chat.model_id])}>{chat.step}</a>],
           ["project", chat.project_id],
-          ["asked by", chat.owner],
+          ["requested by", chat.owner],
           ["answered", <When at={chat.ended_at} />],
-          ["tokens", `${usage.prompt_tokens} asked, ${usage.completion_tokens} answered`],
+          ["tokens", `${usage.prompt_tokens} in the prompt, ${usage.completion_tokens} in the answer`],
           ["temperature", sampling === null ? "–" : String(sampling.temperature)],
           ["request", chat.request_id],
         ]}

@@ -30,8 +30,8 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
         columns={["asked", "prompt", "answer", "model", { number: "tokens" }, "by"]}
         none={({ last }) =>
           last === null
-            ? "None that these filters let through. What trained models answer is recorded."
-            : "None found yet; there are more to look at."
+            ? "No recorded chats found. Hone records answers of trained models."
+            : "No matches yet; more chats remain to be searched."
         }
         first={isNewest ? null : addressOf("chats", [], filters)}
         nextOf={(last) => addressOf("chats", [], { ...filters, after: last })}
@@ -79,7 +79,7 @@ function ChatFilters({
         label="Feedback"
         value={filters.feedback}
         choices={[
-          ["", "with or without"],
+          ["", "any"],
           ["any", "with"],
           ["none", "without"],
           ["vendor.reaction.1", "with a reaction"],

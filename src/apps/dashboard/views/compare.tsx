@@ -77,7 +77,7 @@ function AskForm({
     <form
       ref={form}
       class="ask"
-      aria-label="What is asked"
+      aria-label="Question"
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit(event.currentTarget);
@@ -111,7 +111,7 @@ function AskForm({
         <div class="fields">
           <Setting name="temperature" label="Temperature" value={1} min={0} max={2} />
           <Setting name="topP" label="top_p" value={1} min={0} max={1} />
-          <Setting name="maxTokens" label="Most tokens" value={256} min={1} step="1" />
+          <Setting name="maxTokens" label="Maximum tokens" value={256} min={1} step="1" />
           <Setting name="seed" label="Seed" value={1} min={0} step="1" />
         </div>
       </details>

@@ -56,7 +56,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
       </Shown>
       {failure !== null && (
         <p class="failure" role="alert">
-          Its steps cannot be followed: {failure}
+          Cannot follow the job's progress: {failure}
         </p>
       )}
       {curves.length > 0 && (
@@ -118,12 +118,12 @@ function Actions({
     <p>
       {!isOver(job) && (
         <button type="button" disabled={isBusy || job.cancel_requested} onClick={() => void doing(cancel)}>
-          {job.cancel_requested ? "Is being cancelled …" : "Cancel the job"}
+          {job.cancel_requested ? "Cancelling …" : "Cancel the job"}
         </button>
       )}
       {canRetry && (
         <button type="button" disabled={isBusy} onClick={() => void doing(retry)}>
-          Try again
+          Retry
         </button>
       )}
       {failure !== null && (
@@ -160,7 +160,7 @@ function NotTrained({
   const items = jobItems({ kind, preference_config: preferences });
   return (
     <section aria-labelledby="data">
-      <h2 id="data">What trains</h2>
+      <h2 id="data">Training data</h2>
       <Facts
         of={[
           ...(isGrouped
@@ -173,7 +173,7 @@ function NotTrained({
       />
       {skipped.length > 0 && (
         <>
-          <h3>What does not, and why</h3>
+          <h3>Skipped data</h3>
           <ul>
             {skipped.map(([reason, count]) => (
               <li key={reason}>

@@ -46,7 +46,7 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
           "kind",
           "state",
           "progress",
-          { number: "trains on" },
+          { number: "data" },
           ...jobRewardColumns(jobs).map((name) => ({ number: name, title: rewardTitles[name] })),
           { number: "duration" },
           "created",
@@ -54,8 +54,8 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
         ]}
         none={() =>
           Object.keys(filters).length === 0
-            ? "No training job yet."
-            : "No training job matches these filters."
+            ? "No training jobs yet."
+            : "No training jobs match these filters."
         }
         first={after === "" ? null : addressOf("jobs", [], filters)}
         nextOf={(last) => addressOf("jobs", [], { ...filters, after: last })}
@@ -127,7 +127,7 @@ function itemsText(job: TrainingJob): string {
 /** How far a job is, what it waits for, or why it failed, in a line. */
 export function progressText(job: TrainingJob): string {
   if (job.error_message !== null) return job.error_message;
-  if (job.waiting_for !== null) return `waits for ${job.waiting_for}`;
+  if (job.waiting_for !== null) return `waiting for ${job.waiting_for}`;
   if (job.phase === null || job.progress === null) return "";
   const {
     prepared,
@@ -137,6 +137,6 @@ export function progressText(job: TrainingJob): string {
   } = job.progress;
   const left = job.seconds_left === null ? "" : `, ${durationText(job.seconds_left)} left`;
   if (job.phase === "training") return `step ${steps} of ${total ?? "?"}${left}`;
-  if (job.phase === "publishing") return "publishes its version";
-  return preparedTotal === null ? "prepares" : `prepares ${prepared ?? 0} of ${preparedTotal}${left}`;
+  if (job.phase === "publishing") return "publishing its version";
+  return preparedTotal === null ? "preparing" : `preparing ${prepared ?? 0} of ${preparedTotal}${left}`;
 }

@@ -30,7 +30,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
                 ["entity", value.entity],
                 ["base", value.base_model],
                 ["registered", <When at={value.created_at} />],
-                ["chat as", <code>{nameOf(value)}</code>],
+                ["model name", <code>{nameOf(value)}</code>],
               ]}
             />
             <p class="links">
@@ -102,7 +102,7 @@ function Versions({
   return (
     <section aria-labelledby="versions">
       <h2 id="versions">Versions</h2>
-      {versions.length === versionsMax && <p class="muted">The newest {versionsMax}.</p>}
+      {versions.length === versionsMax && <p class="muted">Newest version {versionsMax}.</p>}
       {failure !== null && (
         <p class="failure" role="alert">
           {failure}
@@ -119,7 +119,7 @@ function Versions({
                 {name}
               </th>
             ))}
-            <th scope="col">made</th>
+            <th scope="col">created</th>
             <th scope="col">by</th>
             <th scope="col">compare</th>
             <th scope="col">adapter</th>

@@ -19,9 +19,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
       <Shown loaded={loaded}>
         {({ data, has_more: hasMore, last_id: lastId }) => (
           <>
-            {data.length === 0 && (
-              <p>No model is trained here yet. The first one appears when it is registered.</p>
-            )}
+            {data.length === 0 && <p>No trained models yet. Register one to see it here.</p>}
             {data.length > 0 && (
               <WideTable label="Models">
                 <thead>

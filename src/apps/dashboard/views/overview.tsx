@@ -39,8 +39,8 @@ export function Overview({ hone }: { readonly hone: Hone }) {
                   ["version", version],
                   ...parts.map(([name, state]) => [name.replaceAll("_", " "), <State of={state} />] as const),
                   ["requests in progress", number(samples, "hone_http_requests_in_flight")],
-                  ["training jobs that run", number(samples, "hone_training_jobs_running")],
-                  ["memory of models", memoryOf(samples)],
+                  ["running training jobs", number(samples, "hone_training_jobs_running")],
+                  ["model memory", memoryOf(samples)],
                 ]}
               />
             </section>
@@ -59,7 +59,7 @@ function Running({ jobs }: { readonly jobs: readonly TrainingJob[] }) {
   return (
     <section aria-labelledby="running">
       <h2 id="running">Training</h2>
-      {jobs.length === 0 && <p class="muted">No job runs.</p>}
+      {jobs.length === 0 && <p class="muted">No running jobs.</p>}
       <ul class="bare">
         {jobs.map((job) => (
           <li key={job.id}>
@@ -95,16 +95,16 @@ function Base({
       </h2>
       <Facts
         of={[
-          ["requests that run", text(read("requests_running"))],
-          ["requests that wait", text(read("requests_waiting"))],
+          ["running requests", text(read("requests_running"))],
+          ["queued requests", text(read("requests_waiting"))],
           [
-            "tokens generated",
+            "generated tokens",
             text(valueOf(samples, "hone_chat_tokens_total", { base: name, kind: "completion" })),
           ],
-          ["prompts that wait", text(valueOf(samples, "hone_chat_prompts_waiting", own))],
-          ["keys and values", <Meter label={`Keys and values of ${name}`} used={used} most={most} />],
+          ["queued prompts", text(valueOf(samples, "hone_chat_prompts_waiting", own))],
+          ["KV cache", <Meter label={`KV cache of ${name}`} used={used} most={most} />],
           [
-            "prompt tokens found kept",
+            "prompt tokens from the cache",
             hits === null || !queries ? "–" : `${shortNumber((100 * hits) / queries)} %`,
           ],
         ]}

@@ -14,7 +14,7 @@ export function SignIn() {
     setFailure(null);
     try {
       if (!(await signIn(key.trim())))
-        setFailure("This server does not take the key. `hone keys create` makes one.");
+        setFailure("This server does not accept the key. `hone keys create` makes one.");
     } catch (error) {
       setFailure(wordsOf(error));
     } finally {
@@ -41,9 +41,9 @@ export function SignIn() {
           />
         </label>
         <p id="key-hint" class="muted">
-          The server printed its admin key at its first start and keeps it in the file <code>admin-key</code>{" "}
+          At its first start, the server prints its admin key and stores it in the file <code>admin-key</code>{" "}
           of its data folder (<code>.hone/admin-key</code>), unless <code>HONE_API_KEY</code> set another;{" "}
-          <code>hone keys create</code> makes further keys. This page keeps the key in this tab only, until
+          <code>hone keys create</code> creates more keys. This page stores the key in this tab only, until
           you close it.
         </p>
         {failure !== null && (

@@ -47,8 +47,8 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
             {rows.length === 0 ? (
               <p>
                 {older === null
-                  ? "None that these filters let through."
-                  : "None found yet; there are more to look at."}
+                  ? "No trajectories match these filters."
+                  : "No matches yet; more trajectories remain to be searched."}
               </p>
             ) : (
               <TrajectoryTable rows={rows} addressOf={(id) => addressOf("trajectories", [modelId, id])} />

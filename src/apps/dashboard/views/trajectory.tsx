@@ -32,8 +32,8 @@ export function TrajectoryView({
   const beside = (by: 1 | -1): string => addressOf("trajectories", [modelId, String(Number(number) + by)]);
   useShortcuts(
     [
-      { keys: "n", does: "the trajectory that was stored next", run: () => go(beside(1)) },
-      { keys: "p", does: "the trajectory that was stored before", run: () => go(beside(-1)) },
+      { keys: "n", does: "next trajectory", run: () => go(beside(1)) },
+      { keys: "p", does: "previous trajectory", run: () => go(beside(-1)) },
       { keys: "u", does: "all trajectories", run: () => go(addressOf("trajectories", [modelId])) },
     ],
     [modelId, number],
@@ -42,8 +42,8 @@ export function TrajectoryView({
     <View title={`Trajectory ${number}`}>
       <nav class="links" aria-label="Trajectories">
         <a href={addressOf("trajectories", [modelId])}>All</a>
-        {Number(number) > 1 && <a href={beside(-1)}>Stored before</a>}
-        <a href={beside(1)}>Stored next</a>
+        {Number(number) > 1 && <a href={beside(-1)}>Previous</a>}
+        <a href={beside(1)}>Next</a>
       </nav>
       <Shown loaded={loaded}>
         {(trajectory) => (
@@ -69,8 +69,8 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
     <div>
       {trajectory.left_out_bytes !== undefined && (
         <p class="warning">
-          It has {trajectory.left_out_bytes.toLocaleString("en")} bytes, which are too many to show; an export
-          has all of them.
+          It has {trajectory.left_out_bytes.toLocaleString("en")} bytes, too many to show; an export has all
+          of them.
         </p>
       )}
       {hasTokens && <LevelLegend />}
@@ -78,7 +78,7 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
         <section key={name} aria-label={name}>
           {branches.length > 1 && <h2>{name}</h2>}
           <TurnList turns={turns} toolNames={toolNames} />
-          {turns.length === 0 && <p class="muted">Nothing was said.</p>}
+          {turns.length === 0 && <p class="muted">It has no messages.</p>}
         </section>
       ))}
       <RawJson value={trajectory} />

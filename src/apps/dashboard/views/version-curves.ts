@@ -18,9 +18,9 @@ export type RewardName = (typeof rewardNames)[number];
 
 /** Explains a reward column. */
 export const rewardTitles: Readonly<Record<RewardName, string>> = {
-  "val/reward": "Mean reward that was logged for the version, split val",
-  "train/reward": "Mean reward that was logged for the version, split train",
-  "data/reward": "Mean reward of the answers that the version was trained on, sampled from its predecessor",
+  "val/reward": "Mean logged reward of the version on the split val",
+  "train/reward": "Mean logged reward of the version on the split train",
+  "data/reward": "Mean reward of the answers that trained the version, sampled from its predecessor",
 };
 
 /** Of every metric that some version has, those that people look for first in front. */

@@ -9,7 +9,7 @@ const schema = {
     default: "on",
     choices: ["on", "asked", "off"],
     about:
-      "Whether completions of trained models are recorded, with their messages and tokens: `on` records all but those whose request says `store: false`, `asked` those alone that say `store: true`. What base models answer is never recorded.",
+      "Recording of trained models' completions, with their messages and tokens: `on` records all but those whose request says `store: false`; `asked` records only those that say `store: true`. Answers of base models are never recorded.",
   },
 } as const satisfies SettingsSchema;
 

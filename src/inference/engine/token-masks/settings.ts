@@ -7,7 +7,7 @@ const schema = {
     kind: "flag",
     default: defaultGrammarLimits.strictFormats,
     about:
-      "Refuses schemas with a `format` that is not known, which otherwise asks for nothing and is named in the header `x-hone-notice`.",
+      "Refuses schemas with an unknown `format`. If off, such a format is ignored and named in the header `x-hone-notice`.",
   },
 } as const satisfies SettingsSchema;
 

@@ -8,7 +8,7 @@ const schema = {
     min: 0,
     max: 1_000_000,
     about:
-      "How many of a model's newest versions are kept; older ones are deleted when a new one is there, but for those that are pinned, in use, or the base. 0 keeps all.",
+      "Number of newest versions to keep per model; a new version deletes older ones, except those that are pinned, in use, or the base. 0 keeps all.",
   },
   memoryBytes: {
     kind: "integer",
@@ -16,7 +16,7 @@ const schema = {
     min: 0,
     max: 2 ** 50,
     about:
-      "Memory for base models that are loaded together, in bytes, their running requests' keys and values included; those that do not fit are loaded when a request asks for them, and others let go. 0 keeps all of them loaded.",
+      "Memory for loaded base models and the KV caches of their requests, in bytes. Models beyond it are loaded on demand, and others evicted. 0 keeps all models loaded.",
   },
   keepAliveSeconds: {
     kind: "integer",
@@ -24,7 +24,7 @@ const schema = {
     min: 0,
     max: 1_000_000,
     about:
-      "How long a base model other than the default stays loaded that no request asks for; 0 keeps it until `models.memoryBytes` is needed for others.",
+      "Idle time in seconds after which a base model is unloaded; the default model stays. 0 unloads a model only if `models.memoryBytes` is needed for others.",
   },
 } as const satisfies SettingsSchema;
 

@@ -30,7 +30,7 @@ export function keyRater(keyboard: Keyboard, write: (text: string) => void): Rat
       const counts = new Map<string, number>();
       for (const { text } of answers) counts.set(plain(text), (counts.get(plain(text)) ?? 0) + 1);
       const shown = [...counts].toSorted(([, one], [, other]) => other - one).slice(0, shownMax);
-      write("\nPress + for a good answer and - for a bad one; space leaves it as it was.\n");
+      write("\nPress + for a good answer and - for a bad one; space leaves an answer unrated.\n");
       for (const [text, count] of shown) {
         const before = said.get(text);
         write(
@@ -51,7 +51,7 @@ export function keyRater(keyboard: Keyboard, write: (text: string) => void): Rat
 async function nextThumb(keyboard: Keyboard): Promise<Thumb | "skip"> {
   for (;;) {
     const key = (await keyboard.read()).toLowerCase();
-    if (key === "\u0003" || key === "\u0004" || key === "q") throw new Error("The demo was ended.");
+    if (key === "\u0003" || key === "\u0004" || key === "q") throw new Error("The demo was interrupted.");
     const thumb = keys[key];
     if (thumb !== undefined) return thumb;
   }
