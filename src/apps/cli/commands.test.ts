@@ -91,7 +91,7 @@ test("hone models lists versions, pins one, and deletes one that is not pinned",
   assert.equal(gone, "deleted m:step1\nstatus 0");
   assert.match(table, /^step +created_at +pinned +job_id\n0 /);
   assert.deepEqual(refused, ["status 1", "status 1", "status 1"]);
-  assert.match(errors, /p\/m:step1 is pinned; `hone models unpin p\/m:step1` lets it go/);
+  assert.match(errors, /p\/m:step1 is pinned; `hone models unpin p\/m:step1` unpins it/);
   assert.match(errors, /Say which version of m you mean/);
   assert.match(errors, /tiny:step0 is a base model/);
   assert.match(errors, /no such version/);
@@ -149,7 +149,7 @@ test("hone models writes stored trajectories, and a version as a folder", async 
   );
   for (const message of [
     /rows.jsonl exists/,
-    /A Parquet file needs a place/,
+    /A Parquet file needs --out/,
     /out exists/,
     /There is no model p\/other; name its base model/,
     /p\/new has the base model tiny, not small/,

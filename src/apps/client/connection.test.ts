@@ -13,7 +13,7 @@ const post: Request = { method: "POST", path: "/x", body: {}, isRepeatable: fals
 async function withServer(answer: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // A listening TCP server has an address with a port.
+  // Safe cast: a listening TCP server has an address with a port.
   const { port } = server.address() as AddressInfo;
   try {
     await use(`http://127.0.0.1:${port}`);
@@ -28,7 +28,7 @@ const json =
   () =>
     new Response(JSON.stringify(body), { status, headers });
 
-/** How often a request is sent, how long is waited in between, and how it ends. */
+/** Returns the number of attempts, the waits between them, and the outcome. */
 async function outcome(
   request: Request,
   fetch: ReturnType<typeof scriptedFetch>,
@@ -43,7 +43,7 @@ async function outcome(
   return { sent: fetch.requests.length, waits: platform.waits, result };
 }
 
-test("a base address with /v1 or a slash at its end is the same server, and the key goes along", async () => {
+test("accepts a base address with /v1 or a trailing slash, and sends the key", async () => {
   for (const baseUrl of ["http://host", "http://host/", "http://host/v1", "http://host/v1/"]) {
     const fetch = scriptedFetch(json(200, {}));
     const query = { a: 1, b: null, c: ["d", "e f"] };
@@ -60,7 +60,7 @@ test("a base address with /v1 or a slash at its end is the same server, and the 
   );
 });
 
-test("a call with a body says that it is JSON, and one without says nothing", async () => {
+test("marks a body as JSON, and sends no content type without one", async () => {
   const fetch = scriptedFetch(json(200, {}));
   await outcome(post, fetch);
   await outcome({ ...get, method: "DELETE" }, fetch);
@@ -68,7 +68,7 @@ test("a call with a body says that it is JSON, and one without says nothing", as
   assert.deepEqual(types, ["application/json", null]);
 });
 
-test("address and key come from the environment where nothing else says them", () => {
+test("reads address and key from the environment by default", () => {
   const both = { HONE_BASE_URL: "http://one", HONE_URL: "http://two", HONE_API_KEY: "k" };
   const made = (options: ConnectionOptions, environment: Readonly<Record<string, string>>) => {
     const { baseUrl, apiKey } = new Connection(options, fakePlatform(environment));
@@ -80,7 +80,7 @@ test("address and key come from the environment where nothing else says them", (
   assert.deepEqual(made({}, {}), ["http://127.0.0.1:8000", null]);
 });
 
-test("baseURL is baseUrl too, and an option that does not exist is refused", () => {
+test("accepts baseURL for baseUrl, and refuses an unknown option", () => {
   const made = (options: object): Connection => new Connection(options, fakePlatform());
   assert.equal(made({ baseURL: "http://host/v1" }).baseUrl, "http://host");
   assert.equal(made({ baseURL: "http://host", baseUrl: "http://host" }).baseUrl, "http://host");
@@ -101,7 +101,7 @@ test("baseURL is baseUrl too, and an option that does not exist is refused", () 
     assert.throws(() => made(options), { name: "HoneError", code: "invalid", message });
 });
 
-test("what is no address of a server is refused by name, before anything is asked", () => {
+test("refuses an invalid server address before any request", () => {
   for (const baseUrl of ["abc", "", "127.0.0.1:8000", "file:///etc"]) {
     assert.throws(
       () => new Connection({ baseUrl }, fakePlatform()),
@@ -115,7 +115,7 @@ test("what is no address of a server is refused by name, before anything is aske
   }
 });
 
-test("an error carries what the server said, and where to look for more", async () => {
+test("throws an error with the server's message, and the request id to look up in its log", async () => {
   const fault = { loc: ["body", "max_tokens"], msg: "It is 0; at least 1.", type: "greater_than_equal" };
   const body = { detail: [fault], error: { message: "It is 0.", param: "max_tokens", code: "invalid" } };
   const fetch = scriptedFetch(json(422, body, { "x-request-id": "r1" }));
@@ -140,7 +140,7 @@ test("an error carries what the server said, and where to look for more", async 
   });
 });
 
-test("where somebody else answers, its text is the message", async () => {
+test("uses the text of a foreign server's answer as the message", async () => {
   for (const [text, message] of [
     ["<h1>Bad gateway</h1>", "400: <h1>Bad gateway</h1>"],
     ["null", "400: null"],
@@ -152,7 +152,7 @@ test("where somebody else answers, its text is the message", async () => {
   }
 });
 
-test("what is safe to repeat is sent again, later each time, until it succeeds or was tried enough", async () => {
+test("retries a safe call with growing waits until it succeeds or runs out of attempts", async () => {
   const lost = new TypeError("fetch failed", { cause: new Error("connection refused") });
   const ok = json(200, "ok");
   const down = json(503, { error: { code: "unavailable", message: "down", param: null } });
@@ -176,7 +176,7 @@ test("what is safe to repeat is sent again, later each time, until it succeeds o
   });
 });
 
-test("what is not safe to repeat is sent again only where the server refused to begin it", async () => {
+test("retries an unsafe call only if the server refused to start it", async () => {
   const busy = (headers = {}) =>
     json(429, { error: { code: "overloaded", message: "", param: null } }, headers);
   const failed = json(500, { error: { code: "internal", message: "", param: null } });
@@ -189,7 +189,7 @@ test("what is not safe to repeat is sent again only where the server refused to 
     waits: [7000],
     result: "1",
   });
-  // Too long to wait for without a word.
+  // Too long to wait without telling the caller.
   assert.deepEqual(await outcome(post, scriptedFetch(busy({ "retry-after": "61" }), ok)), {
     sent: 1,
     waits: [],
@@ -197,14 +197,14 @@ test("what is not safe to repeat is sent again only where the server refused to 
   });
 });
 
-test("what cannot change by being asked again is not", async () => {
+test("does not retry an error that a retry cannot change", async () => {
   for (const status of [400, 401, 403, 404, 409, 413, 422]) {
     const { sent } = await outcome(get, scriptedFetch(json(status, {})));
     assert.equal(sent, 1, String(status));
   }
 });
 
-test("a body that was sent as it was made is not sent again, and one that is there is", async () => {
+test("retries an upload with a Blob, not one with a stream", async () => {
   const busy = json(429, {});
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(1);
@@ -216,7 +216,7 @@ test("a body that was sent as it was made is not sent again, and one that is the
   assert.deepEqual([await sent(pieces()), await sent(new Blob(["a"]))], [1, 3]);
 });
 
-test("a server that is not there is named, and an abort stays an abort", async () => {
+test("names an unreachable server, and keeps an abort an abort", async () => {
   let address = "";
   await withServer(
     () => undefined,
@@ -238,7 +238,7 @@ test("a server that is not there is named, and an abort stays an abort", async (
   });
 });
 
-test("a silent server is given up, before its answer and within it", async () => {
+test("times out a silent server, before and within its answer", async () => {
   const isTimeout = (error: unknown): boolean =>
     error instanceof HoneError && error.code === "timeout" && /said nothing for 0.02 s/.test(error.message);
   await withServer(
@@ -254,7 +254,7 @@ test("a silent server is given up, before its answer and within it", async () =>
   await assert.rejects(pieces.next(), isTimeout);
 });
 
-test("an answer that breaks off is an error, not the end", async () => {
+test("throws an error for a truncated answer", async () => {
   await withServer(
     (_, response) => {
       response.writeHead(200, { "content-length": "100" }).write("begun");
@@ -267,7 +267,7 @@ test("an answer that breaks off is an error, not the end", async () => {
   );
 });
 
-test("leaving an answer closes its connection", async () => {
+test("closes the connection when the caller leaves the answer", async () => {
   let onClosed = (): void => undefined;
   const closed = new Promise<void>((resolve) => (onClosed = resolve));
   await withServer(
@@ -285,7 +285,7 @@ test("leaving an answer closes its connection", async () => {
   );
 });
 
-test("what makes an upload is ended where the upload is not taken", async () => {
+test("ends the producer of an upload that the server does not accept", async () => {
   const upload = () => {
     let state = "not begun";
     async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -302,7 +302,7 @@ test("what makes an upload is ended where the upload is not taken", async () => 
     const { state, ...given } = upload();
     const sent = new Connection({ baseUrl }).open({ ...post, body: undefined, upload: given });
     await assert.rejects(sent, HoneError);
-    // What was being made is made, and then ended.
+    // The chunk in production is completed, then the producer ends.
     for (let turn = 0; turn < 100 && state() === "begun"; turn++) await new Promise(setImmediate);
     return state();
   };

@@ -1,4 +1,4 @@
-// HTTP calls to one server with one key: deadlines, errors, and the repeats that are safe. Knows no routes.
+// HTTP calls to one server with one key: timeouts, errors and safe retries. Knows no routes.
 import { Deadline } from "./deadline.ts";
 import { answeredError, HoneError } from "./hone-error.ts";
 import { webPlatform, type Platform } from "./platform.ts";
@@ -6,34 +6,32 @@ import { refuseUnknown } from "./unknown-options.ts";
 import { UploadBody, type Upload } from "./upload.ts";
 
 export interface ConnectionOptions {
-  /**
-   * Such as `http://127.0.0.1:8000`, which it is unless HONE_BASE_URL says otherwise; a trailing `/v1` or slash is taken off.
-   */
+  /** Address of the server; default: HONE_BASE_URL, or `http://127.0.0.1:8000`. A trailing `/v1` or slash is removed. */
   readonly baseUrl?: string | undefined;
   /** The same, as OpenAI's client spells it. */
   readonly baseURL?: string | undefined;
-  /** HONE_API_KEY unless given; null sends no credentials. */
+  /** API key; default: HONE_API_KEY. Null sends no credentials. */
   readonly apiKey?: string | null | undefined;
-  /** Milliseconds that the server may be silent before its answer and within it; 600,000 unless given. */
+  /** Maximum silence of the server in milliseconds, before and within its answer; default 600,000. */
   readonly timeout?: number | undefined;
-  /** How often a call that is safe to repeat is made again; 2 unless given. */
+  /** Maximum number of retries of a call that is safe to repeat; default 2. */
   readonly retries?: number | undefined;
-  /** Sent with every request. */
+  /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Instead of the platform's own. */
+  /** Replaces the platform's fetch. */
   readonly fetch?: ((url: string, request: RequestInit) => Promise<Response>) | undefined;
 }
 
-/** What any call takes beside what it sends. */
+/** Options of any call. */
 export interface RequestOptions {
-  /** Gives the call up; it then throws the signal's reason. */
+  /** Aborts the call, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   readonly timeout?: number | undefined;
   readonly retries?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The values of a query; a list is a field that comes several times, an object one field for each member. */
+/** Query values; a list becomes a repeated field, an object one field per member. */
 export type Query = Readonly<
   Record<
     string,
@@ -43,27 +41,27 @@ export type Query = Readonly<
 
 export interface Request extends RequestOptions {
   readonly method: string;
-  /** From the root of the server on. */
+  /** Path from the root of the server. */
   readonly path: string;
   readonly query?: Query | undefined;
   readonly body?: unknown;
   readonly form?: FormData | undefined;
-  /** A body that is no JSON. */
+  /** A body that is not JSON. */
   readonly upload?: { readonly type: string; readonly content: Upload } | undefined;
   readonly accept?: string;
-  /** Two routes of another maker's interface take a key as a password. */
+  /** Two routes that follow Weave's API take the key as a password. */
   readonly scheme?: "bearer" | "basic";
-  /** Whether it does the same when it is sent twice. */
+  /** True if sending it twice has the same effect as once. */
   readonly isRepeatable: boolean;
 }
 
-/** An answer that has begun. */
+/** An answer whose headers have arrived. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Its bytes as they come; ends the connection when it is left. @throws HoneError where it breaks off */
+  /** Yields the body as it arrives; leaving the loop closes the connection. @throws HoneError if it breaks off */
   bytes(): AsyncGenerator<Uint8Array>;
-  /** All of it. @throws HoneError where it breaks off */
+  /** Returns the whole body. @throws HoneError if it breaks off */
   text(): Promise<string>;
 }
 
@@ -71,7 +69,7 @@ const defaultTimeoutMs = 600_000;
 const defaultRetries = 2;
 const firstRetryMs = 500;
 const retryMsMax = 8000;
-/** A server that asks for more is not waited for. */
+/** If a server asks for a longer wait, the call fails instead. */
 const retryAfterSecondsMax = 60;
 
 export class Connection {
@@ -80,15 +78,15 @@ export class Connection {
   readonly apiKey: string | null;
   readonly platform: Platform;
   readonly #options: ConnectionOptions;
-  /** What every request goes through. */
+  /** Sends every request. */
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>;
 
-  /** @throws HoneError `invalid` for a base URL that is none of a server, and for an option that does not exist */
+  /** @throws HoneError `invalid` for an invalid base URL or an unknown option */
   constructor(options: ConnectionOptions = {}, platform: Platform = webPlatform) {
     refuseUnknown(options, optionNames, "Hone");
     this.#options = options;
     this.platform = platform;
-    // The command line has the second name.
+    // The command line uses the second name.
     const variable = platform.environment("HONE_BASE_URL") ?? platform.environment("HONE_URL");
     const given = givenUrl(options) ?? variable ?? "http://127.0.0.1:8000";
     this.baseUrl = given.replace(/\/+$/, "").replace(/\/v1$/, "");
@@ -98,14 +96,14 @@ export class Connection {
     }
     const { apiKey = platform.environment("HONE_API_KEY") ?? null } = options;
     this.apiKey = apiKey;
-    // The platform's own has to be called as what it is.
+    // Some platforms' fetch must be called as a plain function.
     this.fetch = options.fetch ?? ((url, request) => fetch(url, request));
   }
 
   /**
-   * Sends a request until its answer is a success, as often as it is safe and may help.
+   * Sends a request, with safe retries, until it succeeds.
    *
-   * @throws HoneError for any other answer, and where there is none; the signal's reason
+   * @throws HoneError for any other answer, or none; the signal's reason on abort
    */
   async open(request: Request): Promise<Answer> {
     const retries = request.retries ?? this.#options.retries ?? defaultRetries;
@@ -121,18 +119,18 @@ export class Connection {
     }
   }
 
-  /** How long to wait before a request is sent again; null where it must not be, or could not help. */
+  /** Returns the wait before a retry in milliseconds; null if a retry is unsafe or useless. */
   #waitMs(error: HoneError, { isRepeatable, form, upload }: Request, attempt: number): number | null {
     const { code, status, retryAfterSeconds } = error;
-    // Sent as it was made, it is gone.
+    // A streamed body is consumed by the first attempt.
     if (upload !== undefined && !(upload.content instanceof Blob)) return null;
-    // Whoever answers this has done nothing.
+    // A server that answers 429 has not started the request.
     const isRefused = status === 429;
     const mayPass = code === "connection" || status >= 500;
     if (!isRefused && !(isRepeatable && mayPass && form === undefined)) return null;
     if (retryAfterSeconds !== null)
       return retryAfterSeconds > retryAfterSecondsMax ? null : retryAfterSeconds * 1000;
-    // Those who were refused together do not come back together.
+    // Jitter: requests refused together are not retried together.
     return Math.min(retryMsMax, firstRetryMs * 2 ** attempt) * (0.75 + 0.5 * this.platform.uniform());
   }
 
@@ -149,7 +147,7 @@ export class Connection {
         signal: deadline.signal,
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
         ...(request.form === undefined ? {} : { body: request.form }),
-        // Without the second member a body that comes is refused by some platforms.
+        // Some platforms require `duplex` for a streamed body.
         ...(upload === null ? {} : { body: upload.content, duplex: "half" }),
       });
       const response = await deadline.while(sent);
@@ -233,7 +231,7 @@ class OpenAnswer implements Answer {
 
   async *bytes(): AsyncGenerator<Uint8Array> {
     if (this.#body === null) return;
-    // Not every platform can iterate over a stream.
+    // Some platforms cannot iterate over a stream.
     const reader = this.#body.getReader();
     let isOver = false;
     try {
@@ -260,9 +258,9 @@ class OpenAnswer implements Answer {
 }
 
 /**
- * What a caller can do something with: who did not answer, and why.
+ * Returns an error that names the server and the reason for the missing answer.
  *
- * @throws the signal's reason where the caller gave up
+ * @throws the signal's reason if the caller aborted
  */
 function noAnswer(error: unknown, deadline: Deadline, baseUrl: string): HoneError {
   deadline.throwIfGivenUp();

@@ -1,10 +1,11 @@
-// How long a server may be silent: until its answer begins, and between two pieces of it. Runs only while somebody waits.
+// Limits the silence of a server: before its answer, and between two chunks of it. The clock runs only while the
+// caller waits.
 
 export class Deadline {
   readonly #controller = new AbortController();
   readonly timeoutMs: number;
   readonly #given: AbortSignal | undefined;
-  /** Aborts when the time is over, or with the caller's own. */
+  /** Aborts at the timeout, or with the caller's signal. */
   readonly signal: AbortSignal;
 
   constructor(timeoutMs: number, given: AbortSignal | undefined) {
@@ -14,17 +15,17 @@ export class Deadline {
     this.signal = given === undefined ? signal : AbortSignal.any([signal, given]);
   }
 
-  /** Whether the time was over, rather than that the caller gave up. */
+  /** True if the timeout has passed, as opposed to an abort by the caller. */
   get isOver(): boolean {
     return this.#controller.signal.aborted;
   }
 
-  /** Throws the caller's own reason where the caller gave up. */
+  /** Throws the caller's abort reason if the caller aborted. */
   throwIfGivenUp(): void {
     this.#given?.throwIfAborted();
   }
 
-  /** Waits for what the server does next, and no longer, whether or not that heeds the signal. */
+  /** Waits for the server's next step until the deadline, even if that step ignores the signal. */
   while<T>(next: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => {

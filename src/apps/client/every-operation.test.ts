@@ -1,4 +1,4 @@
-// Every operation of the API's own description can be called, and the groups' calls get what they are described to answer.
+// Checks that every operation of the API's document can be called, and that grouped calls return what it describes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../../api/http/testing/api-document.ts";
@@ -14,7 +14,7 @@ async function drained<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   return all;
 }
 
-test("every operation of the API can be called by its method and path", async () => {
+test("calls every operation of the API by its method and path", async () => {
   const server = await fakeServer();
   let sent = "";
   const fetch = fetchFrom(server, (method, path) => void (sent = `${method} ${path}`));
@@ -27,7 +27,7 @@ test("every operation of the API can be called by its method and path", async ()
   const id = "019b0000-0000-7000-8000-000000000000";
   const path = new Proxy<Record<string, string>>({}, { get: () => id });
   for (const operation of operations) {
-    // Any operation can be sent this input; most refuse its content.
+    // Every operation accepts this input's shape; most refuse its content.
     const input = operation.startsWith("GET ") ? { path } : { path, body: {} };
     const answer = hone.call(operation as "POST /obj/delete", input as never);
     const refusal: unknown = await answer.catch((error: unknown) => error);
@@ -39,7 +39,7 @@ test("every operation of the API can be called by its method and path", async ()
   await server.close();
 });
 
-test("every group has the calls that it names", async () => {
+test("offers the listed calls in every group", async () => {
   const server = await fakeServer();
   const fetch = fetchFrom(server);
   await callAll(new Hone({ baseUrl: "http://host", apiKey: keys.member, fetch, retries: 0 }), server);
@@ -246,7 +246,7 @@ async function callQueues({ queues }: Hone): Promise<void> {
   assert.equal((await queues.delete(queue)).id, queue_id);
 }
 
-/** What there is nothing to repeat of. */
+/** Ignores conflicts: there is no earlier request to repeat. */
 function onlyConflicts(error: unknown): void {
   assert.ok(error instanceof HoneError && error.code === "conflict", String(error));
 }

@@ -1,11 +1,11 @@
-// What other makers' clients have fits where this one takes it: their messages in chats, and what they were answered in
-// trajectories. Whether it compiles is the test.
+// Checks that values of other makers' clients fit this client's types: messages in chats, and answers in trajectories.
+// Compilation is the test.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type OpenAI from "openai";
 import type { ChatCompletionRequest, Trajectory } from "./api.ts";
 
-test("messages, tools and choices of OpenAI's client fit into chats and trajectories", () => {
+test("accepts messages, tools and choices of OpenAI's client in chats and trajectories", () => {
   const asked: readonly OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "Hi" }];
   const tools: readonly OpenAI.ChatCompletionTool[] = [];
   const choice: OpenAI.ChatCompletion.Choice = {

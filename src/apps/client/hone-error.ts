@@ -1,10 +1,10 @@
-// The one error of this client: what the server answered instead of success, or that nobody did.
+// The only error of this client: an unsuccessful answer, or none.
 
-/** One thing that was wrong with a request. */
+/** One fault of a request. */
 export interface Fault {
-  /** Where it was sent: body, path, query or header, then names and indices. */
+  /** Location of the fault: body, path, query or header, then names and indices. */
   readonly loc: readonly string[];
-  /** What was wrong, the value, the limit, the cure. */
+  /** Description of the fault: the value, the limit, the remedy. */
   readonly msg: string;
   readonly type: string;
 }
@@ -21,24 +21,24 @@ interface HoneErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Why a call did not succeed, in the server's own words where it answered. */
+/** A call without success; has the server's message if it answered. */
 export class HoneError extends Error {
-  /** Of the answer; 0 where nobody answered. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   /**
-   * The server's, such as `invalid`, `unauthorized`, `not_found`, `overloaded`; or of this side `connection`, `timeout`,
-   * `not_json`, `job_failed`, `invalid`.
+   * Error code of the server, such as `invalid`, `unauthorized`, `not_found`, `overloaded`; or of this client:
+   * `connection`, `timeout`, `not_json`, `job_failed`, `invalid`.
    */
   readonly code: string;
   /** The first field at fault, as a dotted name. */
   readonly param: string | null;
-  /** Everything that was wrong. */
+  /** All faults. */
   readonly faults: readonly Fault[];
-  /** Under which the server's log has more. */
+  /** Request id to find in the server's log. */
   readonly requestId: string | null;
-  /** When trying again may help; null where nobody said. */
+  /** Time after which a retry may help, in seconds; null if unknown. */
   readonly retryAfterSeconds: number | null;
-  /** The whole answer, parsed where it is JSON. */
+  /** The whole answer, parsed if it is JSON. */
   readonly body: unknown;
 
   constructor(options: HoneErrorOptions) {
@@ -54,20 +54,20 @@ export class HoneError extends Error {
   }
 }
 
-/** Reads an answer that is none of success, its text being this one. */
+/** Creates the error for an unsuccessful answer with this text. */
 export function answeredError({ status, statusText, headers }: Response, text: string): HoneError {
   const body = parsed(text);
   const { error, detail }: Partial<ErrorBody> = body ?? {};
   const retryAfter = headers.get("retry-after")?.trim() ?? "";
   return new HoneError({
     status,
-    // Where somebody else answered, its text is the best message there is.
+    // For a foreign server, its text is the best message available.
     message: `${status}: ${error?.message ?? (text.slice(0, 400) || statusText)}`,
     code: error?.code ?? "unknown",
     param: error?.param ?? null,
     faults: detail ?? [],
     requestId: headers.get("x-request-id"),
-    // Whole seconds, as every server that answers for this one says them; a date is none.
+    // Whole seconds, as Hone sends them; dates are ignored.
     retryAfterSeconds: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null,
     body: body ?? text,
   });
@@ -78,7 +78,7 @@ interface ErrorBody {
   readonly detail: readonly Fault[];
 }
 
-/** Null where it is no object. */
+/** Parses a JSON object; null for anything else. */
 function parsed(text: string): object | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -88,13 +88,13 @@ function parsed(text: string): object | null {
   }
 }
 
-/** The error that an event of a stream is, after which there is none; null for any other event. */
+/** Returns the error in a stream's event, which ends the stream; null for any other event. */
 export function streamedError(
   event: unknown,
   { status, headers }: Pick<Response, "status" | "headers">,
 ): HoneError | null {
   if (typeof event !== "object" || event === null || !("error" in event) || "type" in event) return null;
-  // The body that errors have.
+  // Safe cast: the body of an error.
   const { error, detail } = event as ErrorBody;
   return new HoneError({
     ...error,

@@ -1,4 +1,4 @@
-// The client: typed calls to one server with one key. Runs wherever there is `fetch`.
+// The client: typed calls to one server with one key. Runs on any platform with `fetch`.
 import { CheckpointCalls } from "./calls/checkpoint-calls.ts";
 import { Calls } from "./calls/calls.ts";
 import { ObjectCalls } from "./calls/feedback/object-calls.ts";
@@ -19,9 +19,9 @@ import { WebhookCalls } from "./calls/webhook-calls.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { findOrCreateModel, type HoneCalls, type Model, type ModelOptions } from "./trained-model.ts";
 
-/** Every call throws HoneError for an answer that is not a success, and the signal's reason where it is given up. */
+/** Every call throws HoneError for an unsuccessful answer, and the signal's reason on abort. */
 export class Hone extends Calls implements HoneCalls {
-  /** Without `/v1`, which other makers' clients put behind it. */
+  /** Without `/v1`, which other makers' clients append. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly fetch: Connection["fetch"];
@@ -49,7 +49,7 @@ export class Hone extends Calls implements HoneCalls {
 
   readonly #options: ConnectionOptions;
 
-  /** @throws HoneError `invalid` for a base URL that is none of a server, and for an option that does not exist */
+  /** @throws HoneError `invalid` for an invalid base URL or an unknown option */
   constructor(options: ConnectionOptions = {}) {
     const connection = new Connection(options);
     super(connection);
@@ -80,16 +80,16 @@ export class Hone extends Calls implements HoneCalls {
     this.server = new ServerCalls(this);
   }
 
-  /** Returns a client of the same server and key with these options in place of its own. */
+  /** Returns a client of the same server and key with other options. */
   with(options: Omit<ConnectionOptions, "baseUrl" | "baseURL" | "apiKey">): Hone {
     return new Hone({ ...this.#options, ...options });
   }
 
   /**
-   * A model to train: registered with its base, or found where there is one of the name.
+   * Registers a model to train on its base, or finds an existing one of the same name.
    *
    * @param name `project/name`, or `entity/project/name`
-   * @throws HoneError `not_found` where there is none and no base was given, `conflict` where it is over another base
+   * @throws HoneError `not_found` if it does not exist and no base is given, `conflict` if it has another base
    */
   model(name: string, options?: ModelOptions): Promise<Model> {
     return findOrCreateModel(this, name, options);

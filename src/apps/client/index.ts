@@ -1,4 +1,4 @@
-// What the package's `hone-server/client` is: the client, its error, and the types of the API.
+// Public face of `hone-server/client`: the client, its error, and the API's types.
 export type * from "./api.ts";
 export { Hone } from "./hone.ts";
 export { HoneError, type Fault } from "./hone-error.ts";

@@ -1,4 +1,4 @@
-// What a job trains on, and counts, in a word: trajectories, conversations, pairs or answers.
+// Names what a job trains on and counts: trajectories, conversations, pairs or answers.
 import type { TrainingJob } from "./api.ts";
 
 export interface JobItems {
@@ -6,7 +6,7 @@ export interface JobItems {
   readonly many: string;
 }
 
-/** With KTO a preference is a single answer. */
+/** A KTO preference is a single answer. */
 export function jobItems({
   kind,
   preference_config: config,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pages } from "./pages.ts";
 
-/** The pages of a list, and after which items they were asked for. */
+/** Returns the pages of a list, and the `after` values of requests for them. */
 function listOf(...parts: readonly (readonly string[])[]) {
   const asked: (string | undefined)[] = [];
   const pages = new Pages<string>(async (after) => {
@@ -13,7 +13,7 @@ function listOf(...parts: readonly (readonly string[])[]) {
   return { pages, asked };
 }
 
-test("items come in order over pages, each asked for behind the one before", async () => {
+test("yields items in order, requesting each page after the previous one", async () => {
   const { pages, asked } = listOf(["a", "b"], [], ["c"]);
   const items: string[] = [];
   for await (const item of pages) items.push(item);
@@ -21,21 +21,21 @@ test("items come in order over pages, each asked for behind the one before", asy
   assert.deepEqual(asked, [undefined, "after b", "after nothing"]);
 });
 
-test("a page is asked for when its first item is read", async () => {
+test("requests a page when its first item is read", async () => {
   const { pages, asked } = listOf(["a", "b"], ["c"]);
   assert.deepEqual(asked, []);
   for await (const item of pages) if (item === "b") break;
   assert.equal(asked.length, 1);
 });
 
-test("all items at once, and the first page alone", async () => {
+test("returns all items together, and the first page separately", async () => {
   assert.deepEqual(await listOf(["a"], ["b"]).pages.all(), ["a", "b"]);
   const { pages, asked } = listOf(["a"], ["b"]);
   assert.deepEqual(await pages.first(), { data: ["a"], last_id: "after a", has_more: true });
   assert.equal(asked.length, 1);
 });
 
-test("a list that says no place to go on from is at its end", async () => {
+test("ends a list whose page has no last id", async () => {
   let count = 0;
   const pages = new Pages<string>(async () => ({ data: [`${++count}`], last_id: "", has_more: true }));
   assert.deepEqual(await pages.all(), ["1"]);

@@ -1,4 +1,4 @@
-// A list that comes in pages: its items one by one, or page by page. Nothing is asked for before somebody reads.
+// A paged list, read item by item or page by page. Requests nothing before it is read.
 
 interface PageAnswer<Item> {
   readonly data: readonly Item[];
@@ -6,26 +6,26 @@ interface PageAnswer<Item> {
   readonly has_more: boolean;
 }
 
-/** `for await (const item of pages)` reads all of them, a page at a time. */
+/** `for await (const item of pages)` reads all items, requesting a page at a time. */
 export class Pages<Item, Page extends PageAnswer<Item> = PageAnswer<Item>> implements AsyncIterable<Item> {
   readonly #read: (after: string | undefined) => Promise<Page>;
 
-  /** @param read the page behind an item, or the first one */
+  /** @param read returns the page after an item, or the first page */
   constructor(read: (after: string | undefined) => Promise<Page>) {
     this.#read = read;
   }
 
-  /** The first page, with `last_id` to go on behind it. */
+  /** Returns the first page; its `last_id` is the `after` of the next one. */
   first(): Promise<Page> {
     return this.#read(undefined);
   }
 
-  /** Every page; one may be empty and yet not the last. */
+  /** Yields every page; a page may be empty without being the last. */
   async *pages(): AsyncGenerator<Page> {
     for (let after: string | undefined; ;) {
       const page = await this.#read(after);
       yield page;
-      // Without a place to go on from it would begin anew.
+      // Without a last id, the list would start over.
       if (!page.has_more || page.last_id === "") return;
       after = page.last_id;
     }
@@ -35,7 +35,7 @@ export class Pages<Item, Page extends PageAnswer<Item> = PageAnswer<Item>> imple
     for await (const { data } of this.pages()) yield* data;
   }
 
-  /** All of them at once, for lists that are known to be short. */
+  /** Returns all items in one array, for lists known to be short. */
   async all(): Promise<readonly Item[]> {
     const items: Item[] = [];
     for await (const { data } of this.pages()) items.push(...data);

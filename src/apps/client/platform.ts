@@ -1,20 +1,20 @@
-// What this client needs of the place it runs in, by the web's own names: a test runs it where there is nothing else. Time,
-// randomness and the environment are read here alone.
+// The platform services that this client needs, under the web's names; tests provide fakes. Only this module reads
+// time, randomness and the environment.
 
 export interface Platform {
-  /** A variable of the environment; undefined where it is empty, there is no environment, or nobody may read it. */
+  /** Returns an environment variable; undefined if it is empty, unreadable, or there is no environment. */
   environment(name: string): string | undefined;
-  /** A fresh UUID. */
+  /** Returns a new UUID. */
   newId(): string;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   uniform(): number;
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Monotonic time in milliseconds from an arbitrary start. */
   monotonicMs(): number;
   /** Wall-clock time, UTC. */
   now(): Date;
-  /** The output for progress, and whether it is a terminal; null if there is none. */
+  /** Output for progress, and whether it is a terminal; null if there is none. */
   output(): { readonly isTerminal: boolean; write(text: string): unknown } | null;
-  /** Rejects with the signal's reason when that aborts first. */
+  /** Rejects with the signal's reason if that aborts first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export const webPlatform: Platform = {
     try {
       return place.process?.env?.[name] || undefined;
     } catch {
-      // Deno asks for a permission, and was not given it.
+      // Deno denied the permission.
       return undefined;
     }
   },

@@ -1,4 +1,4 @@
-// The client needs nothing but the web: it is checked against the types of browsers, and run where there is nothing of Node.
+// Checks that the client needs only web APIs: it compiles against browser types, and runs without Node's globals.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { fakeServer, keys } from "../../api/http/testing/fake-server.ts";
 import type { Hone } from "./hone.ts";
 import { fetchFrom } from "./testing/fake-fetch.ts";
 
-/** What every platform has: browsers, workers, Deno, Bun and edge runtimes. */
+/** Globals of every platform: browsers, workers, Deno, Bun and edge runtimes. */
 const webGlobals = {
   AbortController,
   AbortSignal,
@@ -27,7 +27,7 @@ const webGlobals = {
   btoa,
 };
 
-test("is one module without imports, and runs where the web's globals are all there is", async () => {
+test("is one module without imports that runs with only the web's globals", async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: ["src/apps/client/index.ts"],
     bundle: true,
@@ -51,7 +51,7 @@ test("is one module without imports, and runs where the web's globals are all th
   const server = await fakeServer();
   const context = createContext({ ...webGlobals, fetch: fetchFrom(server) });
   const script = `${outputFiles[0]?.text};\nnew client.Hone({ baseUrl: "http://host", apiKey: "${keys.member}" });`;
-  // What the script ends with.
+  // Safe cast: the script's last expression.
   const hone = runInContext(script, context) as Hone;
   let text = "";
   for await (const { choices } of hone.chat.stream({ messages: [{ role: "user", content: "Hi" }] }))
@@ -73,7 +73,7 @@ test("is one module without imports, and runs where the web's globals are all th
   await server.close();
 });
 
-test("its types are those of the web, without Node's", () => {
+test("compiles with web types, without Node's", () => {
   const lib = "ES2023,DOM,DOM.Iterable,DOM.AsyncIterable";
   const options =
     `--ignoreConfig --noEmit --strict --target ES2023 --module NodeNext --lib ${lib} --types`.split(" ");

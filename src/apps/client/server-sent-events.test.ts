@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readServerSentEvents } from "./server-sent-events.ts";
 
-/** The data of the events of bytes that come in these pieces. */
+/** Checks the data of events whose bytes arrive in these chunks. */
 async function check(pieces: readonly Uint8Array[], expected: readonly string[]): Promise<void> {
   async function* bytes(): AsyncGenerator<Uint8Array> {
     yield* pieces;
@@ -14,20 +14,20 @@ async function check(pieces: readonly Uint8Array[], expected: readonly string[])
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test("events are whole wherever the body is cut, also within a letter", async () => {
+test("yields whole events for any chunking, even within a character", async () => {
   const bytes = bytesOf("data: one\n\ndata: größe\n\n");
   for (let cut = 0; cut <= bytes.length; cut++)
     await check([bytes.subarray(0, cut), bytes.subarray(cut)], ["one", "größe"]);
 });
 
-test("lines of one event are joined; comments, other fields and empty events are skipped", async () => {
+test("joins the lines of an event, and skips comments, other fields and empty events", async () => {
   await check(
     [bytesOf(": hello\n\nid: 1\ndata: a\r\ndata:b\r\n\r\nevent: end\n\ndata:  c\n\n")],
     ["a\nb", " c"],
   );
 });
 
-test("an event that never ended is no event, and no body has none", async () => {
+test("ignores an unfinished event, and yields none for an empty body", async () => {
   await check([bytesOf("data: one\n\ndata: two\n")], ["one"]);
   await check([], []);
 });

@@ -1,6 +1,7 @@
-// Reads a stream of server-sent events (the `data:` lines of the WHATWG format; ids and event names are not used here).
+// Reads a stream of server-sent events (the `data:` lines of the WHATWG format; ids and event names are not used
+// here).
 
-/** The data of every event of the bytes, until they end. */
+/** Yields the data of every event in the bytes. */
 export async function* readServerSentEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = "";

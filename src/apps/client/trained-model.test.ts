@@ -1,11 +1,12 @@
-// What `hone.model` finds, registers and refuses; that servers do as the made-up one is held by every-operation.test.ts.
+// Tests what `hone.model` finds, registers and refuses, against a fake server; every-operation.test.ts checks the
+// fake.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelCreate, ModelObject } from "./api.ts";
 import { Hone } from "./hone.ts";
 import { routedFetch } from "./testing/fake-fetch.ts";
 
-/** A client of a server that has these models, and what was registered there. */
+/** Returns a client of a server with these models, and a record of registrations. */
 function serverWith(...models: readonly Partial<ModelObject>[]) {
   const registered: ModelCreate[] = [];
   const fetch = routedFetch({
@@ -20,7 +21,7 @@ function serverWith(...models: readonly Partial<ModelObject>[]) {
 
 const known = { id: "known", entity: "e", project: "p", name: "m", base_model: "tiny" };
 
-test("a model with a base is registered as it is wished, or is the one that is there", async () => {
+test("registers a model with a base, or finds the existing one", async () => {
   const { hone, registered } = serverWith();
   const model = await hone.model("p/m", { base: "tiny", lora_rank: 4 });
   assert.deepEqual([model.id, model.name, model.base], ["new", "e/p/m", "tiny"]);
@@ -34,7 +35,7 @@ test("a model with a base is registered as it is wished, or is the one that is t
   assert.equal((await serverWith(known).hone.model("p/m", { base: "tiny" })).id, "known");
 });
 
-test("a model without a base has to be there", async () => {
+test("requires a model without a base to exist", async () => {
   const { hone, registered } = serverWith(known);
   assert.equal((await hone.model("p/m")).id, "known");
   assert.deepEqual(registered, []);
@@ -44,7 +45,7 @@ test("a model without a base has to be there", async () => {
   });
 });
 
-test("what fits several models, another base, or no form of a name is refused with the cure", async () => {
+test("refuses an ambiguous name, another base, or an invalid name, and says what to give", async () => {
   const two = serverWith(known, { ...known, entity: "f" }).hone;
   await assert.rejects(two.model("p/m"), {
     code: "invalid",
@@ -59,7 +60,7 @@ test("what fits several models, another base, or no form of a name is refused wi
     await assert.rejects(serverWith().hone.model(name, { base: "tiny" }), { code: "invalid", param: "name" });
 });
 
-test("a job that fails ends the wait for it with its reason", async () => {
+test("throws the reason of a failed job that it waits for", async () => {
   const fetch = routedFetch({
     "GET /v1/preview/training-jobs/*/events": () => [{ id: "e", type: "training_failed", data: {} }],
     "GET /v1/preview/training-jobs/*": (_, [id]) => ({ id, state: "failed", error_message: "no room" }),

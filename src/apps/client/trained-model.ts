@@ -1,4 +1,4 @@
-// A model that is trained, as a thing to work with: it knows its names, and the calls that are about it alone.
+// A trained model as an object, with its names and the calls about it.
 import type { Checkpoint, ModelCreate, ModelObject, Page, StoredTrajectory } from "./api.ts";
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from "./api.ts";
 import type { Logged, TrajectoryGroup, TrainingJobCreate } from "./api.ts";
@@ -12,12 +12,12 @@ import { HoneError } from "./hone-error.ts";
 import type { Pages } from "./pages.ts";
 import type { Platform } from "./platform.ts";
 
-/** The client that a model is reached by; a `Hone` is one. */
+/** The client that reaches the model, such as `Hone`. */
 export interface HoneCalls {
   /** Without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
-  /** What every request goes through. */
+  /** Sends every request. */
   readonly fetch: Connection["fetch"];
   readonly platform: Platform;
   readonly chat: ChatCalls;
@@ -25,7 +25,7 @@ export interface HoneCalls {
   readonly jobs: JobCalls;
   readonly models: ModelCalls;
   readonly trajectories: TrajectoryCalls;
-  /** Returns a client of the same server and key with these options in place of its own. */
+  /** Returns a client of the same server and key with other options. */
   with(options: Pick<ConnectionOptions, "fetch" | "timeout">): HoneCalls;
 }
 
@@ -37,7 +37,7 @@ interface VersionOptions extends RequestOptions {
 
 export class Model {
   readonly hone: HoneCalls;
-  /** As the server answered it when the model was registered or found. */
+  /** The server's answer when the model was registered or found. */
   readonly details: ModelObject;
 
   constructor(hone: HoneCalls, details: ModelObject) {
@@ -49,33 +49,33 @@ export class Model {
     return this.details.id;
   }
 
-  /** `entity/project/name`, which a chat takes as its model: the newest version. */
+  /** `entity/project/name`, the model name in chats for the newest version. */
   get name(): string {
     const { entity, project, name } = this.details;
     return `${entity}/${project}/${name}`;
   }
 
-  /** The name of its base model. */
+  /** Name of its base model. */
   get base(): string {
     return this.details.base_model;
   }
 
-  /** The name of one version; without a step of the newest, whichever that is. */
+  /** Returns the name of one version; without a step, of the newest. */
   at(step?: number): string {
     return step === undefined ? this.name : `${this.name}:step${step}`;
   }
 
-  /** An answer of its newest version, or of another one. */
+  /** Returns an answer of its newest version, or of the given one. */
   chat(body: ChatBody, { step, ...options }: VersionOptions = {}): Promise<ChatCompletion> {
     return this.hone.chat.create({ ...body, model: this.at(step) }, options);
   }
 
-  /** The same as it is made. */
+  /** Streams an answer. */
   stream(body: ChatBody, { step, ...options }: VersionOptions = {}): AsyncGenerator<ChatCompletionChunk> {
     return this.hone.chat.stream({ ...body, model: this.at(step) }, options);
   }
 
-  /** Creates a training job; `hone.jobs.wait` waits for its version. @returns its id */
+  /** Creates a training job; `hone.jobs.wait` waits for its version. @returns the job's id */
   async train(
     groups: readonly TrajectoryGroup[],
     config: TrainingJobCreate["experimental_config"] = {},
@@ -86,8 +86,8 @@ export class Model {
   }
 
   /**
-   * Stores trajectories under a split (`val` unless given); the answer has the metrics of them. They belong to the version
-   * `step`, else to the one that all of them name as their final one, else to the newest.
+   * Stores trajectories under a split (`val` by default) and returns their metrics. They belong to the version `step`,
+   * else to the final version that all of them name, else to the newest.
    */
   log(
     groups: readonly TrajectoryGroup[],
@@ -101,7 +101,7 @@ export class Model {
     return this.hone.trajectories.log(this.id, body, options);
   }
 
-  /** Its stored trajectories, one by one. */
+  /** Lists its stored trajectories. */
   trajectories(
     filter?: TrajectoryFilter,
     options?: RequestOptions,
@@ -109,24 +109,24 @@ export class Model {
     return this.hone.trajectories.list(this.id, filter, options);
   }
 
-  /** Its versions, the oldest first. */
+  /** Lists its versions, oldest first. */
   checkpoints(options?: RequestOptions): Pages<Checkpoint, Page<Checkpoint>> {
     return this.hone.checkpoints.list(this.id, {}, options);
   }
 }
 
-/** How a model is registered where it is not there yet. */
+/** Options for registering a model that does not exist yet. */
 export type ModelOptions = RequestOptions &
   Omit<ModelCreate, "entity" | "project" | "name" | "base_model" | "return_existing"> & {
-    /** The base model that is trained; without one the model has to be there. */
+    /** The base model to train; without one, the model must exist. */
     readonly base?: string;
   };
 
 /**
- * Registers a model, or finds it where there is one of the name.
+ * Registers a model, or finds an existing one of the same name.
  *
  * @param name `project/name`, or `entity/project/name`
- * @throws HoneError `not_found` where there is none and no base was given, `conflict` where it is over another base
+ * @throws HoneError `not_found` if it does not exist and no base is given, `conflict` if it has another base
  */
 export async function findOrCreateModel(
   hone: HoneCalls,

@@ -1,9 +1,9 @@
-// Options that do not exist, which plain JavaScript would pass without a word. Pure.
+// Refuses unknown options, which plain JavaScript would ignore silently. Pure.
 import { HoneError } from "./hone-error.ts";
 
 /**
- * @param of what takes the options, for the message
- * @throws HoneError `invalid` naming the first option that is not among `names`, and the one that was likely meant
+ * @param of owner of the options, for the message
+ * @throws HoneError `invalid` that names the first option not among `names`, and the likely intended one
  */
 export function refuseUnknown(options: object, names: readonly string[], of: string): void {
   const unknown = Object.entries(options).find(
@@ -16,7 +16,7 @@ export function refuseUnknown(options: object, names: readonly string[], of: str
   throw new HoneError({ code: "invalid", param: name, message: `${of} has no option ${name}; ${cure}` });
 }
 
-/** Without case and underscores, in which spellings differ. */
+/** Normalizes case and underscores, the usual differences in spelling. */
 function plain(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }

@@ -1,9 +1,9 @@
-// A body that is sent as it is made, and never in memory as a whole.
+// A request body that is sent while it is produced, and never held in memory as a whole.
 
-/** What is sent: bytes that are there, or that come. */
+/** Content of an upload: existing bytes, or a stream of them. */
 export type Upload = Blob | AsyncIterable<Uint8Array>;
 
-/** The body of a request, and how to end what makes it. */
+/** The body of a request, with a way to stop its producer. */
 export class UploadBody {
   readonly content: Blob | ReadableStream<Uint8Array>;
   readonly #pieces: AsyncIterator<Uint8Array> | null;
@@ -26,7 +26,7 @@ export class UploadBody {
     });
   }
 
-  /** Ends what makes the pieces: a connection that cannot be made has begun them, and does not cancel the stream. */
+  /** Stops the producer of the chunks: a connection that fails has started it, and does not cancel the stream. */
   close(): void {
     this.#pieces?.return?.().catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-// An annotator's session against the real routes, with a clock that is set by hand.
+// Tests of an annotator's session against the real routes, with a fake clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -8,7 +8,7 @@ import { Hone } from "../hone.ts";
 import { fetchFrom } from "../testing/fake-fetch.ts";
 import { AnnotationSession } from "./annotation-session.ts";
 
-/** A queue of one item, and a way to begin sessions in it; what is claimed is held for 600 s. */
+/** Creates a queue of one item whose claims expire after 600 s, and returns it with a way to start sessions. */
 async function queueOfOne() {
   const server = await queueServer();
   const path = await server.newQueue({}, 1);
@@ -20,7 +20,7 @@ async function queueOfOne() {
   });
   const name = { project_id: project, queue_id: path.split("/").at(-1) ?? "" };
   const begin = (annotator: string) => AnnotationSession.begin(hone.queues, name, { annotator });
-  /** Time passes, and whoever shows a session calls it as often as it wants. */
+  /** Advances the clock, calling each session's `keep` as often as it asks. */
   const pass = async (seconds: number, ...sessions: readonly AnnotationSession[]): Promise<void> => {
     const endMs = server.clock.monotonicMs() + seconds * 1000;
     while (server.clock.monotonicMs() < endMs) {
@@ -34,7 +34,7 @@ async function queueOfOne() {
 
 const heldCall = ({ state }: AnnotationSession): string | undefined => state.held?.item.call_id;
 
-test("an item that somebody thinks about for long stays theirs", async () => {
+test("keeps an item leased while its annotator thinks for long", async () => {
   const { server, begin, pass } = await queueOfOne();
   const ann = await begin("ann");
   await pass(1500, ann);
@@ -46,11 +46,11 @@ test("an item that somebody thinks about for long stays theirs", async () => {
   await server.close();
 });
 
-test("an item whose time is over goes to others, and what was answered of it late is kept", async () => {
+test("gives an expired item to others, and keeps a late answer", async () => {
   const { server, hone, name, begin, pass } = await queueOfOne();
   const ann = await begin("ann");
   const bob = await begin("bob");
-  // Nobody keeps it for ann, as on a computer that sleeps.
+  // Nothing renews ann's lease, as when a computer sleeps.
   await pass(600, bob);
   assert.equal(heldCall(bob), "1");
   await bob.answer("rude");
@@ -68,7 +68,7 @@ test("an item whose time is over goes to others, and what was answered of it lat
   await server.close();
 });
 
-test("what others give back comes within seconds to whoever waits", async () => {
+test("shows a released item to waiting annotators within seconds", async () => {
   const { server, begin, pass } = await queueOfOne();
   const ann = await begin("ann");
   const bob = await begin("bob");
@@ -79,7 +79,7 @@ test("what others give back comes within seconds to whoever waits", async () => 
   await server.close();
 });
 
-test("four annotators at once, over HTTP, give each item as many answers as it wants, one each", async (t) => {
+test("collects the required number of answers per item from four concurrent annotators over HTTP, one each", async (t) => {
   const server = await queueServer({}, systemClock);
   t.after(() => server.close());
   const baseUrl = await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -91,7 +91,7 @@ test("four annotators at once, over HTTP, give each item as many answers as it w
     while (session.state.held !== null) await session.answer(answer);
   };
   await Promise.all([work("ann", "kind"), work("bob", "kind"), work("cas", "rude"), work("dee", "kind")]);
-  // Whoever came when others held the last items finds what they left.
+  // An annotator who came while others held the last items gets what they released.
   for (const annotator of ["ann", "bob", "cas", "dee"]) await work(annotator, "kind");
   for (const { annotations } of await hone.queues.items(name).all()) {
     assert.deepEqual(

@@ -1,25 +1,25 @@
-// One annotator at work in a queue: the item that is held, what was answered of it so far, and what can be taken back. Whoever
-// shows it, a terminal or a page, calls these methods one at a time.
+// The work of one annotator in a queue: the leased item, its answers so far, and undo. The terminal and the page that
+// show it call its methods one at a time.
 import type { AnnotationItem, AnnotationItemContent, AnnotationQueue, AskedQuestion } from "../api.ts";
 import type { QueueCalls, QueueName } from "../calls/feedback/queue-calls.ts";
 
-/** An item as it is shown. */
+/** An item to show. */
 export interface HeldItem {
   readonly item: AnnotationItem;
-  /** What the call says; null where the server knows no more of it than its reference. */
+  /** Content of the call; null if the server knows only the item's reference. */
   readonly content: AnnotationItemContent | null;
 }
 
 export interface SessionState {
   readonly queue: AnnotationQueue;
   readonly annotator: string;
-  /** Null where there is none to do now. */
+  /** The leased item; null if none is available. */
   readonly held: HeldItem | null;
-  /** Of the item: answers so far, by the names of their questions. */
+  /** Answers so far to the item's questions, by question name. */
   readonly answers: ReadonlyMap<string, unknown>;
-  /** The question that waits for its answer; null without an item, or where the queue asks nothing. */
+  /** The question to answer next; null without an item, or if the queue has no questions. */
   readonly question: AskedQuestion | null;
-  /** Counts from 0. */
+  /** 0-based. */
   readonly questionIndex: number;
   readonly answeredCount: number;
   readonly skippedCount: number;
@@ -28,14 +28,14 @@ export interface SessionState {
 }
 
 export interface SessionOptions {
-  /** The owner of the key unless given. */
+  /** Default: the owner of the key. */
   readonly annotator?: string | undefined;
   readonly holdSeconds?: number | undefined;
 }
 
 type Claimed = Awaited<ReturnType<QueueCalls["claim"]>>;
 
-/** Between two looks for an item that others gave back. */
+/** Seconds between two checks for a released item. */
 const lookSeconds = 5;
 
 export class AnnotationSession {
@@ -44,7 +44,7 @@ export class AnnotationSession {
   readonly #said: { readonly annotator?: string; readonly hold_seconds?: number };
   readonly #done: { readonly itemId: string; readonly state: "answered" | "skipped" }[] = [];
   #state: SessionState;
-  /** Since the item was last held. */
+  /** Seconds since the lease was last renewed. */
   #waitedSeconds = 0;
 
   private constructor(queues: QueueCalls, name: QueueName, options: SessionOptions, state: SessionState) {
@@ -54,7 +54,7 @@ export class AnnotationSession {
     this.#state = state;
   }
 
-  /** Claims the first item. @throws HoneError where there is no such queue */
+  /** Claims the first item. @throws HoneError if the queue does not exist */
   static async begin(
     queues: QueueCalls,
     name: QueueName,
@@ -78,12 +78,12 @@ export class AnnotationSession {
     return this.#state;
   }
 
-  /** After how many seconds {@link keep} is to be called again. */
+  /** Seconds until {@link keep} should be called again. */
   get keepSeconds(): number {
     return Math.min(lookSeconds, (this.#holdSeconds ?? Infinity) / 3);
   }
 
-  /** Answers the question that waits; undefined leaves it out. After the last one the answers are sent. */
+  /** Answers the current question; undefined leaves it unanswered. After the last question, sends the answers. */
   async answer(value: unknown): Promise<void> {
     const { held, queue, question, questionIndex } = this.#state;
     if (held === null) return;
@@ -100,7 +100,7 @@ export class AnnotationSession {
     await this.#next();
   }
 
-  /** Passes over the item for good. */
+  /** Skips the item permanently. */
   async skip(): Promise<void> {
     const { held } = this.#state;
     if (held === null) return;
@@ -110,7 +110,7 @@ export class AnnotationSession {
     await this.#next();
   }
 
-  /** Goes back: to the question before, or else to the item before, whose answers are taken back. */
+  /** Goes back to the previous question or, at the first one, reopens the previous item. */
   async undo(): Promise<void> {
     const { questionIndex, answers, held } = this.#state;
     if (questionIndex > 0) {
@@ -121,14 +121,14 @@ export class AnnotationSession {
     if (last === undefined) return;
     const reopened = await this.#queues.reopen({ ...this.#name, item_id: last.itemId }, this.#said);
     this.#done.pop();
-    // Others may have it meanwhile; the annotator will be given it again.
+    // Others may claim the item meanwhile; the annotator will get it again.
     if (held !== null) await this.#release(held.item.id);
     this.#show(reopened);
   }
 
   /**
-   * Keeps the item that is held from others, by holding it anew when a third of its time is over; without one looks whether
-   * there is one by now. Whoever shows the session waits for `keepSeconds`, calls it, and does so again.
+   * Renews the lease when a third of it has passed; without an item, checks for a new one. Call it every
+   * `keepSeconds`.
    */
   async keep(): Promise<void> {
     const { held } = this.#state;
@@ -144,12 +144,12 @@ export class AnnotationSession {
     this.#waitedSeconds = 0;
   }
 
-  /** Looks again whether there is an item, where there was none. */
+  /** Checks for an item if there was none. */
   async look(): Promise<void> {
     if (this.#state.held === null) await this.#next();
   }
 
-  /** Gives back the item that is held. */
+  /** Releases the leased item. */
   async leave(): Promise<void> {
     const { held } = this.#state;
     if (held === null) return;
@@ -157,7 +157,7 @@ export class AnnotationSession {
     this.#state = { ...this.#state, ...noItem };
   }
 
-  /** Seconds for which the item was last held, by the server's clock; null without an item. */
+  /** Duration of the last lease in seconds, by the server's clock; null without an item. */
   get #holdSeconds(): number | null {
     const { held, annotator } = this.#state;
     const own = held?.item.annotations.find((one) => one.annotator === annotator);

@@ -1,17 +1,17 @@
-// Which key gives which answer to a question, and what a typed text answers: the same in a terminal and on the page. Pure.
+// Maps keys to answers and parses typed answers, for the terminal and the page. Pure.
 import type { AskedQuestion } from "../api.ts";
 
 export interface AnswerKey {
   readonly key: string;
-  /** For people. */
+  /** Text for people. */
   readonly label: string;
   readonly value: unknown;
 }
 
-/** Keys that are not answers; see `AnnotationSession`. */
+/** Keys for other actions; see `AnnotationSession`. */
 export const sessionKeys = { leaveOut: "-", skip: "s", undo: "u", quit: "q" } as const;
 
-/** One key for each answer; null where there are too many, and the answer is typed. */
+/** Returns one key per answer; null if there are too many, so that the answer is typed. */
 export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): readonly AnswerKey[] | null {
   if (kind === "boolean")
     return [
@@ -32,12 +32,12 @@ export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): 
   return null;
 }
 
-/** An answer for people. */
+/** Formats an answer for people. */
 export function shownAnswer(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** What a text that was typed answers, or what is wrong with it; the server says the rest. */
+/** Parses a typed answer, or says what is wrong with it. The server validates the rest. */
 export function typedAnswer(
   { kind, choices }: Pick<AskedQuestion, "kind" | "choices">,
   text: string,
@@ -58,7 +58,7 @@ export function typedAnswer(
       try {
         return { value: JSON.parse(trimmed) as unknown };
       } catch {
-        // Most answers are words, which nobody puts in quotation marks.
+        // Most answers are words without quotation marks.
         return { value: trimmed };
       }
     default:

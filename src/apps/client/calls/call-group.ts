@@ -1,16 +1,16 @@
-// Makes the calls of a group, such as `hone.models`. A call that only names a route takes the ids of the route's path, in
-// their order, then the body or query, then options.
+// Builds the calls of a group, such as `hone.models`. A call takes the ids in the route's path in order, then the body
+// or query, then options.
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
 import type { AnswerOf, BodyOf, CallOptions, Calls, InputOf } from "./calls.ts";
 import type { ItemOf, PagedRoute, QueryOf, Route, RouteWith } from "./calls.ts";
 
-/** One value for each `{id}` in the route's path. */
+/** One value per `{id}` in the route's path. */
 type Ids<R extends string> = R extends `${string}{${string}}${infer Rest}`
   ? [id: string | number, ...Ids<Rest>]
   : [];
 
-/** A body whose every field is optional may be left out. */
+/** A body with only optional fields may be omitted. */
 type Sent<R extends Route> = Partial<BodyOf<R>> extends BodyOf<R> ? [body?: BodyOf<R>] : [body: BodyOf<R>];
 
 export abstract class CallGroup {
@@ -20,7 +20,7 @@ export abstract class CallGroup {
     this.calls = calls;
   }
 
-  /** A call without body and query. */
+  /** Returns a call without body and query. */
   protected call<R extends RouteWith<"answer">>(route: R, preset?: CallOptions) {
     return (...values: [...Ids<R>, options?: RequestOptions]): Promise<AnswerOf<R>> => {
       const { path, rest } = split(route, values);
@@ -28,7 +28,7 @@ export abstract class CallGroup {
     };
   }
 
-  /** A call with a body. */
+  /** Returns a call with a body. */
   protected send<R extends RouteWith<"answer"> & RouteWith<"body">>(route: R, preset?: CallOptions) {
     return (...values: [...Ids<R>, ...Sent<R>, options?: RequestOptions]): Promise<AnswerOf<R>> => {
       const { path, rest } = split(route, values);
@@ -37,7 +37,7 @@ export abstract class CallGroup {
     };
   }
 
-  /** A call with a query. */
+  /** Returns a call with a query. */
   protected search<R extends RouteWith<"answer">>(route: R) {
     return (...values: [...Ids<R>, query?: QueryOf<R>, options?: RequestOptions]): Promise<AnswerOf<R>> => {
       const { path, rest } = split(route, values);
@@ -45,7 +45,7 @@ export abstract class CallGroup {
     };
   }
 
-  /** A list, page by page. */
+  /** Returns a call that lists items page by page. */
   protected pages<R extends PagedRoute>(route: R) {
     return (
       ...values: [...Ids<R>, query?: QueryOf<R>, options?: RequestOptions]
@@ -56,7 +56,7 @@ export abstract class CallGroup {
   }
 }
 
-/** Separates the values of the path from what follows them. */
+/** Splits the values of the path from the arguments after them. */
 function split(route: Route, values: readonly unknown[]) {
   const names = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const path = Object.fromEntries(names.map((name, index) => [name, String(values[index])]));

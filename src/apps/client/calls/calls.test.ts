@@ -13,7 +13,7 @@ function callsTo(...answers: readonly (Response | (() => Response))[]) {
 
 const chat = { body: { messages: [{ role: "user", content: "Hi" }] } };
 
-test("what a path names may hold anything, and an undefined field of a query is not sent", async () => {
+test("encodes any value in a path, and omits undefined query fields", async () => {
   const { fetch, calls } = callsTo(() => new Response("{}"));
   await calls.call("GET /v1/models/{model}", { path: { model: "acme/p/m:step1?é" } });
   await calls.call("GET /v1/files", { query: { after: "a b", purpose: undefined } });
@@ -23,7 +23,7 @@ test("what a path names may hold anything, and an undefined field of a query is 
   );
 });
 
-test("pages are as long as they may be unless asked, and the next begins behind the last item", async () => {
+test("asks for the longest pages unless told otherwise, and continues after the last item", async () => {
   const page = (id: string, more: boolean) => () =>
     new Response(
       JSON.stringify({ object: "list", data: [{ id }], first_id: id, last_id: id, has_more: more }),
@@ -43,7 +43,7 @@ test("pages are as long as they may be unless asked, and the next begins behind 
   assert.equal(new URL(short.fetch.requests[0]?.url ?? "").search, "?limit=7");
 });
 
-test("an event that is an error ends the stream as one, with the request's id", async () => {
+test("throws an error event as an error with the request's id", async () => {
   const error = { message: "The engine stopped.", type: "server_error", param: null, code: "unavailable" };
   const events = `data: {"id":"one"}\n\ndata: ${JSON.stringify({ detail: [], error })}\n\ndata: {"id":"two"}\n\n`;
   const { calls } = callsTo(new Response(events, { headers: { "x-request-id": "r1" } }));
@@ -57,14 +57,14 @@ test("an event that is an error ends the stream as one, with the request's id", 
   assert.deepEqual(seen, ["one"]);
 });
 
-test("a stream ends at [DONE], whatever comes behind it", async () => {
+test("ends a stream at [DONE] and ignores what follows", async () => {
   const { calls } = callsTo(new Response('data: {"id":"one"}\n\ndata: [DONE]\n\ndata: {"id":"two"}\n\n'));
   const seen: string[] = [];
   for await (const { id } of calls.events("POST /v1/chat/completions", chat)) seen.push(id);
   assert.deepEqual(seen, ["one"]);
 });
 
-test("a success that is no JSON is an error that shows it", async () => {
+test("throws an error that shows a successful answer without JSON", async () => {
   const isShown = (error: unknown): boolean => {
     assert.ok(error instanceof HoneError);
     assert.deepEqual([error.code, error.body], ["not_json", "<html>"]);

@@ -1,5 +1,5 @@
-// Calls any operation of the API by its method and path. The types come from the API's own document (`api`): an unknown
-// route, a wrong body and a wrong use of the answer do not compile.
+// Calls any operation of the API by its method and path. The types are generated from the API's document (`api`): an
+// unknown route, a wrong body or a wrong use of the answer does not compile.
 import type { Operations, Page } from "../api.ts";
 import type { Answer, Connection, Query, Request, RequestOptions } from "../connection.ts";
 import { HoneError, streamedError } from "../hone-error.ts";
@@ -7,10 +7,10 @@ import { Pages } from "../pages.ts";
 import type { Platform } from "../platform.ts";
 import { readServerSentEvents } from "../server-sent-events.ts";
 
-/** A method and a path, as the document has them. */
+/** A method and a path, as in the API's document. */
 export type Route = keyof Operations;
 
-/** The routes that answer in this form, or are sent it. */
+/** The routes that have this form of body or answer. */
 export type RouteWith<Form extends string> = {
   [R in Route]: Operations[R] extends Readonly<Record<Form, unknown>> ? R : never;
 }[Route];
@@ -30,23 +30,23 @@ export type PagedRoute = {
 }[RouteWith<"answer">];
 export type ItemOf<R extends PagedRoute> = AnswerOf<R>["data"][number];
 
-/** What a call of a route takes of its path, query and body. */
+/** The path, query and body of a route. */
 export type InputOf<R extends Route> = Pick<
   Operations[R],
   Extract<keyof Operations[R], "path" | "query" | "body">
 >;
 
 export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "accept"> {
-  /** True if a POST may be sent twice; all other methods may. */
+  /** True if a POST can be sent twice; all other methods can. */
   readonly isRepeatable?: boolean;
   /** Called once the server has answered; only for streams. */
   readonly onOpen?: (() => void) | undefined;
 }
 
-/** Feedback and traces take the key as a password, all other routes as a token. */
+/** Feedback and traces use the key as a password (basic), all other routes as a token (bearer). */
 const bearerPath = /^\/(v1|tokenize|detokenize|health|ping|version|load|metrics)\b/;
 
-/** Typed calls of every operation. The groups of calls, such as `hone.jobs`, are made of these. */
+/** Typed calls of every operation. Groups such as `hone.jobs` are built from them. */
 export class Calls {
   readonly platform: Platform;
   readonly #connection: Connection;
@@ -56,18 +56,18 @@ export class Calls {
     this.#connection = connection;
   }
 
-  /** Returns the parsed answer. @throws HoneError `not_json` if anything but the server answered */
+  /** Returns the parsed answer. @throws HoneError `not_json` if something other than the server answered */
   async call<R extends RouteWith<"answer">>(
     route: R,
     input: InputOf<R>,
     options?: CallOptions,
   ): Promise<AnswerOf<R>> {
     const text = await (await this.#open(route, input, options)).text();
-    // The document says so of the route; this client trusts its own server.
+    // Safe cast: the API's document says so, and this client trusts its server.
     return this.#parsed(route, text) as AnswerOf<R>;
   }
 
-  /** The events of a stream as they come. @throws HoneError for what goes wrong on the way */
+  /** Yields the events of a stream as they arrive. @throws HoneError if the stream fails */
   async *events<R extends RouteWith<"events">>(
     route: R,
     input: InputOf<R>,
@@ -80,12 +80,12 @@ export class Calls {
       const event = this.#parsed(route, data);
       const error = streamedError(event, answer);
       if (error !== null) throw error;
-      // As of the answer.
+      // Safe cast, as for the answer.
       yield event as EventOf<R>;
     }
   }
 
-  /** The answer's bytes as they come, whatever they are. */
+  /** Yields the answer's bytes as they arrive. */
   async bytes<R extends RouteWith<"bytes">>(
     route: R,
     input: InputOf<R>,
@@ -102,7 +102,7 @@ export class Calls {
     return (await this.#open(route, input, { accept: "text/plain", ...options })).text();
   }
 
-  /** A list, whose pages have as many items as the server allows unless the query says otherwise. */
+  /** Returns a list. Pages have the maximum size unless the query sets a limit. */
   pages<R extends PagedRoute>(
     route: R,
     input: InputOf<R>,
@@ -136,7 +136,7 @@ export class Calls {
   }
 }
 
-/** The input of whatever route. */
+/** Input of any route. */
 interface Untyped {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Query;

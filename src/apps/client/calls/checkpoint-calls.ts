@@ -1,4 +1,4 @@
-// The versions of a trained model.
+// Calls about the versions of a trained model.
 import type { Checkpoint } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Upload } from "../upload.ts";
@@ -10,16 +10,16 @@ const one = "/v1/preview/models/{model_id}/checkpoints/{step}";
 
 /** `hone.checkpoints` */
 export class CheckpointCalls extends CallGroup {
-  /** The oldest first unless asked. */
+  /** Lists versions, oldest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** The feedback behind a version that comes from it, in the order of its job's groups. */
+  /** Lists the feedback that a version was trained on, in the order of its job's groups. */
   readonly sources = this.pages(`GET ${one}/sources`);
   /** Keeps a version until it is unpinned. */
   readonly pin = this.call(`PUT ${one}/pin`);
   readonly unpin = this.call(`DELETE ${one}/pin`);
 
-  /** Those that are pinned, or that a job starts from, stay; the answer says which. */
+  /** Deletes versions, except pinned ones and those that a job starts from; the answer names them. */
   delete(
     modelId: string,
     steps: readonly number[],
@@ -28,7 +28,10 @@ export class CheckpointCalls extends CallGroup {
     return this.calls.call(`DELETE ${all}`, { path: { model_id: modelId }, body: { steps } }, options);
   }
 
-  /** A version's files as a tar archive, as it comes: a PEFT folder, or the base model with the adapter in its weights. */
+  /**
+   * Streams a version's files as a tar archive: a PEFT folder, or the base model with the adapter merged into its
+   * weights.
+   */
   export(
     modelId: string,
     step: number,
@@ -39,7 +42,7 @@ export class CheckpointCalls extends CallGroup {
     return this.calls.bytes(`GET ${one}/export`, { path, query: { format } }, options);
   }
 
-  /** Makes a PEFT folder, as a tar archive, the model's next version. */
+  /** Imports a tar archive of a PEFT folder as the model's next version. */
   import(modelId: string, archive: Upload, options?: RequestOptions): Promise<Checkpoint> {
     const upload = { type: "application/x-tar", content: archive };
     return this.calls.call(`POST ${all}`, { path: { model_id: modelId } }, { upload, ...options });

@@ -1,4 +1,4 @@
-// Files that jobs can be made of.
+// Calls about uploaded files for training jobs.
 import type { FileObject } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
@@ -8,13 +8,13 @@ const one = "/v1/files/{file_id}";
 
 /** `hone.files` */
 export class FileCalls extends CallGroup {
-  /** The newest first unless asked. */
+  /** Lists files, newest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** Jobs that were made of it keep what they train on. */
+  /** Deletes a file. Jobs created from it keep their data. */
   readonly delete = this.call(`DELETE ${one}`);
 
-  /** Conversations, one a line as JSON; the file is on disk when this resolves. */
+  /** Uploads conversations, one JSON object per line. The file is on disk when this resolves. */
   upload(content: Blob, name: string, options?: RequestOptions): Promise<FileObject> {
     const form = new FormData();
     form.set("purpose", "fine-tune");
@@ -22,7 +22,7 @@ export class FileCalls extends CallGroup {
     return this.calls.call(`POST ${all}`, {}, { form, ...options });
   }
 
-  /** Its bytes, as they come. */
+  /** Streams the file's bytes. */
   content(fileId: string, options?: RequestOptions): Promise<AsyncGenerator<Uint8Array>> {
     return this.calls.bytes(`GET ${one}/content`, { path: { file_id: fileId } }, options);
   }

@@ -1,4 +1,4 @@
-// A job followed across breaks, from a source that plays a server.
+// Tests of following a job across lost connections, against a fake event source.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrainingEvent } from "../api.ts";
@@ -14,7 +14,10 @@ const step = (id: string, type: TrainingEvent["type"] = "gradient_step"): Traini
 const refused = (status: number): HoneError =>
   new HoneError({ status, code: status === 0 ? "connection" : "unknown", message: `status ${status}` });
 
-/** What one connection brings: events, and the error that it ends with; not opened at all where that comes first. */
+/**
+ * Outcome of one connection: its events, and the error that ends it. If the error comes first, the connection does not
+ * open.
+ */
 type Connection = readonly (TrainingEvent | HoneError)[];
 
 async function follow(...connections: readonly Connection[]) {
@@ -53,7 +56,7 @@ test("follows a job to its end", async () => {
   }
 });
 
-test("a connection that breaks is made again behind the last event, and both is said once", async () => {
+test("reconnects after the last event, and reports the break and the recovery once", async () => {
   const cause = new TypeError("terminated", { cause: new Error("other side closed") });
   const broken = new HoneError({ code: "connection", message: "No answer", cause });
   const stopping = new HoneError({ code: "unavailable", status: 200, message: "stopping" });
@@ -80,14 +83,14 @@ test("a connection that breaks is made again behind the last event, and both is 
   assert.deepEqual([asked, error], [[undefined, "a", "a", "a", "b", "c"], null]);
 });
 
-test("gives up when nobody has answered for the deadline, and says how to go on", async () => {
+test("gives up when no server answers before the deadline, and says how to continue", async () => {
   const { reported, asked, error } = await follow([step("a")]);
   assert.match(error ?? "", /^Nobody answered for 3 s \(status 0\)\..*hone jobs watch j$/);
   assert.deepEqual(reported, ["a", "lost: the server ended the connection"]);
   assert.equal(asked.length, 7);
 });
 
-test("what the server refuses is not asked again", async () => {
+test("does not retry what the server refuses", async () => {
   for (const status of [401, 403, 404, 422]) {
     const { asked, error } = await follow([refused(status)]);
     assert.deepEqual([asked.length, error], [1, `status ${status}`]);

@@ -1,28 +1,28 @@
-// Follows a job's events to its end, across restarts of its server: a connection that breaks is made again behind the last
-// event that came, and given up when nobody answered for too long.
+// Follows a job's events to its end, across server restarts. Reconnects after the last event, and gives up if no
+// server answers before a deadline.
 import type { TrainingEvent } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
 
 export interface WatchOptions extends RequestOptions {
-  /** The id of the last event that came, to go on behind it. */
+  /** Id of the last event received; events after it follow. */
   readonly after?: string | undefined;
   /** Called once the server has answered. */
   readonly onOpen?: (() => void) | undefined;
 }
 
 export interface FollowOptions extends RequestOptions {
-  /** The id of the last event that came, to go on behind it. */
+  /** Id of the last event received; events after it follow. */
   readonly after?: string | undefined;
-  /** Milliseconds that nobody may answer; 120,000 unless given, in which a server starts again. */
+  /** Maximum time without an answer in milliseconds; default 120,000, long enough for a server restart. */
   readonly deadline?: number | undefined;
-  /** Called once for each break, with its reason. */
+  /** Called once per lost connection, with the reason. */
   readonly onLost?: ((reason: string) => void) | undefined;
   readonly onBack?: (() => void) | undefined;
 }
 
-/** One connection that brings events. */
+/** Opens a connection that streams events. */
 export interface EventSource {
   watch(jobId: string, options: WatchOptions): AsyncIterable<TrainingEvent>;
 }
@@ -44,7 +44,7 @@ export async function* followJob(
   for (;;) {
     let reason = "the server ended the connection";
     try {
-      // Repeats are made here, and counted against one deadline.
+      // This function retries, so that all attempts share one deadline.
       for await (const event of source.watch(jobId, { ...options, retries: 0, after, onOpen })) {
         after = event.id;
         yield event;
@@ -63,16 +63,16 @@ export async function* followJob(
   }
 }
 
-/** Whether a server that starts again, or a network, may be the cause: not what it refuses. */
+/** True if a restart or a network fault may have caused the error, not a refusal. */
 function mayPass(error: unknown): error is HoneError {
   if (!(error instanceof HoneError)) return false;
   return passing.includes(error.code) || error.status === 429 || error.status >= 500;
 }
 
-/** Of what this side saw, and of streams that ended with it. */
+/** Error codes of this client, and of streams that such faults ended. */
 const passing: readonly string[] = ["connection", "timeout", "overloaded", "unavailable", "cancelled"];
 
-/** A connection that is not made, or breaks off, says why in its causes. */
+/** Returns the reason from an error's causes, where a failed or broken connection puts it. */
 function reasonOf({ cause, message }: HoneError): string {
   if (!(cause instanceof Error)) return message;
   return cause.cause instanceof Error ? cause.cause.message : cause.message;

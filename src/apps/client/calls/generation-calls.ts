@@ -1,5 +1,5 @@
-// Answers of models: chats, responses, messages and texts that go on, whole or as they are made. They are sent again if
-// nobody answers: the server keeps nothing of them.
+// Calls that generate: chats, responses, messages and text completions, whole or streamed. They are retried if no
+// server answers: the server stores nothing of them.
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup, inputOf } from "./call-group.ts";
 import type { AnswerOf, BodyOf, Calls, EventOf, RouteWith } from "./calls.ts";
@@ -17,12 +17,12 @@ export class GenerationCalls<R extends GenerationRoute> extends CallGroup {
     this.#route = route;
   }
 
-  /** The answer, whole. */
+  /** Returns the whole answer. */
   create(body: Omit<BodyOf<R>, "stream">, options?: RequestOptions): Promise<AnswerOf<R>> {
     return this.calls.call(this.#route, inputOf<R>({ body }), { isRepeatable, ...options });
   }
 
-  /** The answer as it is made; leaving the loop ends it. Responses and messages report an error as an event `error`. */
+  /** Streams the answer; leaving the loop cancels it. Responses and messages report an error as an event `error`. */
   stream(body: Omit<BodyOf<R>, "stream">, options?: RequestOptions): AsyncGenerator<EventOf<R>> {
     const input = inputOf<R>({ body: { ...body, stream: true } });
     return this.calls.events(this.#route, input, { isRepeatable, ...options });
@@ -34,6 +34,6 @@ export type ChatCalls = GenerationCalls<"POST /v1/chat/completions">;
 
 /** `hone.messages`: Anthropic's Messages API. */
 export class MessageCalls extends GenerationCalls<"POST /v1/messages"> {
-  /** How many tokens the prompt has. */
+  /** Counts the tokens of the prompt. */
   readonly countTokens = this.send("POST /v1/messages/count_tokens", { isRepeatable });
 }

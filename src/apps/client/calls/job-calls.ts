@@ -1,4 +1,4 @@
-// Training jobs: creating, reading, following, cancelling and repeating them.
+// Calls about training jobs: create, read, follow, cancel, retry and replay.
 import type { TrainingEvent, TrainingJob } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
@@ -11,7 +11,7 @@ const one = "/v1/preview/training-jobs/{job_id}";
 const preference = "/v1/preview/preference-training-jobs";
 
 export interface CreateJobOptions extends RequestOptions {
-  /** By which a job that is sent twice is one job; a fresh one unless given. */
+  /** Jobs sent with the same key are one job; default: a new key. */
   readonly idempotencyKey?: string;
 }
 
@@ -21,49 +21,52 @@ type CreationRoute =
 
 /** `hone.jobs` */
 export class JobCalls extends CallGroup {
-  /** Has a model trained on trajectories with rewards; the job is on disk when this resolves. */
+  /** Trains a model on trajectories with rewards. The job is on disk when this resolves. */
   readonly create = this.#creating(`POST ${all}`);
-  /** Has a model taught conversations; the job goes on as any other. */
+  /** Fine-tunes a model on conversations; the job is followed like any other. */
   readonly createSupervised = this.#creating("POST /v1/preview/sft-training-jobs");
-  /** Has a model trained on the feedback on its recorded answers; the id is null if there is nothing to train on. */
+  /** Trains a model on feedback about its recorded answers; the id is null if there is nothing to train on. */
   readonly createFromFeedback = this.#creating(`POST ${all}/from-feedback`);
-  /** Has a model learn which of two answers people preferred; the job goes on as any other. */
+  /** Trains a model on preferences between answers; the job is followed like any other. */
   readonly createPreference = this.#creating(`POST ${preference}`);
-  /** The same of the feedback on its recorded answers; the id is null if there is nothing to train on. */
+  /**
+   * Trains a model on preferences from feedback about its recorded answers; the id is null if there is nothing to
+   * train on.
+   */
   readonly createPreferenceFromFeedback = this.#creating(`POST ${preference}/from-feedback`);
-  /** The newest first unless asked. */
+  /** Lists jobs, newest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** One that has ended stays as it is. */
+  /** Cancels a job; does nothing if it has ended. */
   readonly cancel = this.call(`POST ${one}/cancel`, { isRepeatable: true });
-  /** Has a job that succeeded done once more beside its model, to compare with its version; the answer is a job's id. */
+  /** Repeats a succeeded job next to its model to compare the result with its version. Returns the id of the new job. */
   readonly replay = this.call(`POST ${one}/replay`);
-  /** Has a job that failed or was cancelled tried again; the answer is the new job's id. */
+  /** Retries a failed or cancelled job. Returns the id of the new job. */
   readonly retry = this.call(`POST ${one}/retry`, { isRepeatable: true });
-  /** The events so far, the oldest first unless asked. */
+  /** Lists the events so far, oldest first by default. */
   readonly events = this.pages(`GET ${one}/events`);
 
-  /** The events as they come, over one connection; `follow` goes on where that breaks. */
+  /** Streams the events over one connection; `follow` reconnects if it breaks. */
   watch(jobId: string, { after, ...options }: WatchOptions = {}): AsyncGenerator<TrainingEvent> {
     const query = after === undefined ? {} : { after };
     return this.calls.events(`GET ${one}/events`, { path: { job_id: jobId }, query }, options);
   }
 
   /**
-   * The events as they come until the job has ended, across restarts of the server: the last one is `training_ended` or
+   * Streams the events until the job ends, across server restarts. The last event is `training_ended` or
    * `training_failed`.
    *
-   * @throws HoneError for what the server refuses, and when nobody answered for the deadline
+   * @throws HoneError if the server refuses, or no server answers before the deadline
    */
   follow(jobId: string, options: FollowOptions = {}): AsyncGenerator<TrainingEvent> {
     return followJob(this, jobId, options, this.calls.platform);
   }
 
   /**
-   * Waits for a job's success.
+   * Waits for a job to succeed.
    *
-   * @param options.onEvent called with each event on the way
-   * @throws HoneError `job_failed` with its reason where it failed or was cancelled
+   * @param options.onEvent called with each event
+   * @throws HoneError `job_failed` with the reason if the job failed or was cancelled
    */
   async wait(
     jobId: string,
@@ -76,7 +79,7 @@ export class JobCalls extends CallGroup {
     throw new HoneError({ code: "job_failed", message, body: job });
   }
 
-  /** A call that makes one job, however often it is sent. */
+  /** Returns a call that creates one job, even if it is sent several times. */
   #creating<R extends CreationRoute>(route: R) {
     return (body: BodyOf<R>, options: CreateJobOptions = {}): Promise<AnswerOf<R>> => {
       const { idempotencyKey = this.calls.platform.newId(), headers, ...others } = options;

@@ -1,4 +1,4 @@
-// Keys of a server, for administrators, and what they have used.
+// Calls about a server's keys, for administrators, and about their usage.
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
 import type { QueryOf } from "./calls.ts";
@@ -8,27 +8,27 @@ const one = "/v1/preview/keys/{key_id}";
 const limits = "/v1/preview/entities/{entity}/limits";
 const used = "/v1/preview/usage";
 
-/** `hone.keys`; all of it but usage needs an admin's key without limits. */
+/** `hone.keys`; everything but usage requires an admin key with all scopes. */
 export class KeyCalls extends CallGroup {
-  /** The only answer that has the secret. */
+  /** Creates a key; only this answer contains the secret. */
   readonly create = this.send(`POST ${all}`);
-  /** The newest first unless asked, revoked ones included. */
+  /** Lists keys, newest first by default, including revoked ones. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** Changes the fields that are named; null takes a limit away. */
+  /** Changes the given fields; null removes a limit. */
   readonly change = this.send(`POST ${one}`, { isRepeatable: true });
-  /** Another secret; the one that it has now holds for `grace_seconds` more. The only answer that has the new one. */
+  /** Rotates the secret; the old one stays valid for `grace_seconds`. Only this answer contains the new secret. */
   readonly rotate = this.send(`POST ${one}/rotate`);
-  /** From the next request on it is refused, and what runs for it ends. */
+  /** Revokes a key: its next request is refused, and running ones end. */
   readonly revoke = this.call(`DELETE ${one}`);
-  /** What all keys of an entity may do together; null for what the server's settings say. */
+  /** Returns the limits shared by all keys of an entity; null where the server's settings apply. */
   readonly limits = this.call(`GET ${limits}`);
-  /** Changes the fields that are named; null takes a limit away. */
+  /** Changes the given fields; null removes a limit. */
   readonly changeLimits = this.send(`POST ${limits}`, { isRepeatable: true });
-  /** A row for each day, key and model, the latest day first unless asked. */
+  /** Lists usage with a row per day, key and model, latest day first by default. */
   readonly usage = this.pages(`GET ${used}`);
 
-  /** The same as CSV, as it comes, the earliest day first. */
+  /** Streams the usage as CSV, earliest day first. */
   exportUsage(
     query: QueryOf<`GET ${typeof used}/export`> = {},
     options?: RequestOptions,

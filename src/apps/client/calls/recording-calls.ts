@@ -1,4 +1,4 @@
-// What trained models answered, as it is recorded.
+// Calls about recorded completions of trained models.
 import type { Page, StoredChatCompletion } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
@@ -7,17 +7,17 @@ import type { QueryOf } from "./calls.ts";
 
 const completions = "/v1/chat/completions";
 
-/** Which recorded completions; what is left out lets all through. */
+/** Filter for recorded completions; omitted fields match all. */
 export type RecordedFilter = QueryOf<`GET ${typeof completions}`>;
 
-/** `hone.recordings`; a request's id is taken with or without `chatcmpl-`. */
+/** `hone.recordings`; request ids are accepted with or without `chatcmpl-`. */
 export class RecordingCalls extends CallGroup {
-  /** One whole, with what feedback there is on it. */
+  /** Returns a whole completion with its feedback. */
   readonly get = this.search(`GET ${completions}/{request_id}`);
-  /** Removes one for good; feedback on it stays. */
+  /** Removes a completion permanently; feedback on it is kept. */
   readonly delete = this.search(`DELETE ${completions}/{request_id}`);
 
-  /** Each without log-probabilities; the newest first unless asked. */
+  /** Lists completions without log probabilities, newest first by default. */
   list(
     filter: RecordedFilter = {},
     options?: RequestOptions,

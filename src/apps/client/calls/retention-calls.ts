@@ -1,10 +1,10 @@
-// What of what is stored does not stay.
+// Calls about the retention of stored data.
 import { CallGroup } from "./call-group.ts";
 
 /** `hone.retention` */
 export class RetentionCalls extends CallGroup {
-  /** The limits with what there is, and what was removed by day. */
+  /** Returns the limits, the storage in use, and removals per day. */
   readonly get = this.search("GET /v1/preview/retention");
-  /** Removes at once what does not stay, or with `dry_run` says what that is. For administrators. */
+  /** Removes expired data now, or with `dry_run` only reports them. For administrators. */
   readonly sweep = this.send("POST /v1/preview/retention/sweep", { isRepeatable: true });
 }

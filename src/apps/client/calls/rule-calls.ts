@@ -1,4 +1,4 @@
-// Reward rules: how feedback becomes a reward, kept under names, and what trains by itself.
+// Calls about reward rules: named rules that compute rewards from feedback, and train models automatically.
 import { CallGroup } from "./call-group.ts";
 
 const all = "/v1/preview/reward-rules";
@@ -7,14 +7,14 @@ const one = "/v1/preview/reward-rules/{rule_id}";
 /** `hone.rules` */
 export class RuleCalls extends CallGroup {
   readonly create = this.send(`POST ${all}`);
-  /** The newest first unless asked. */
+  /** Lists rules, newest first by default. */
   readonly list = this.pages(`GET ${all}`);
-  /** With what a standing one is about. */
+  /** Returns a rule, with the state of its automatic training. */
   readonly get = this.call(`GET ${one}`);
-  /** Has a rule say something else. */
+  /** Replaces the content of a rule. */
   readonly change = this.send(`PUT ${one}`);
   readonly delete = this.call(`DELETE ${one}`);
-  /** Has a standing rule make no jobs until it is resumed. */
+  /** Pauses a rule's automatic training until it is resumed. */
   readonly pause = this.call(`POST ${one}/pause`, { isRepeatable: true });
   readonly resume = this.call(`POST ${one}/resume`, { isRepeatable: true });
 }

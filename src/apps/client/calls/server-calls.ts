@@ -1,4 +1,4 @@
-// How the server is. What is not well is an error at once, with what was found as its body.
+// Calls about the state of the server. A health problem is an immediate error, with the findings as its body.
 import type { LogLine } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
@@ -9,25 +9,25 @@ const atOnce = { retries: 0 };
 
 /** `hone.server`; `key` and the log need a key. */
 export class ServerCalls extends CallGroup {
-  /** Whether it can serve. @throws HoneError with status 503 while it cannot */
+  /** Checks that the server can serve. @throws HoneError with status 503 while it cannot */
   readonly health = this.call("GET /health", atOnce);
-  /** How each part of it is. @throws HoneError with status 503 where one is not well */
+  /** Returns the state of each part. @throws HoneError with status 503 if one is unhealthy */
   readonly check = this.call("GET /v1/system-check", atOnce);
-  /** Whose key this client has. */
+  /** Describes this client's key. */
   readonly key = this.call("GET /v1/preview/key");
-  /** The newest lines of the log of the server that answers, the newest first unless asked. For administrators. */
+  /** Lists the newest log lines of the server that answers, newest first by default. For administrators. */
   readonly logs = this.pages("GET /v1/preview/logs");
 
   async version(options?: RequestOptions): Promise<string> {
     return (await this.calls.call("GET /version", {}, options)).version;
   }
 
-  /** How many requests with a key are being answered. */
+  /** Returns the number of running requests with a key. */
   async load(options?: RequestOptions): Promise<number> {
     return (await this.calls.call("GET /load", {}, options)).server_load;
   }
 
-  /** The lines behind `after`, or all that are kept, and each further one as it is written. For administrators. */
+  /** Streams the log lines after `after`, or all kept lines, then new lines as they are written. For administrators. */
   watchLogs(
     query: Pick<QueryOf<"GET /v1/preview/logs">, "after" | "level"> = {},
     options?: Omit<WatchOptions, "after">,
@@ -35,7 +35,7 @@ export class ServerCalls extends CallGroup {
     return this.calls.events("GET /v1/preview/logs", { query }, options);
   }
 
-  /** In Prometheus' text form. */
+  /** Returns the metrics in Prometheus text format. */
   metrics(options?: RequestOptions): Promise<string> {
     return this.calls.text("GET /metrics", {}, options);
   }

@@ -1,4 +1,4 @@
-// Trajectories that are stored of a model, and the metrics of their logs.
+// Calls about stored trajectories of a model, and the metrics of their logs.
 import type { TrajectoryCount } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
@@ -6,28 +6,28 @@ import type { QueryOf } from "./calls.ts";
 
 const model = "/v1/preview/models/{model_id}";
 
-/** Which stored trajectories; what is left out lets all through. */
+/** Filter for stored trajectories; omitted fields match all. */
 export type TrajectoryFilter = QueryOf<`GET ${typeof model}/trajectories/rows`>;
 
-/** The same of outlines. */
+/** Filter for trajectory outlines; omitted fields match all. */
 export type OutlineFilter = QueryOf<`GET ${typeof model}/trajectories/outlines`>;
 
 /** `hone.trajectories` */
 export class TrajectoryCalls extends CallGroup {
-  /** Stores trajectories under a split; the answer has the metrics of them. */
+  /** Stores trajectories under a split; returns their metrics. */
   readonly log = this.send(`POST ${model}/log`);
-  /** One by one, in the order they came. */
+  /** Lists trajectories in the order in which they were stored. */
   readonly list = this.pages(`GET ${model}/trajectories/rows`);
-  /** What lists say of each: how it begins and ends, its reward and metrics; the newest first unless asked. */
+  /** Lists summaries: first and last messages, reward and metrics; newest first by default. */
   readonly outlines = this.pages(`GET ${model}/trajectories/outlines`);
-  /** One whole, by the id of its outline. */
+  /** Returns a whole trajectory by the id of its outline. */
   readonly get = this.call(`GET ${model}/trajectories/{number}`);
-  /** Whole logs with their groups, as they were sent. */
+  /** Lists whole logs with their groups, as they were sent. */
   readonly logs = this.pages(`GET ${model}/trajectories`);
-  /** The metrics of each log over time, the oldest first unless asked. */
+  /** Lists the metrics of each log over time, oldest first by default. */
   readonly metrics = this.pages(`GET ${model}/metrics`);
 
-  /** How many there are from where, under which split, and their mean reward. */
+  /** Counts trajectories by source and split, with their mean reward. */
   async counts(
     modelId: string,
     query: QueryOf<`GET ${typeof model}/trajectories/counts`> = {},
@@ -37,7 +37,7 @@ export class TrajectoryCalls extends CallGroup {
     return (await this.calls.call(`GET ${model}/trajectories/counts`, input, options)).data;
   }
 
-  /** As a file, as it comes: a JSON object a line, or Parquet; or a line for each group with what it holds beside them. */
+  /** Streams trajectories as a file: JSON Lines or Parquet, or a line per group with its other data. */
   export(
     modelId: string,
     query: QueryOf<`GET ${typeof model}/trajectories/export`>,

@@ -1,4 +1,4 @@
-// Webhooks: where a server sends events by itself, and what became of them.
+// Calls about webhooks, to which a server sends events automatically, and about their deliveries.
 import { CallGroup } from "./call-group.ts";
 
 const all = "/v1/preview/webhooks";
@@ -6,17 +6,17 @@ const one = "/v1/preview/webhooks/{webhook_id}";
 
 /** `hone.webhooks` */
 export class WebhookCalls extends CallGroup {
-  /** The only answer that has the secret. */
+  /** Creates a webhook; only this answer contains the secret. */
   readonly create = this.send(`POST ${all}`);
-  /** The newest first unless asked. */
+  /** Lists webhooks, newest first by default. */
   readonly list = this.pages(`GET ${all}`);
   readonly get = this.call(`GET ${one}`);
-  /** Changes the fields that are named; `enabled: true` enables a disabled webhook again. */
+  /** Changes the given fields; `enabled: true` enables a disabled webhook again. */
   readonly change = this.send(`POST ${one}`, { isRepeatable: true });
-  /** Deletes it with its deliveries. */
+  /** Deletes a webhook with its deliveries. */
   readonly delete = this.call(`DELETE ${one}`);
-  /** What became of its events, the newest first unless asked. */
+  /** Lists deliveries, newest first by default. */
   readonly deliveries = this.pages(`GET ${one}/deliveries`);
-  /** Sends one delivery again, or all that failed since a time. */
+  /** Replays one delivery, or all that failed since a time. */
   readonly replay = this.send(`POST ${one}/replay`);
 }

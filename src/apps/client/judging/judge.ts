@@ -1,5 +1,5 @@
-// A language model as the judge of rollouts: it reads the attempts at one task beside each other, and ranks or scores them
-// by a rubric. Any server with chat completions can be asked; its verdict is held to a schema.
+// A language model as the judge of rollouts: it reads the attempts at one task side by side, and ranks or scores them
+// by a rubric. Any server with chat completions works; its verdict is validated against a schema.
 import { HoneError } from "../hone-error.ts";
 import type { Judge, JudgeContext, Rollout } from "../training/groups.ts";
 import { seedOf, shuffledBy } from "../training/seeds.ts";
@@ -7,31 +7,32 @@ import type { JsonObject } from "../recording/model-request.ts";
 import { verdicts, attemptName, type JudgeMode } from "./verdict.ts";
 
 export interface JudgeOptions<Task> {
-  /** Its name at the server that is asked. */
+  /** Name of the judge model at its server. */
   readonly model: string;
-  /** What a good attempt is, in words for the judge. */
+  /** Description of a good attempt for the judge. */
   readonly rubric: string;
-  /** `rank` orders the attempts of a task, from 1 for the best to 0; `score` gives each 0 to 1. `rank` unless given. */
+  /** `rank` (default) orders the attempts of a task, from 1 for the best to 0; `score` gives each a score from 0 to 1. */
   readonly mode?: JudgeMode;
-  /** With `/v1`, of any server with chat completions; the one that trains unless given. */
+  /** Base URL with `/v1` of any server with chat completions; default: the training server. */
   readonly baseURL?: string;
   readonly apiKey?: string;
-  /** How often a verdict is asked for, where one is broken; 2 unless given. */
+  /** Maximum number of requests for a valid verdict; default 2. */
   readonly attempts?: number;
-  /** Milliseconds for a verdict; 120,000 unless given. */
+  /** Timeout for a verdict in milliseconds; default 120,000. */
   readonly timeout?: number;
-  /** Further fields of its requests, such as `temperature`; 0 unless given. */
+  /** Additional request fields; `temperature` is 0 by default. */
   readonly request?: Readonly<Record<string, unknown>>;
-  /** What the judge reads of the task; as text or JSON unless given. */
+  /** Formats the task for the judge; default: text, or JSON. */
   readonly showTask?: (task: Task) => string;
-  /** What it reads of an attempt; the conversation unless given. */
+  /** Formats an attempt for the judge; default: the conversation. */
   readonly showAttempt?: (rollout: Rollout) => string;
 }
 
 /**
- * A judge for `train`. Attempts are shown in an order that follows from the seed, so that none gains by its place.
+ * Creates a judge for `train`. It shows the attempts in an order derived from the seed, so that no attempt gains from
+ * its position.
  *
- * @returns a judge that throws HoneError `broken_verdict` where none of its verdicts is one
+ * @returns a judge that throws HoneError `broken_verdict` if none of its verdicts is valid
  */
 export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
   const { mode = "rank", attempts = 2, rubric, showTask = textOfTask, showAttempt } = options;
@@ -53,7 +54,7 @@ export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
       const scores = await ask(options, context, { messages, schema, seed: seedOf(context.seed, attempt) })
         .then(read)
         .catch((error: unknown) => passing(error, context.signal));
-      // Back into the order they came in.
+      // Back to the callers' order.
       if (typeof scores !== "string") return rollouts.map((_, index) => scores[order.indexOf(index)]);
       why = scores;
       if (attempt + 1 < attempts) await context.hone.platform.sleep(retryMs * 2 ** attempt, context.signal);
@@ -67,7 +68,7 @@ export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
 
 const retryMs = 500;
 
-/** Why nothing came, where asking again may help. */
+/** Returns the reason of a failed request if a retry may help; otherwise throws. */
 function passing(error: unknown, signal: AbortSignal): string {
   signal.throwIfAborted();
   if (error instanceof HoneError && error.code === "judge_refused") {
@@ -83,7 +84,7 @@ function textOfTask(task: unknown): string {
 
 const defaultTimeoutMs = 120_000;
 
-/** The text of an answer. @throws HoneError where the judge's server does not answer, or refuses */
+/** Returns the text of an answer. @throws HoneError if the judge's server does not answer, or refuses */
 async function ask<Task>(
   { model, baseURL, apiKey, request, timeout = defaultTimeoutMs }: JudgeOptions<Task>,
   { hone, signal }: JudgeContext,
@@ -115,7 +116,7 @@ async function ask<Task>(
   return contentOf(text);
 }
 
-/** Empty where it is none of a chat's. */
+/** Returns the message text; empty if this is not a chat's answer. */
 function contentOf(text: string): string {
   try {
     const answer = JSON.parse(text) as Answer;
@@ -130,9 +131,9 @@ interface Answer {
 }
 
 /**
- * The attempts as the judge reads them: once the lines that all begin with, then each attempt under its name.
+ * Formats the attempts for the judge: their shared first lines once, then each attempt under its name.
  *
- * @param show what is read of an attempt, in place of its conversation
+ * @param show formats an attempt in place of its conversation
  */
 function attemptsText(rollouts: readonly Rollout[], show?: (rollout: Rollout) => string): string {
   if (show !== undefined) return rollouts.map((rollout, index) => attempt(index, show(rollout))).join("\n\n");
@@ -145,11 +146,11 @@ function attemptsText(rollouts: readonly Rollout[], show?: (rollout: Rollout) =>
 
 function attempt(index: number, text: string): string {
   const name = attemptName(index);
-  // An attempt cannot end itself and go on as the judge's own instructions.
+  // Escapes tags, so that an attempt cannot close itself and add instructions for the judge.
   return `<attempt name="${name}">\n${text.replaceAll(/<(\/?attempt)/gi, "< $1")}\n</attempt>`;
 }
 
-/** A line for each message of the main conversation, and those of sub-agents and branches behind them. */
+/** Returns a line per message of the main conversation, then those of sub-agents and branches. */
 function linesOf({ trajectory }: Rollout): readonly string[] {
   return trajectory.histories.flatMap(({ items }) =>
     items.map((item) => lineOf((item["message"] ?? item) as JsonObject)),
@@ -174,7 +175,7 @@ function callText(call: unknown): string {
   return `${called?.name ?? ""}(${called?.arguments ?? ""})`;
 }
 
-/** How many lines all begin with, and leave at least one of each. */
+/** Counts the first lines shared by all, leaving at least one line of each. */
 function sharedCount(conversations: readonly (readonly string[])[]): number {
   const [first = [], ...others] = conversations;
   const longest = Math.min(...conversations.map((lines) => lines.length)) - 1;

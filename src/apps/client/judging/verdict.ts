@@ -1,17 +1,17 @@
-// What a judge may say: the schema that its verdict is held to, and how a verdict becomes a number for each attempt. A
-// server may not hold it, so everything is checked.
+// Verdicts of a judge: the schema for them, and their conversion to a number per attempt. A server may not enforce the
+// schema, so everything is checked.
 
 export type JudgeMode = "rank" | "score";
 
 export interface VerdictForm {
   readonly schema: object;
-  /** For the judge. */
+  /** Instruction for the judge. */
   readonly instruction: string;
-  /** A number from 0 to 1 for each attempt as shown, or what is wrong with the verdict. */
+  /** Returns a number from 0 to 1 for each attempt as shown, or the error in the verdict. */
   readonly read: (text: string) => readonly number[] | string;
 }
 
-/** The names of attempts as a judge sees them: A, B, ..., Z, A1, B1, ... */
+/** Returns the name of an attempt for the judge: A, B, ..., Z, A1, B1, ... */
 export function attemptName(index: number): string {
   const letter = String.fromCodePoint(65 + (index % 26));
   return index < 26 ? letter : `${letter}${Math.floor(index / 26)}`;
@@ -54,7 +54,7 @@ function readRanking(text: string, names: readonly string[]): readonly number[] 
   if (!Array.isArray(ranking)) return `it has no ranking: ${text.slice(0, 200)}`;
   const isOfEach = ranking.length === names.length && names.every((name) => ranking.includes(name));
   if (!isOfEach) return `its ranking is not of each attempt once: ${JSON.stringify(ranking)}`;
-  // One attempt is as good as can be told.
+  // A single attempt gets the best score.
   return names.map((name) => (names.length === 1 ? 1 : 1 - ranking.indexOf(name) / (names.length - 1)));
 }
 
@@ -70,7 +70,7 @@ function readScores(text: string, names: readonly string[]): readonly number[] |
 
 function memberOf(text: string, name: string): unknown {
   try {
-    // Some models put their JSON between fences, whatever they were told.
+    // Some models put JSON in code fences despite instructions.
     const value: unknown = JSON.parse(text.replace(/^\s*```(?:json)?|```\s*$/g, ""));
     return typeof value === "object" && value !== null
       ? (value as Readonly<Record<string, unknown>>)[name]

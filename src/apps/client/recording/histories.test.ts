@@ -16,7 +16,7 @@ const called = (name: string, written: string, id = "c"): JsonObject => ({
   function: { name, arguments: written },
 });
 
-/** The calls, each with its messages and what was answered, against the items of each history by what they say. */
+/** Checks the items of each history made from calls, given as messages and answers, by their texts. */
 function check(
   calls: readonly {
     readonly asked: readonly JsonObject[];
@@ -41,7 +41,7 @@ function check(
   );
 }
 
-test("a call that goes on from an answer is a further turn", () => {
+test("appends a call that continues an answer as a further turn", () => {
   check(
     [
       { asked: [user("a")], answers: [said("b")] },
@@ -52,7 +52,7 @@ test("a call that goes on from an answer is a further turn", () => {
   );
 });
 
-test("however a library spells the answer that it sends back", () => {
+test("recognizes a returned answer in any library's spelling", () => {
   const answer = said(null, {
     tool_calls: [called("look", '{"a":1,"b":[2]}')],
     reasoning: "hm",
@@ -73,7 +73,7 @@ test("however a library spells the answer that it sends back", () => {
     );
 });
 
-test("what goes on from nothing that was said begins a history, whose earlier answers do not train again", () => {
+test("starts a new history for a call that continues nothing, and trains its earlier answers only once", () => {
   check(
     [
       { asked: [user("a")], answers: [said("b")] },
@@ -91,7 +91,7 @@ test("what goes on from nothing that was said begins a history, whose earlier an
   );
 });
 
-test("every answer of a call with several can be gone on from", () => {
+test("continues from any answer of a call with several", () => {
   check(
     [
       { asked: [user("a")], answers: [said("b"), said("c")] },
@@ -104,7 +104,7 @@ test("every answer of a call with several can be gone on from", () => {
   );
 });
 
-test("other tools are another history, and a choice keeps what its request said of the prompt", () => {
+test("starts a new history for other tools, and keeps the request's prompt options in the Choice", () => {
   const tools = [{ type: "function", function: { name: "look" } }];
   const calls = [
     { asked: [user("a")], answers: [said("b")], more: { tools } },
@@ -132,7 +132,7 @@ test("other tools are another history, and a choice keeps what its request said 
   });
 });
 
-test("a request that sends an answer back gets the exact tokens of it, and of no other", () => {
+test("sends exact tokens only for the answer that a request returns", () => {
   const exact = (content: string, ids: readonly number[], prompt: readonly number[]): JsonObject => ({
     finish_reason: "stop",
     message: said(content),
@@ -156,7 +156,7 @@ test("a request that sends an answer back gets the exact tokens of it, and of no
     [[1, 2, 4], [5]],
     undefined,
   ]);
-  // As parts, which some libraries make of a text.
+  // As parts: some libraries split a text.
   const parts = { role: "assistant", content: [{ type: "text", text: "c" }] };
   assert.deepEqual(tokensIn([a, parts, d]), [undefined, [[1], [3]], undefined]);
   const none = [undefined, undefined, undefined];

@@ -1,18 +1,18 @@
-// From the calls of a rollout to its histories, as training takes them. A call whose messages go on from an earlier one is
-// a further turn of its history; any other begins a history of its own, as the further answers of one call do. What the
-// model said stands as a Choice, and trains, in one history alone.
+// Converts the calls of a rollout to histories for training. A call that continues an earlier one adds a turn to its
+// history; any other starts a new history, as do additional answers of one call. Each generated answer is a Choice,
+// and trains, in only one history.
 import type { JsonObject } from "./model-request.ts";
 import type { RecordedCall } from "./recording-fetch.ts";
 
 export interface RecordedHistory {
-  /** Messages, and Choices where the model answered. */
+  /** Messages, and a Choice for each model answer. */
   readonly items: readonly JsonObject[];
   readonly tools: readonly JsonObject[] | null;
 }
 
 interface Growing {
   readonly items: JsonObject[];
-  /** What each item says, to compare. */
+  /** Canonical text of each item, for comparison. */
   readonly said: string[];
   readonly tools: readonly JsonObject[] | null;
 }
@@ -37,8 +37,8 @@ export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHi
 }
 
 /**
- * Returns the request with the exact tokens of the last answer that it continues, on the message that sends it back: the
- * server then begins the prompt with them, in place of tokenizing the text anew.
+ * Returns the request with the exact tokens of the last answer that it continues, attached to the message that returns
+ * it. The server then starts the prompt with them instead of tokenizing the text again.
  */
 export function withSampledTokens(request: JsonObject, calls: readonly RecordedCall[]): JsonObject {
   const { messages } = request;
@@ -67,7 +67,7 @@ export function withSampledTokens(request: JsonObject, calls: readonly RecordedC
   };
 }
 
-/** The longest history that a call goes on from. */
+/** Returns the longest history that a call continues. */
 function continued(
   histories: readonly Growing[],
   said: readonly string[],
@@ -85,8 +85,8 @@ function toolsOf({ tools }: JsonObject): Growing["tools"] {
 }
 
 /**
- * What a message says, however a library spells it when it sends an answer back: texts in parts or as one, calls with or
- * without ids, with or without thoughts.
+ * Returns a message's canonical text, independent of how a library returns an answer: text whole or in parts, calls
+ * and thoughts with or without ids.
  */
 function saidBy({ role, content, tool_calls: calls, tool_call_id: id }: JsonObject): string {
   const called = Array.isArray(calls) ? (calls as readonly JsonObject[]).map(callOf) : [];
@@ -109,7 +109,7 @@ function callOf({ function: called, custom }: JsonObject): unknown {
   }
 }
 
-/** The same text for the same value, whatever the order of its members. */
+/** Sorts members, so that equal values give the same text. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== "object" || value === null) return value;
@@ -117,7 +117,7 @@ function canonical(value: unknown): unknown {
   return members.map(([name, member]) => [name, canonical(member)]);
 }
 
-/** What a request can say of its prompt, beside messages and tools; a Choice keeps it. */
+/** Request fields about the prompt, besides messages and tools; a Choice keeps them. */
 const promptNames = [
   "documents",
   "chat_template",

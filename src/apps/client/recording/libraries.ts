@@ -1,12 +1,12 @@
-// Clients of other makers that call a recorded model. They are peers that nobody has to install: each is loaded when it is
-// first asked for, and one that is missing is an error that names the package.
+// Other makers' clients that call a recorded model. They are optional peer dependencies, loaded on first use; a
+// missing one is an error that names the package.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
 import { HoneError } from "../hone-error.ts";
 import type { Fetch } from "./recording-fetch.ts";
 
-/** What any of them takes. */
+/** Settings that every library takes. */
 export interface LibraryAccess {
   /** With `/v1`. */
   readonly baseURL: string;
@@ -15,7 +15,7 @@ export interface LibraryAccess {
   readonly fetch: Fetch;
 }
 
-/** A model of `@openai/agents`, as its agents and runners take one; that package wants a newer Node than this one. */
+/** A model of `@openai/agents`. Declared here because that package requires a newer Node. */
 export interface AgentsModel {
   // oxlint-disable-next-line typescript/no-explicit-any -- of the package's own types, which are not here
   getResponse(request: any): Promise<any>;
@@ -23,7 +23,7 @@ export interface AgentsModel {
   getStreamedResponse(request: any): AsyncIterable<any>;
 }
 
-/** Makes clients of `openai`; where that is missing, making one throws. */
+/** Returns a factory of `openai` clients, which throws if the package is missing. */
 export async function openAIClients(): Promise<(access: LibraryAccess) => OpenAI> {
   try {
     const { default: Client } = await import("openai");

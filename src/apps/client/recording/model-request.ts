@@ -1,19 +1,19 @@
-// Which requests are calls of the model that is trained, and how they are sent so that their answers tell their tokens.
+// Decides which requests call the trained model, and adds the fields that make answers include tokens.
 
-/** An object as parsed of JSON, in the API's own spelling. */
+/** A parsed JSON object in the API's own spelling. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A request as a library hands it to `fetch`. */
+/** A request as a library passes it to `fetch`. */
 export interface SentRequest {
   readonly url: string;
   readonly method: string;
-  /** Null where there is none, or it is no JSON object. */
+  /** Null if the body is missing or is not a JSON object. */
   readonly body: JsonObject | null;
   readonly headers: Headers;
   readonly signal: AbortSignal | null;
 }
 
-/** Reads what `fetch` was called with; null where it is no POST, which is then left as it is. */
+/** Parses the arguments of `fetch`; null for anything but a POST, which passes through unchanged. */
 export async function readRequest(
   input: string | URL | Request,
   init: RequestInit = {},
@@ -32,7 +32,7 @@ export async function readRequest(
 }
 
 async function textOf(body: RequestInit["body"]): Promise<string> {
-  // A stream can be read once, and is sent by whoever made it.
+  // A stream can be read only once, and its sender needs it.
   if (body === null || body instanceof ReadableStream) return "";
   return typeof body === "string" ? body : new Response(body).text();
 }
@@ -48,13 +48,13 @@ export function objectIn(text: string): JsonObject | null {
   }
 }
 
-/** Routes that call a model, and whose answers do not tell all that training needs. */
+/** Routes that call a model but whose answers lack tokens that training needs. */
 const unrecorded = /\/(responses|completions|messages)\/?$/;
 const recorded = /\/chat\/completions\/?$/;
 
 /**
- * Whether the request calls the model that is to be recorded: `yes`; `no` for anything else; or why it is refused, for a
- * call whose answer does not tell its tokens: it would silently not train.
+ * Returns `yes` if the request calls the recorded model, `no` for other requests, or the reason to refuse it. A call
+ * whose answer lacks tokens would otherwise silently not train.
  */
 export function isRecorded(
   { url, body }: SentRequest,
@@ -69,11 +69,11 @@ export function isRecorded(
   };
 }
 
-/** What a caller gets to see of tokens, by what it asked for: a trained model's answers have them unless a request says no. */
+/** Token fields that the caller should see. A trained model's answers include them unless the request disables them. */
 export interface Asked {
-  /** Prompt tokens beside the choices. */
+  /** Prompt tokens next to the choices. */
   readonly promptBesideChoices: boolean;
-  /** Tokens of the prompt in each choice. */
+  /** Prompt tokens in each choice. */
   readonly promptInChoices: boolean;
   readonly tokens: boolean;
   readonly logprobs: boolean;
@@ -92,9 +92,9 @@ export function askedBy({ return_token_ids: ids, logprobs }: JsonObject): Asked 
 const lengthNames = ["max_tokens", "max_completion_tokens"];
 
 /**
- * The body as it is sent: as the caller gave it, with defaults for what it left open, a seed, and its tokens asked for.
+ * Returns the body to send: the caller's fields, defaults for omitted ones, a seed, and the request for tokens.
  *
- * @param seed called where neither the caller nor the defaults have one
+ * @param seed called if neither the caller nor the defaults set one
  */
 export function askingForTokens(
   body: JsonObject,
@@ -108,7 +108,7 @@ export function askingForTokens(
     ...rest,
     seed: rest["seed"] ?? seed(),
     return_token_ids: true,
-    // Left open, they name tokens by their ids.
+    // If omitted, log probabilities name tokens by id.
     ...(logprobs === true ? { logprobs } : {}),
   };
 }

@@ -1,4 +1,4 @@
-// What a rollout is given: access to the model for whatever library it uses, and the record of all that is said by it.
+// The object that a rollout gets: it gives any library access to the model, and records the model's answers.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
@@ -16,18 +16,18 @@ import type { JsonObject } from "./model-request.ts";
 import { recordingFetch, type Fetch, type RecordedCall } from "./recording-fetch.ts";
 
 export interface RecordedTrajectoryOptions {
-  /** What requests go through. */
+  /** Sends every request. */
   readonly send: (url: string, request: RequestInit) => Promise<Response>;
   /** With `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
-  /** Name of the version that is called. */
+  /** Name of the version to call. */
   readonly model: string;
-  /** Of that version; null where the name is of whichever is newest. */
+  /** Step of that version; null if the name means the newest. */
   readonly step: number | null;
-  /** Of everything random in it; requests that bring no seed get seeds that follow from it. */
+  /** Seed of the trajectory; requests without a seed get seeds derived from it. */
   readonly seed: number;
-  /** For what requests leave open. */
+  /** Default request fields. */
   readonly defaults: JsonObject;
   readonly signal: AbortSignal;
   readonly openAI: (access: LibraryAccess) => OpenAI;
@@ -35,29 +35,29 @@ export interface RecordedTrajectoryOptions {
   readonly startedAt: string;
 }
 
-/** How a rollout ended. */
+/** Outcome of a rollout. */
 export interface Judged {
   readonly reward: number;
   readonly metrics?: Readonly<Record<string, number | boolean>>;
   readonly metadata?: JsonObject;
 }
 
-/** Of requests that follow each other: apart from those of any other trajectory, as far as numbers go. */
+/** Distance of the seeds of consecutive requests; keeps the seeds of different trajectories apart in practice. */
 const seedStride = 7919;
 
 export class RecordedTrajectory implements LibraryAccess {
-  /** Of a sub-agent; null of the trajectory itself. */
+  /** Name of a sub-agent; null for the trajectory itself. */
   readonly name: string | null;
   /** With `/v1`, for any client. */
   readonly baseURL: string;
   readonly apiKey: string;
-  /** The name under which the model is called: calls of any other are passed on, and are no part of the record. */
+  /** Name of the recorded model; calls of other models pass through unrecorded. */
   readonly model: string;
-  /** Records the calls of the model that go through it. */
+  /** Records the calls of the model that are made with it. */
   readonly fetch: Fetch;
-  /** Aborts when the rollout's time is over, or the training is stopped. */
+  /** Aborts when the rollout times out, or training is stopped. */
   readonly signal: AbortSignal;
-  /** Of everything random in this rollout; the same in a run of the same seed. */
+  /** Seed of this rollout; the same in every run with the same seed. */
   readonly seed: number;
   readonly #options: RecordedTrajectoryOptions;
   readonly #calls: { readonly request: JsonObject; choices: readonly JsonObject[] }[] = [];
@@ -90,7 +90,7 @@ export class RecordedTrajectory implements LibraryAccess {
     });
   }
 
-  /** An answer of the model, without any library. @throws HoneError where the server refuses */
+  /** Returns an answer of the model, without any library. @throws HoneError if the server refuses */
   readonly chat = async (body: Omit<ChatCompletionRequest, "model" | "stream">): Promise<ChatCompletion> => {
     const response = await this.fetch(`${this.baseURL}/chat/completions`, {
       method: "POST",
@@ -99,26 +99,26 @@ export class RecordedTrajectory implements LibraryAccess {
     });
     const text = await response.text();
     if (!response.ok) throw answeredError(response, text);
-    // What the route answers.
+    // Safe cast: the route's answer.
     return JSON.parse(text) as ChatCompletion;
   };
 
-  /** A client of the package `openai`. @throws HoneError `missing_package` */
+  /** Returns a client of the package `openai`. @throws HoneError `missing_package` */
   get openai(): OpenAI {
     this.#openai ??= this.#options.openAI(this);
     return this.#openai;
   }
 
-  /** A provider of `@ai-sdk/openai-compatible`: `generateText({ model: provider(trajectory.model), … })`. */
+  /** Returns a provider of `@ai-sdk/openai-compatible`: `generateText({ model: provider(trajectory.model), … })`. */
   readonly aiSdk = (): Promise<OpenAICompatibleProvider> => aiSdkProvider(this);
 
-  /** A `ChatOpenAI` of `@langchain/openai`, made with further fields of its own. */
+  /** Returns a `ChatOpenAI` of `@langchain/openai` with additional fields. */
   readonly langchain = (fields?: ChatOpenAIFields): Promise<ChatOpenAI> => langChainModel(this, fields);
 
-  /** A model of `@openai/agents`: `new Agent({ model: await trajectory.agents(), … })`. */
+  /** Returns a model of `@openai/agents`: `new Agent({ model: await trajectory.agents(), … })`. */
   readonly agents = (): Promise<AgentsModel> => agentsModel(this);
 
-  /** The record of a sub-agent: histories of its own, rewarded with the trajectory that it is part of. */
+  /** Starts the record of a sub-agent: separate histories that get the reward of this trajectory. */
   readonly child = (name: string): RecordedTrajectory => {
     const seed = (this.seed + 104_729 * (this.#children.length + 1)) % 2 ** 31;
     const child = new RecordedTrajectory({ ...this.#options, seed }, name);
@@ -126,26 +126,26 @@ export class RecordedTrajectory implements LibraryAccess {
     return child;
   };
 
-  /** Keeps a line with the trajectory, for people. */
+  /** Adds a log line for people to the trajectory. */
   readonly log = (line: string): void => void this.#logs.push(line);
 
-  /** The calls that were answered, in the order they began, without those of sub-agents. */
+  /** Answered calls in the order they began, without those of sub-agents. */
   get calls(): readonly RecordedCall[] {
     return this.#calls.filter(({ choices }) => choices.length > 0);
   }
 
-  /** Its conversations and those of its sub-agents, as they are trained on. */
+  /** Conversations of the trajectory and its sub-agents, as training takes them. */
   get histories(): readonly RecordedHistory[] {
     return this.#named().flatMap(({ histories }) => histories);
   }
 
-  /** Tokens that the model said, those of sub-agents included. */
+  /** Number of generated tokens, including sub-agents. */
   get completionTokens(): number {
     const items = this.histories.flatMap((history) => history.items);
     return items.reduce((sum, { token_ids: ids }) => sum + (Array.isArray(ids) ? ids.length : 0), 0);
   }
 
-  /** How each answer of the model ended, such as `stop` or `length`; those of sub-agents included. */
+  /** Finish reason of each answer, such as `stop` or `length`, including sub-agents. */
   get endings(): readonly string[] {
     const items = this.histories.flatMap((history) => history.items);
     return items.flatMap(({ message, finish_reason: reason }) =>
@@ -165,9 +165,9 @@ export class RecordedTrajectory implements LibraryAccess {
   }
 
   /**
-   * The trajectory as it is logged and trained on.
+   * Returns the trajectory to log and train on.
    *
-   * @throws HoneError `nothing_recorded` where the model was not called, or an answer did not tell its tokens
+   * @throws HoneError `nothing_recorded` if the model was not called, or an answer has no tokens
    */
   finish({ reward, metrics = {}, metadata = {} }: Judged): Trajectory {
     const named = this.#named();

@@ -50,7 +50,7 @@ function recorder(respond: () => Response = () => Response.json(answer), default
   return { fetch, post, sent, calls, end };
 }
 
-test("a call of the model asks for tokens, with a seed and defaults for what it leaves open", async () => {
+test("adds a token request, a seed and defaults to a call of the model", async () => {
   const { post, sent, calls } = recorder(undefined, {
     temperature: 1.2,
     max_completion_tokens: 9,
@@ -73,7 +73,7 @@ test("a call of the model asks for tokens, with a seed and defaults for what it 
   assert.deepEqual([sent[1]?.body?.["seed"], sent[1]?.body?.["temperature"]], [7, 0]);
 });
 
-test("a request as an object, and its signal and headers, go along", async () => {
+test("passes on a Request object with its signal and headers", async () => {
   const { fetch, sent, calls } = recorder();
   const end = new AbortController();
   const request = new Request(url, {
@@ -91,7 +91,7 @@ test("a request as an object, and its signal and headers, go along", async () =>
   assert.equal(signal?.aborted, true);
 });
 
-test("what is no call of the model is passed on as it is", async () => {
+test("passes on other requests unchanged", async () => {
   const { fetch, post, sent, calls } = recorder();
   await post({ model: "another", messages });
   await fetch("http://host/v1/models");
@@ -102,7 +102,7 @@ test("what is no call of the model is passed on as it is", async () => {
   assert.deepEqual(calls, []);
 });
 
-test("a call whose answer would not tell its tokens is refused by name", async () => {
+test("refuses a call whose answer would lack tokens, naming the route", async () => {
   const { post, sent } = recorder();
   for (const route of ["responses", "completions", "messages"]) {
     const answered = await post({ model, input: "a" }, `http://host/v1/${route}`);
@@ -113,7 +113,7 @@ test("a call whose answer would not tell its tokens is refused by name", async (
   assert.deepEqual(sent, []);
 });
 
-test("an error, and what is no chat's answer, come through unrecorded", async () => {
+test("passes on errors and foreign answers unrecorded", async () => {
   for (const respond of [
     () => new Response("busy", { status: 429, statusText: "Busy" }),
     () => new Response("<html>"),
@@ -129,14 +129,14 @@ test("an error, and what is no chat's answer, come through unrecorded", async ()
   }
 });
 
-test("nothing is asked any more once the trajectory is over", async () => {
+test("sends nothing after the trajectory has ended", async () => {
   const { post, end, sent } = recorder();
   end.abort(new Error("over"));
   await assert.rejects(post({ model, messages }), /over/);
   assert.deepEqual(sent, []);
 });
 
-/** A stream in these pieces, and how it was left. */
+/** Returns a stream of these chunks, and a record of how it was left. */
 function streamOf(pieces: readonly (string | Error)[]) {
   const state = { cancelled: false };
   const left = [...pieces];
@@ -160,7 +160,7 @@ const chunk = (content: string, ids: readonly number[], finish: string | null = 
 const opening = `data: ${JSON.stringify({ prompt_token_ids: [1], choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] })}\n\n`;
 const whole = [opening, chunk("é", [5]), chunk("", [6]), chunk("c", [7], "stop"), "data: [DONE]\n\n"];
 
-test("a stream comes through wherever it is cut, and is recorded whole", async () => {
+test("passes on a stream for any chunking and records it whole", async () => {
   const bytes = new TextEncoder().encode(whole.join(""));
   for (let cut = 1; cut < bytes.length; cut += 7) {
     const pieces = [bytes.slice(0, cut), bytes.slice(cut)];
@@ -179,7 +179,7 @@ test("a stream comes through wherever it is cut, and is recorded whole", async (
   }
 });
 
-test("a token without text is nothing to a caller that did not ask for tokens or their log-probabilities", async () => {
+test("hides a token without text from a caller that asked for no tokens or log probabilities", async () => {
   const logged = recorder(() => streamOf(whole).response);
   const shown = await (await logged.post({ model, messages, stream: true, return_token_ids: false })).text();
   assert.equal(shown.match(/^data: /gm)?.length, 5);
@@ -190,7 +190,7 @@ test("a token without text is nothing to a caller that did not ask for tokens or
   assert.deepEqual(calls[0]?.choices[0]?.["token_ids"], [5, 6, 7]);
 });
 
-test("a stream that is left ends at the server and is recorded as far as it came; one that breaks off is not", async () => {
+test("ends an abandoned stream at the server and records what arrived, but records no broken stream", async () => {
   const { response, state } = streamOf(whole);
   const left = recorder(() => response);
   const reader = (await left.post({ model, messages, stream: true })).body?.getReader();

@@ -1,5 +1,5 @@
-// `fetch` that records calls of one model with their exact tokens, whichever library makes them: a base address, a key and
-// a `fetch` are what all of them take. Callers see the answers that they would have got without it.
+// A `fetch` that records one model's calls with their exact tokens, for any library that accepts a base address, a key
+// and a `fetch`. Callers see the answers that they would get without it.
 import {
   askedBy,
   askingForTokens,
@@ -13,29 +13,29 @@ import {
 import { StreamedChoices } from "./streamed-choices.ts";
 import { tappedStream } from "./tapped-stream.ts";
 
-/** What libraries take as their `fetch`. */
+/** The type of `fetch` that libraries accept. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A call of the model, as it was sent, and what it answered. */
+/** A call of the model as sent, with its answer. */
 export interface RecordedCall {
-  /** In the API's own spelling; with defaults and the seed it was sent with. */
+  /** In the API's own spelling, with the defaults and seed that were sent. */
   readonly request: JsonObject;
-  /** As answered, each with the tokens of its prompt and its own. */
+  /** Choices as answered, each with the tokens of its prompt and its own. */
   readonly choices: readonly JsonObject[];
 }
 
 export interface RecordingOptions {
-  /** What requests go through. */
+  /** Sends every request. */
   readonly send: (url: string, request: RequestInit) => Promise<Response>;
-  /** The model whose calls are recorded; those of other models are passed on untouched. */
+  /** The recorded model; calls of other models pass through unchanged. */
   readonly model: string;
-  /** For what requests leave open. */
+  /** Default request fields. */
   readonly defaults: JsonObject;
-  /** A seed for a request that has none. */
+  /** Returns a seed for a request without one. */
   readonly seed: () => number;
-  /** Ends every request with its reason. */
+  /** Aborts every request. */
   readonly signal: AbortSignal;
-  /** Called as a call begins; takes the choices once they are there. A call that fails has none. */
+  /** Called when a call begins; returns a function that takes the choices. A failed call has none. */
   readonly onCall: (request: JsonObject) => (choices: readonly JsonObject[]) => void;
   /** Returns the messages with the tokens of the earlier answer that they continue. */
   readonly withSampledTokens: (request: JsonObject) => JsonObject;
@@ -60,7 +60,7 @@ export function recordingFetch(options: RecordingOptions): Fetch {
 
 const badRequest = 400;
 
-/** As a server refuses: what `fetch` throws libraries hide behind a connection that failed, and try again. */
+/** Answers as a server would: libraries hide errors thrown by `fetch` behind a connection error, and retry. */
 function refused(message: string): Response {
   const error = { message, type: "invalid_request_error", param: "model", code: "not_recorded" };
   return Response.json({ error }, { status: badRequest });
@@ -75,12 +75,12 @@ async function recordedAnswer(
   const sent = askingForTokens(given, { defaults, seed });
   const whole = withSampledTokens(sent);
   const record = onCall(sent);
-  // It is another length.
+  // The length has changed.
   headers.delete("content-length");
   const response = await send(url, {
     method,
     headers,
-    // The record has the messages as the caller gave them: what was sampled stands there as a Choice.
+    // The record keeps the caller's messages; the sampled tokens are in its Choices.
     body: JSON.stringify(whole),
     signal: either(end, signal),
   });
@@ -105,7 +105,7 @@ function streamed(
       gathered.add(event);
       return seenAnswer(event, asked);
     },
-    // What its reader saw before leaving was said; what broke off its reader never had.
+    // If the reader stops early, what it saw counts as said. A broken stream does not.
     onEnd: (end) => (end === "broken" ? undefined : record(gathered.choices())),
   });
 }
@@ -122,12 +122,12 @@ function choicesOf(answer: JsonObject): readonly JsonObject[] {
 
 function likeAnswer({ status, statusText, headers }: Response, body: string | ReadableStream): Response {
   const kept = new Headers(headers);
-  // Of the bytes as they came.
+  // These describe the original bytes.
   for (const name of ["content-length", "content-encoding"]) kept.delete(name);
   return new Response(body, { status, statusText, headers: kept });
 }
 
-/** A whole answer, or a chunk of a streamed one; null for a chunk that without its tokens says nothing. */
+/** Returns an answer or chunk as the caller should see it; null for a chunk that is empty without its tokens. */
 function seenAnswer(answer: JsonObject, asked: Asked): JsonObject | null {
   const { choices } = answer;
   if (!Array.isArray(choices)) return answer;
@@ -152,7 +152,7 @@ function hidden(choice: JsonObject, name: string): JsonObject {
   return Object.hasOwn(choice, name) ? { [name]: null } : {};
 }
 
-/** Of a chunk: a token whose text is held back, or is none, comes by itself only where something is shown of tokens. */
+/** True for a chunk that carries only tokens: their text is held back or empty. */
 function saysNothing({ delta, finish_reason: finish }: JsonObject): boolean {
   if (typeof delta !== "object" || delta === null || (finish ?? null) !== null) return false;
   return Object.values(delta).every((value) => value === null || value === "");

@@ -1,21 +1,21 @@
-// Trajectories of a model that is there: how a loop of one's own, an evaluation or `train` begins one.
+// Starts trajectories of an existing model, for custom loops, evaluations and `train`.
 import type { Model } from "../trained-model.ts";
 import { openAIClients } from "./libraries.ts";
 import type { JsonObject } from "./model-request.ts";
 import { RecordedTrajectory } from "./recorded-trajectory.ts";
 
 export interface StartTrajectoryOptions {
-  /** The version that is called; the newest unless given, whichever that is at each call. */
+  /** The version to call; default: the newest at each call. */
   readonly step?: number | undefined;
-  /** Requests without a seed get seeds that follow from it; a random one unless given. */
+  /** Requests without a seed get seeds derived from this one; random by default. */
   readonly seed?: number | undefined;
-  /** Fields for requests that leave them open, such as `temperature` or `chat_template_kwargs`. */
+  /** Default request fields, such as `temperature` or `chat_template_kwargs`. */
   readonly request?: JsonObject | undefined;
-  /** Ends every call with its reason. */
+  /** Aborts every call. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Begins a trajectory: what is said by its clients and its `fetch` is recorded until it is finished. */
+/** Starts a trajectory, which records the calls made through its clients and its `fetch` until it is finished. */
 export async function startTrajectory(
   model: Model,
   options: StartTrajectoryOptions = {},
@@ -23,7 +23,7 @@ export async function startTrajectory(
   return (await trajectoriesOf(model))(options);
 }
 
-/** The same for many: what they share is loaded once. */
+/** Returns a function that starts trajectories and loads shared parts once. */
 export async function trajectoriesOf(
   model: Model,
 ): Promise<(options: StartTrajectoryOptions) => RecordedTrajectory> {
@@ -33,7 +33,7 @@ export async function trajectoriesOf(
     new RecordedTrajectory({
       send,
       baseURL: `${baseUrl}/v1`,
-      // Clients want one, also where the server asks for none.
+      // Clients require a key, even if the server does not.
       apiKey: apiKey ?? "none",
       model: model.at(step),
       step: step ?? null,

@@ -1,4 +1,4 @@
-// The choices of a streamed answer, put together of its chunks as the whole answer would have them.
+// Merges the chunks of a streamed answer into choices, as the whole answer would have them.
 import type { JsonObject } from "./model-request.ts";
 
 interface Growing {
@@ -17,9 +17,9 @@ export class StreamedChoices {
   readonly #choices: Growing[] = [];
   #promptTokenIds: unknown;
 
-  /** Adds a chunk, as parsed. */
+  /** Adds a parsed chunk. */
   add(chunk: JsonObject): void {
-    // Once, in the first chunk.
+    // Sent once, in the first chunk.
     this.#promptTokenIds ??= chunk["prompt_token_ids"];
     for (const choice of listIn(chunk, "choices")) {
       const index = Number(choice["index"] ?? 0);
@@ -27,7 +27,7 @@ export class StreamedChoices {
     }
   }
 
-  /** Those that have tokens; `finish_reason` is null of one that was left before its end. */
+  /** Returns the choices with tokens; `finish_reason` is null if the stream was left early. */
   choices(): readonly JsonObject[] {
     return this.#choices.map((choice, index) => ({
       index,
@@ -74,7 +74,7 @@ function addDelta(growing: Growing, delta: JsonObject): void {
   }
 }
 
-/** A call with a further piece: what it is named by comes once, its arguments bit by bit. */
+/** Appends a piece to a tool call: names and ids come once, arguments in parts. */
 function joined(call: Record<string, unknown>, piece: JsonObject): Record<string, unknown> {
   const next: Record<string, unknown> = { ...call };
   for (const [name, value] of Object.entries(piece)) {

@@ -1,12 +1,12 @@
-// A stream of server-sent events that is read along on its way to whoever asked: nothing is read ahead of the reader, and
-// whoever leaves it ends it at the server.
+// A stream of server-sent events that is observed on its way to the reader. It reads nothing ahead, and ends the
+// stream at the server when the reader leaves.
 import { objectIn, type JsonObject } from "./model-request.ts";
 
-/** How a stream came to its end: as a whole, left by its reader, or broken off. */
+/** How a stream ended: complete, left by its reader, or broken off. */
 export type StreamEnd = "whole" | "left" | "broken";
 
 export interface Tap {
-  /** Given each event; what it returns goes on to the reader, and nothing for null. */
+  /** Called with each event; returns the event for the reader, or null to drop it. */
   readonly onEvent: (event: JsonObject) => JsonObject | null;
   /** Called once. */
   readonly onEnd: (end: StreamEnd) => void;
@@ -42,12 +42,12 @@ export function tappedStream(body: ReadableStream<Uint8Array>, tap: Tap): Readab
   });
 }
 
-/** Lines as they come whole; those that hold an event may be replaced, with the empty line behind them. */
+/** Splits bytes into lines; lines with an event may be replaced, together with the empty line after them. */
 class TappedLines {
   readonly #onEvent: Tap["onEvent"];
   #pending = "";
   #isDropping = false;
-  /** Whether an event was an error, after which there is none. */
+  /** True after an error event, which ends the stream. */
   isBroken = false;
 
   constructor(onEvent: Tap["onEvent"]) {

@@ -1,9 +1,10 @@
-// For tests: `fetch` without a network, to a server over fakes, whose answers must be as documented.
+// For tests: `fetch` without a network. The server behind it runs on fakes; its answers are checked against the API's
+// document.
 import type { fakeServer } from "../../../api/http/testing/fake-server.ts";
 
 type Fetch = (url: string, request: RequestInit) => Promise<Response>;
 
-/** @param onRequest told of every request by its method and path */
+/** @param onRequest called with the method and path of every request */
 export function fetchFrom(
   { ask }: Pick<Awaited<ReturnType<typeof fakeServer>>, "ask">,
   onRequest: (method: string, path: string) => void = () => undefined,
@@ -27,7 +28,7 @@ export function fetchFrom(
   };
 }
 
-/** `fetch` that answers from a list, the last answer again and again; an error is thrown. */
+/** Returns a `fetch` that answers from a list and repeats the last answer; errors are thrown. */
 export function scriptedFetch(...answers: readonly (Response | Error | (() => Response))[]): Fetch & {
   readonly requests: { readonly url: string; readonly request: RequestInit }[];
 } {
@@ -41,14 +42,14 @@ export function scriptedFetch(...answers: readonly (Response | Error | (() => Re
   return Object.assign(answer, { requests });
 }
 
-/** What a made-up server answers to a body, by method and path; `*` in a path stands for one part of it. */
+/** Answers of a fake server by method and path; `*` matches one part of a path. */
 type Routes = Readonly<Record<string, (body: never, parts: readonly string[]) => unknown>>;
 
-/** `fetch` to a server that is made up; a list is answered as events. */
+/** Returns a `fetch` to a fake server; an array is answered as events. */
 export function routedFetch(routes: Routes): Fetch {
   const patterns = Object.entries(routes).map(([route, answer]) => {
     const pattern = new RegExp(`^${route.replaceAll("*", "([^/]+)")}$`);
-    // Each route is given the body that its calls send.
+    // Safe cast: each route gets the body that its calls send.
     return { pattern, answer: answer as (body: unknown, parts: readonly string[]) => unknown };
   });
   return async (url, { method = "", body }) => {
@@ -66,7 +67,7 @@ function dataLine(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-/** The routes of jobs that succeed as soon as they are there, beside those that create them. */
+/** Routes of jobs that succeed immediately, for use with routes that create jobs. */
 export const succeedingJobs: Routes = {
   "GET /v1/preview/training-jobs/*/events": () => [{ id: "e", type: "training_ended", data: {} }],
   "GET /v1/preview/training-jobs/*": (_, [id]) => ({ id, state: "succeeded" }),

@@ -1,8 +1,8 @@
-// For tests: a place without an environment, where waiting takes no time and ids are counted.
+// For tests: a platform without an environment, with counted ids and waits that return immediately.
 import type { Platform } from "../platform.ts";
 
 export interface FakePlatform extends Platform {
-  /** Milliseconds of every wait. */
+  /** Duration of every wait in milliseconds. */
   readonly waits: readonly number[];
 }
 

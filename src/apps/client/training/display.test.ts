@@ -36,7 +36,7 @@ const report: RoundReport = {
   validation: null,
 };
 
-/** What stands in a terminal after these events, line by line. */
+/** Checks the lines on a terminal after these events. */
 function check(events: readonly TrainEvent[], expected: readonly string[]): void {
   const lines = [""];
   const terminal = {
@@ -53,7 +53,7 @@ function check(events: readonly TrainEvent[], expected: readonly string[]): void
   assert.deepEqual(lines, [...expected, ""]);
 }
 
-test("a line for each round stays; what goes on is written over, and gone in the end", () => {
+test("keeps a line per round, overwrites the status, and removes it at the end", () => {
   check(
     [
       { type: "rollouts-started", of: "round", round: 3, step: 3, total: 32 },
@@ -75,7 +75,7 @@ test("a line for each round stays; what goes on is written over, and gone in the
   );
 });
 
-test("says where a run continues, and shows rewards of any size, warnings, failures and cut answers", () => {
+test("shows a resumed run, rewards of any size, warnings, failures and truncated answers", () => {
   const failed = {
     ...report,
     failures: 3,
@@ -119,7 +119,7 @@ test("says where a run continues, and shows rewards of any size, warnings, failu
   );
 });
 
-test("where there is no terminal, lines are added without control characters, and a quiet run says what it does", () => {
+test("without a terminal, appends plain lines, and reports the status of a quiet run", () => {
   let text = "";
   let nowMs = 0;
   const output = { isTerminal: false, write: (written: string) => void (text += written) };
@@ -150,6 +150,6 @@ test("where there is no terminal, lines are added without control characters, an
   ]);
 });
 
-test("where there is nothing to write to, nothing is shown", () => {
+test("shows nothing without an output", () => {
   assert.equal(displayOn({ output: () => null, monotonicMs: () => 0 }), null);
 });

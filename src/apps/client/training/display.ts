@@ -1,5 +1,5 @@
-// Shows a run: a line for each round, with its warnings and failures. A terminal also has a status line that changes; elsewhere
-// (a pipe, CI, a container) lines are only added, a status line now and then.
+// Shows a run: a line per round, with warnings and failures. A terminal also has a live status line; elsewhere (a
+// pipe, CI, a container) status lines are appended occasionally.
 import type { Platform } from "../platform.ts";
 import type { RoundReport } from "./round-report.ts";
 import type { TrainEvent } from "./train-event.ts";
@@ -11,7 +11,7 @@ export interface Display {
 
 type Place = Pick<Platform, "output" | "monotonicMs">;
 
-/** Null where there is nothing to write to. */
+/** Returns a display; null without an output. */
 export function displayOn(platform: Place): Display | null {
   const output = platform.output();
   if (output === null) return null;
@@ -22,7 +22,7 @@ type Output = NonNullable<ReturnType<Platform["output"]>>;
 
 function terminalDisplay(screen: Output): Display {
   let isShown = false;
-  // The whole line is written over.
+  // Clears the line before it is rewritten.
   const clear = "\r\u001b[K";
   return {
     show: (event) => {
@@ -37,7 +37,7 @@ function terminalDisplay(screen: Output): Display {
   };
 }
 
-/** A log that says nothing for longer looks like a run that hangs. */
+/** A log that is silent for longer suggests a hung run. */
 const quietMsMax = 30_000;
 
 function lineDisplay(output: Output, { monotonicMs }: Pick<Place, "monotonicMs">): Display {
@@ -59,7 +59,7 @@ function lineDisplay(output: Output, { monotonicMs }: Pick<Place, "monotonicMs">
 
 interface Lines {
   readonly kept: readonly string[];
-  /** Written over by the next in a terminal; null where nothing goes on that is worth a line. */
+  /** Status to show until the next one; null if nothing noteworthy is running. */
   readonly passing: string | null;
 }
 
@@ -93,7 +93,7 @@ const lines: {
 };
 
 function linesOf(event: TrainEvent): Lines {
-  // The rule of its own type.
+  // Safe cast: the rule belongs to the event's type.
   return (lines[event.type] as (event: TrainEvent) => Lines)(event);
 }
 
@@ -118,7 +118,7 @@ function roundLine(report: RoundReport): string {
   return [`round ${String(round).padStart(2)}`, rewards, times, ...notes].join("  ");
 }
 
-/** Where the mean lies between 0, or the least, and 1, or the greatest. */
+/** Draws the position of the mean between the minimum and maximum, extended to 0 and 1. */
 function bar(value: number, min: number, max: number): string {
   const [from, to] = [Math.min(0, min), Math.max(1, max)];
   const filled = Math.round(((value - from) / (to - from)) * barWidth);

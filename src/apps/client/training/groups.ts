@@ -1,4 +1,4 @@
-// Rollouts of one task beside each other, and what is sent of them.
+// Groups: the rollouts of one task, and their form for logs and jobs.
 import type { TrajectoryGroup } from "../api.ts";
 import type { Platform } from "../platform.ts";
 import type { JsonObject } from "../recording/model-request.ts";
@@ -6,7 +6,7 @@ import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { HoneCalls } from "../trained-model.ts";
 import { seedOf } from "./seeds.ts";
 
-/** A rollout that came to its end. */
+/** A completed rollout. */
 export interface Rollout {
   readonly trajectory: RecordedTrajectory;
   readonly reward: number;
@@ -14,7 +14,7 @@ export interface Rollout {
   readonly metadata: JsonObject;
 }
 
-/** A rollout that did not. */
+/** A failed rollout. */
 export interface Failure {
   /** Name of the error. */
   readonly type: string;
@@ -28,22 +28,22 @@ export interface Group<Task> {
   readonly failures: readonly Failure[];
 }
 
-/** What a judge gets to know of where it is asked. */
+/** Context in which a judge runs. */
 export interface JudgeContext {
-  /** The client of the model that is trained. */
+  /** Client of the model in training. */
   readonly hone: Pick<HoneCalls, "baseUrl" | "apiKey" | "fetch"> & {
     readonly platform: Pick<Platform, "sleep">;
   };
-  /** Of everything random in its verdict. */
+  /** Seed of the verdict. */
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Scores rollouts of one task beside each other.
+ * Scores the rollouts of one task by comparison.
  *
- * @returns a finite number for each, in their order
- * @throws anything where it comes to no verdict: the rollouts then count as failures
+ * @returns a finite number for each rollout, in order
+ * @throws anything if it reaches no verdict: the rollouts then count as failures
  */
 export type Judge<Task> = (
   group: { readonly task: Task; readonly rollouts: readonly Rollout[] },
@@ -52,24 +52,24 @@ export type Judge<Task> = (
 
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { type: "Error", message: String(error), traceback: "" };
-  // Clients of other makers say the reason in the cause alone.
+  // Other makers' clients give the reason only in the cause.
   const reason = error.cause instanceof Error ? ` (${error.cause.message})` : "";
   return { type: error.name, message: error.message + reason, traceback: error.stack ?? "" };
 }
 
-/** Whether its rewards differ: a group of equal ones teaches nothing. */
+/** True if the rewards differ: a group of equal rewards teaches nothing. */
 export function hasSpread({ rollouts }: Pick<Group<unknown>, "rollouts">): boolean {
   return new Set(rollouts.map(({ reward }) => reward)).size > 1;
 }
 
-/** Where in a run a group was made. */
+/** Position of a group in a run. */
 export interface GroupPlace {
-  /** The metric that counts the rounds of the run. */
+  /** Name of the metric that holds the round's number. */
   readonly roundMetric: string;
   readonly round: number;
 }
 
-/** The group as it is logged and trained on. */
+/** Converts a group to the form for logs and jobs. */
 export function bodyOf<Task>({ task, rollouts, failures }: Group<Task>, place: GroupPlace): TrajectoryGroup {
   return {
     trajectories: rollouts.map(({ trajectory, reward, metrics, metadata }) =>
@@ -80,7 +80,7 @@ export function bodyOf<Task>({ task, rollouts, failures }: Group<Task>, place: G
   };
 }
 
-/** What tells tasks apart: an id of their own, or a number that follows from all that they are. */
+/** Returns an id of the task: its own, or a hash of its content. */
 export function scenarioOf(task: unknown): string {
   if (typeof task === "object" && task !== null && "id" in task) {
     const { id } = task;

@@ -1,5 +1,5 @@
-// `fetch` for a run that outlives its server: one that loads its model, restarts or is away for a while is waited for, up to
-// a deadline. Repeats only what is safe to send twice.
+// A `fetch` for runs that outlive their server: while the server loads its model, restarts or is unreachable, requests
+// wait up to a deadline. Repeats only what is safe to send twice.
 import { answeredError, HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
 
@@ -9,13 +9,13 @@ export interface Patience {
   readonly platform: Pick<Platform, "sleep" | "monotonicMs">;
   /** Without `/v1`. */
   readonly baseUrl: string;
-  /** Base model that has to be served; one that failed to load is not waited for. */
+  /** Base model that must be served; a failed load ends the wait. */
   readonly base: string;
-  /** Milliseconds. */
+  /** Maximum wait in milliseconds. */
   readonly timeoutMs: number;
   /** Called before each wait. */
   readonly onWait: (reason: string, waitedMs: number) => void;
-  /** Called when the deadline is over, with the error that ends the request. */
+  /** Called at the deadline with the error that ends the request. */
   readonly onGivenUp: (error: HoneError) => void;
 }
 
@@ -24,9 +24,9 @@ const firstWaitMs = 500;
 const waitMsMax = 5000;
 
 /**
- * Sends requests until the server answers them.
+ * Returns a `fetch` that sends requests until the server answers.
  *
- * @throws HoneError `server_unavailable` when it did not within the deadline, or cannot serve the base model
+ * @throws HoneError `server_unavailable` at the deadline, or if the server cannot serve the base model
  */
 export function patientFetch(send: Send, patience: Patience): Send {
   const { platform, timeoutMs, onWait, onGivenUp } = patience;
@@ -50,9 +50,9 @@ export function patientFetch(send: Send, patience: Patience): Send {
 }
 
 /**
- * Waits until the server and the base model are ready, so that rollouts do not wait within their own time.
+ * Waits until the server and the base model are ready, so that rollouts do not spend their own time waiting.
  *
- * @throws HoneError `server_unavailable` when they are not within the deadline
+ * @throws HoneError `server_unavailable` at the deadline
  */
 export async function serverReady(send: Send, patience: Patience, signal: AbortSignal): Promise<void> {
   const { baseUrl, base } = patience;
@@ -68,10 +68,10 @@ export async function serverReady(send: Send, patience: Patience, signal: AbortS
   await patient(`${baseUrl}/health`, { method: "GET", signal });
 }
 
-/** Why a request is sent again. */
+/** Reason for a retry. */
 interface Obstacle {
   readonly reason: string;
-  /** False where nobody answered. */
+  /** False if no server answered. */
   readonly isAnswered: boolean;
   readonly retryAfterMs: number | null;
 }
@@ -114,15 +114,15 @@ function causeOf(error: unknown): Cause {
   };
 }
 
-/** The connection was never made, so that nothing was sent. */
+/** Errors before a connection exists, so that nothing was sent. */
 const unsent: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
-/** False for errors of a program, such as those that a `fetch` of one's own throws: to repeat these would hide them. */
+/** False for program errors, such as those of a custom `fetch`, which a retry would hide. */
 function isOfNetwork(error: unknown, { code }: Cause): boolean {
   return code !== "" || error instanceof TypeError;
 }
 
-/** A chat that is asked twice samples twice, which costs time and nothing else. */
+/** A repeated chat samples twice, which only costs time. */
 function mayRepeat({ code }: Cause, url: string, { method = "GET", headers }: RequestInit): boolean {
   if (unsent.includes(code)) return true;
   if (method === "GET" || new Headers(headers).has("idempotency-key")) return true;
@@ -136,14 +136,14 @@ interface Health {
 
 async function healthIn(response: Response): Promise<Health> {
   try {
-    return (await response.json()) as Health; // Safe cast: the members are read as what they should be, or not there.
+    return (await response.json()) as Health; // Safe cast: each member is read as optional and unchecked.
   } catch {
-    // Something else answers there.
+    // Another program answers at this address.
     return {};
   }
 }
 
-/** Asks the server's health for a reason, which says more than a refused request. */
+/** Returns the reason from the server's health, which is more specific than the failed request. */
 async function reasonOf(
   send: Send,
   { reason, isAnswered }: Obstacle,

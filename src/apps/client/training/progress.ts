@@ -1,4 +1,4 @@
-// Which validated version is the best, and when it is time to stop. Pure.
+// Tracks the best validated version, and decides when to stop. Pure.
 
 export interface Best {
   readonly step: number;
@@ -7,13 +7,13 @@ export interface Best {
 
 export interface Progress {
   readonly best: Best | null;
-  /** Validations since the best one. */
+  /** Number of validations since the best one. */
   readonly worseCount: number;
 }
 
 export const noProgress: Progress = { best: null, worseCount: 0 };
 
-/** @param minDelta by how much a reward must be above the best to be a new one */
+/** @param minDelta minimum improvement over the best reward */
 export function withValidation(
   { best, worseCount }: Progress,
   validated: Best,

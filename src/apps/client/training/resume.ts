@@ -1,22 +1,21 @@
-// Where a run goes on: what the server knows of its rounds. A round's trajectories are logged before they are trained on,
-// with the round's number as a metric, and the job comes behind the log; so the newest log tells the round, and the newest
-// job whether that was trained.
+// Finds the round at which a run continues. A round first logs its trajectories, with the round's number as a metric,
+// then creates its job. The newest log therefore gives the round, and the newest job whether it was trained.
 import type { LoggedMetrics, TrainingJob } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Model } from "../trained-model.ts";
 
 export interface RunState {
-  /** The round that is next. */
+  /** The next round. */
   readonly round: number;
-  /** A job of the round before that has not ended; null where there is none. */
+  /** Unfinished job of the previous round; null if there is none. */
   readonly openJob: TrainingJob | null;
-  /** What was validated, the oldest first. */
+  /** Validations so far, oldest first. */
   readonly validated: readonly { readonly step: number; readonly reward: number }[];
-  /** Newest log of a round; null where there is none. */
+  /** Newest log of a round; null if there is none. */
   readonly logId: string | null;
 }
 
-/** The metric that counts the rounds of a run. */
+/** Returns the name of the metric that holds a run's round number. */
 export function roundMetricOf(run: string | undefined): string {
   return run === undefined ? "round" : `round/${run}`;
 }
@@ -31,7 +30,7 @@ export async function runState(
   if (log === null) return { round: 0, openJob: null, validated, logId: null };
   const round = roundIn(log, "train", roundMetric) ?? 0;
   const job = await jobBehind(model, log, options);
-  // One that has failed had data that nobody has any more.
+  // The data of a failed job is lost, so its round is repeated.
   if (job === null || job.state === "failed" || job.state === "cancelled")
     return { round, openJob: null, validated, logId: log.id };
   const openJob = job.state === "succeeded" ? null : job;
@@ -42,7 +41,7 @@ function roundIn({ metrics }: LoggedMetrics, split: string, roundMetric: string)
   return metrics[`${split}/${roundMetric}`];
 }
 
-/** Returns the newest log of a round; null where there is none. */
+/** Returns the newest log of a round; null if there is none. */
 export async function newestLog(
   { hone, id }: Model,
   roundMetric: string,

@@ -9,13 +9,13 @@ function rateAfter(rate: number, kl: number): number | null | undefined {
   return roundConfig(undefined, { ...facts, metrics }).learning_rate;
 }
 
-test("a run without settings takes four steps a round, and no more than groups that teach", () => {
+test("takes four steps a round by default, and no more steps than trainable groups", () => {
   assert.deepEqual(roundConfig(undefined, facts), { steps: 4, learning_rate: 5e-4 });
   assert.equal(roundConfig({}, { ...facts, groupCount: 3 }).steps, 3);
   assert.equal(roundConfig({}, { ...facts, groupCount: 0 }).steps, 1);
 });
 
-test("the learning rate follows the KL divergence of the job before, within its bounds", () => {
+test("adapts the learning rate to the KL divergence of the previous job, within bounds", () => {
   assert.equal(rateAfter(1e-3, 0.01), 1e-3);
   assert.equal(rateAfter(4e-4, 0.003), 6e-4);
   assert.equal(rateAfter(4e-4, 0.0001), 6e-4);
@@ -25,12 +25,12 @@ test("the learning rate follows the KL divergence of the job before, within its 
   assert.equal(rateAfter(2e-5, 5), 1e-5);
 });
 
-test("a divergence that a job cannot have measured leaves the rate as it is", () => {
+test("keeps the rate if the measured divergence is only rounding", () => {
   assert.equal(rateAfter(1.5e-3, 0), 1.5e-3);
   assert.equal(rateAfter(1.5e-3, 1e-7), 1.5e-3);
 });
 
-test("settings other than steps are kept next to the defaults", () => {
+test("keeps settings other than steps next to the defaults", () => {
   assert.deepEqual(roundConfig({ ppo: true, batch_size: null }, facts), {
     ppo: true,
     batch_size: null,
@@ -39,7 +39,7 @@ test("settings other than steps are kept next to the defaults", () => {
   });
 });
 
-test("a run that sets its steps or its rate gets the server's defaults for the rest", () => {
+test("uses the server's defaults if a run sets its steps or its rate", () => {
   for (const chosen of [
     { learning_rate: 1e-4 },
     { steps: 2 },

@@ -1,28 +1,29 @@
-// The settings of a round's job where a run leaves them open: few large steps, at a learning rate that depends on how far the
-// job before moved the policy. Pure.
+// Default settings of a round's job: few large steps, with a learning rate that depends on how far the previous job
+// moved the policy. Pure.
 import type { TrainingConfig } from "./train-options.ts";
 
 /** Optimizer steps of a round: at most four, and at least one group of rollouts in each. */
 const stepCountMax = 4;
 
 /**
- * The first is a compromise: low for very small models, and corrected by the next job if it is too high for a larger one.
+ * The first rate is a compromise: low for very small models, and corrected by the next job if too high for larger
+ * ones.
  */
 const learningRate = { first: 5e-4, min: 1e-5, max: 2e-3 } as const;
 
 /**
- * How far a job should move the policy: KL divergence from the policy that sampled, in nats a token, mean over the job's
- * steps. Outside this range, the next rate aims at its geometric mean.
+ * Target range of a job's movement: KL divergence from the sampling policy, in nats per token, mean over its steps.
+ * Outside it, the next rate aims at its geometric mean.
  */
 const klRange = { low: 0.005, high: 0.03, target: 0.012 } as const;
 
-/** How much a rate changes from one job to the next: slowly up, since it overshoots where rewards are noisy, and fast down. */
+/** Limits of the change of the rate between jobs: slow up, since noisy rewards make it overshoot, and fast down. */
 const factor = { min: 0.25, max: 1.5 } as const;
 
 /** Below this, the divergence is rounding: a job of one step measures it before that step. */
 const klMeasurable = 1e-6;
 
-/** Options that set how large steps are or how fast they go. A run that sets one of them gets none of the defaults here. */
+/** Options that set the size or speed of steps. A run that sets one gets none of these defaults. */
 const stepOptions = ["learning_rate", "steps", "batch_size", "grad_accumulation_sequences"] as const;
 
 /** Facts of a round's job: its data and its start. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countedReasons, trainingNumbers } from "./round-report.ts";
 
-test("failures with one reason are one reason, whatever ids and waits their messages hold", () => {
+test("merges failures that differ only in ids and waits", () => {
   const message = (id: string, seconds: number): string =>
     `503: Try again in ${seconds} s. Its log has more under the request id ${id}.`;
   const reasons = countedReasons([
@@ -19,7 +19,7 @@ test("failures with one reason are one reason, whatever ids and waits their mess
   ]);
 });
 
-test("a job's numbers are read from its last event, those that it lacks as null", () => {
+test("reads a job's numbers from its last event, and missing ones as null", () => {
   const data = { "data/step_num_gradient_steps": 4, "loss/entropy": 0.5, "loss/grad_norm": 2 };
   assert.deepEqual(trainingNumbers(data), {
     steps: 4,

@@ -1,61 +1,61 @@
-// A round in plain numbers.
+// The numbers of one round.
 import { hasSpread, type Group } from "./groups.ts";
 
 export interface RoundReport {
-  /** Counted from 0. */
+  /** 0-based. */
   readonly round: number;
-  /** The version that was sampled. */
+  /** The sampled version. */
   readonly step: number;
-  /** The version that came of it; null where no rollout came to its end. */
+  /** The resulting version; null if no rollout completed. */
   readonly newStep: number | null;
-  /** Mean of all rollouts that came to their end; null where none did. */
+  /** Mean over completed rollouts; null if there are none. */
   readonly reward: number | null;
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
   /** Mean over tasks of the standard deviation of their rollouts' rewards. */
   readonly spread: number;
   readonly groups: number;
-  /** Groups whose rewards are all equal, or of fewer than two rollouts: they teach nothing, and the job skips them. */
+  /** Groups with equal rewards or fewer than two rollouts. They teach nothing, and the job skips them. */
   readonly groupsWithoutSpread: number;
-  /** That came to their end. */
+  /** Number of completed rollouts. */
   readonly rollouts: number;
   readonly failures: number;
-  /** Why, the most frequent first. */
+  /** Reasons of failures, most frequent first. */
   readonly failureReasons: readonly { readonly message: string; readonly count: number }[];
-  /** That the model said. */
+  /** Number of generated tokens. */
   readonly completionTokens: number;
-  /** Answers of the model. */
+  /** Number of the model's answers. */
   readonly answers: number;
-  /** Answers that were cut off at their token limit. */
+  /** Answers truncated at their token limit. */
   readonly answersCutOff: number;
-  /** Numbers of the job's steps; null if no step was taken. */
+  /** Means over the job's steps; null if it took no step. */
   readonly training: TrainingNumbers | null;
   readonly seconds: { readonly rollouts: number; readonly training: number };
-  /** What the server made of the round's trajectories, such as `train/reward` and the means of what rollouts measured. */
+  /** Metrics that the server computed from the round's trajectories, such as `train/reward`. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** Of the training job; null where there was none. */
+  /** Id of the training job; null if there was none. */
   readonly jobId: string | null;
   readonly warnings: readonly string[];
-  /** Of the new version; null where it was not validated. */
+  /** Validation of the new version; null if it was not validated. */
   readonly validation: Validation | null;
 }
 
-/** Means over a job's steps; null where the trainer does not report one. */
+/** Means over a job's steps; null if the trainer does not report one. */
 export interface TrainingNumbers {
   readonly steps: number;
   readonly loss: number | null;
-  /** Nats a token. */
+  /** Nats per token. */
   readonly entropy: number | null;
-  /** From the policy that sampled, in nats a token. */
+  /** Divergence from the sampling policy, in nats per token. */
   readonly klDiv: number | null;
-  /** Divergence of the new version from the previous one, in nats a token. */
+  /** Divergence of the new version from the previous one, in nats per token. */
   readonly klUpdate: number | null;
-  /** From the base model, in nats a token. */
+  /** Divergence from the base model, in nats per token. */
   readonly klPolicyRef: number | null;
   readonly gradNorm: number | null;
 }
 
-/** Reads what a job's last event reports; null where it took no step. */
+/** Reads the numbers from a job's last event; null if it took no step. */
 export function trainingNumbers(data: Readonly<Record<string, unknown>>): TrainingNumbers | null {
   const number = (name: string): number | null => {
     const value = data[name];
@@ -74,13 +74,13 @@ export function trainingNumbers(data: Readonly<Record<string, unknown>>): Traini
   };
 }
 
-/** How good a version is at tasks that are never trained on. */
+/** Result of a version on tasks that are never trained on. */
 export interface Validation {
   readonly step: number;
   readonly reward: number;
-  /** Whether it is better than every one before. */
+  /** True if it is better than all earlier versions. */
   readonly isBest: boolean;
-  /** What the server made of its trajectories, such as the means of what rollouts measured, under `val/`. */
+  /** Metrics that the server computed from its trajectories, under `val/`. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -125,7 +125,7 @@ export function numbersOf<Task>(groups: readonly Group<Task>[]): Numbers {
   };
 }
 
-/** The most frequent of them. */
+/** Maximum number of reasons, most frequent first. */
 const reasonsMax = 10;
 
 export function countedReasons(messages: readonly string[]): RoundReport["failureReasons"] {
@@ -140,7 +140,7 @@ export function countedReasons(messages: readonly string[]): RoundReport["failur
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const longId = /\b(?=[a-z_-]*\d)[\w-]{24,}\b/gi;
 
-/** The same reason without what differs from request to request. */
+/** Removes ids and waits, which differ between requests with the same reason. */
 function withoutIds(message: string): string {
   return message
     .replaceAll(uuid, "…")
@@ -152,7 +152,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Of the population. */
+/** Returns the population standard deviation. */
 function deviation(values: readonly number[]): number {
   const middle = mean(values);
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));

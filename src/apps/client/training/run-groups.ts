@@ -1,4 +1,4 @@
-// Runs the rollouts of tasks, some at once: each within its time, and one that fails is counted.
+// Runs the rollouts of tasks concurrently, each with a timeout, and counts failures.
 import { HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
 import type { JsonObject } from "../recording/model-request.ts";
@@ -16,7 +16,7 @@ import { countedReasons } from "./round-report.ts";
 import { seedOf } from "./seeds.ts";
 import type { Resolved, RolloutFunction, RolloutResult } from "./train-options.ts";
 
-/** What rollouts are made of. */
+/** Everything needed to run rollouts. */
 export interface RolloutMaker<Task> extends Pick<
   Resolved<Task>,
   "concurrency" | "rolloutTimeout" | "failuresMax"
@@ -26,7 +26,7 @@ export interface RolloutMaker<Task> extends Pick<
   readonly judge: Judge<Task> | undefined;
   readonly hone: JudgeContext["hone"] & { readonly platform: Pick<Platform, "sleep"> };
   readonly signal: AbortSignal;
-  /** Told of each that ended. */
+  /** Called after each rollout. */
   readonly onEnded: (counts: {
     readonly ended: number;
     readonly failures: number;
@@ -36,16 +36,16 @@ export interface RolloutMaker<Task> extends Pick<
 
 export interface GroupPlan<Task> {
   readonly tasks: readonly Task[];
-  /** Rollouts of each. */
+  /** Rollouts per task. */
   readonly size: number;
-  /** The version that is sampled. */
+  /** The version to sample. */
   readonly step: number;
   readonly seed: number;
   readonly request: JsonObject | undefined;
 }
 
 /**
- * Runs every task so many times, and has its rollouts judged beside each other.
+ * Runs each task several times, and has the rollouts judged together.
  *
  * @throws HoneError `rollouts_failed` as soon as more than the allowed share has failed; the signal's reason
  */
@@ -56,7 +56,7 @@ export async function runGroups<Task>(
   const { tasks, size } = plan;
   const total = tasks.length * size;
   const failuresMax = Math.floor(maker.failuresMax * total);
-  // Ends the others where one of them is one failure too many.
+  // Aborts the rest when too many have failed.
   const end = new AbortController();
   const signal = AbortSignal.any([maker.signal, end.signal]);
   const outcomes: (Rollout | Failure)[] = [];
@@ -93,7 +93,7 @@ export async function runGroups<Task>(
   return judged(maker, plan, groups);
 }
 
-/** Waits for all; the first that fails fails it, once those that run have ended. */
+/** Runs jobs with limited concurrency. After the first failure, waits for running jobs and throws it. */
 async function someAtOnce(
   count: number,
   limit: number,
@@ -131,19 +131,19 @@ async function outcomeOf<Task>(
   const late = hone.platform.sleep(rolloutTimeout, over.signal).then(() => {
     throw tookTooLong(rolloutTimeout);
   });
-  // What it throws at once counts as what it throws later.
+  // An async function, so that a synchronous throw also becomes a rejection.
   const run = async (): Promise<RolloutResult> => rollout(task, trajectory);
   try {
     const result = await Promise.race([run(), late, abortOf(ends)]);
     const ended = { trajectory, ...resultOf(result, judge !== undefined) };
-    // What cannot be trained on is found now.
+    // Fails now if the rollout cannot be trained on.
     trajectory.finish(ended);
     return ended;
   } catch (error) {
     return failureOf(error);
   } finally {
     late.catch(() => undefined);
-    // Ends what the rollout left open, too.
+    // Also ends requests that the rollout left running.
     over.abort(new DOMException("The rollout has ended.", "AbortError"));
   }
 }
@@ -160,7 +160,7 @@ function tookTooLong(timeoutMs: number): HoneError {
   return new HoneError({ code: "timeout", param: "rolloutTimeout", message });
 }
 
-/** @throws HoneError `invalid` for a reward that is no finite number, or none where no judge gives one */
+/** @throws HoneError `invalid` for a reward that is not finite, or a missing one without a judge */
 function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "trajectory"> {
   const given = typeof result === "object" && result !== null ? result : { reward: result };
   const { reward = isJudged ? 0 : undefined, metrics = {}, metadata = {} } = given;
@@ -170,7 +170,7 @@ function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "traj
   throw new HoneError({ code: "invalid", param: "reward", message });
 }
 
-/** With its type where that is not plain. */
+/** Formats a value, with its type if that is not obvious. */
 function shown(value: unknown): string {
   if (typeof value === "string") return `the text ${JSON.stringify(value.slice(0, 80))}`;
   if (typeof value === "object" && value !== null) return JSON.stringify(value).slice(0, 80);
@@ -192,7 +192,7 @@ function tooManyFailed(failures: readonly Failure[], total: number): HoneError {
   return new HoneError({ code: "rollouts_failed", param: "failuresMax", message });
 }
 
-/** The groups with what the judge gives; those without a verdict have failed. */
+/** Adds the judge's scores to the groups; the rollouts of a group without a verdict have failed. */
 async function judged<Task>(
   { judge, hone, signal, concurrency, failuresMax }: RolloutMaker<Task>,
   { seed }: GroupPlan<Task>,

@@ -1,4 +1,4 @@
-// One round: rollouts of the newest version, their log, and a training job.
+// Runs one round: rollouts of the newest version, their log, and a training job.
 import type { TrainingJob } from "../api.ts";
 import type { Model } from "../trained-model.ts";
 import { HoneError } from "../hone-error.ts";
@@ -12,22 +12,22 @@ import { tasksOfRound } from "./task-order.ts";
 import type { TrainEvent } from "./train-event.ts";
 import type { Resolved } from "./train-options.ts";
 
-/** What all rounds of a run share. */
+/** State shared by all rounds of a run. */
 export interface RoundRun<Task> {
   readonly model: Model;
   readonly options: Resolved<Task>;
   readonly maker: RolloutMaker<Task>;
   readonly roundMetric: string;
   readonly emit: (event: TrainEvent) => void;
-  /** Newest log of a round when the run began; null where there was none. */
+  /** Newest log of a round at the start of the run; null if there was none. */
   readonly earlierLogId: string | null;
 }
 
 /**
- * Runs a round to the version that it makes.
+ * Runs a round until its version exists.
  *
  * @param step of the newest version
- * @throws HoneError `rollouts_failed`, `job_failed`, and where the server refuses something; the signal's reason
+ * @throws HoneError `rollouts_failed`, `job_failed`, or a refusal of the server; the signal's reason
  */
 export async function runRound<Task>(
   run: RoundRun<Task>,
@@ -58,7 +58,7 @@ export async function runRound<Task>(
     warnings: [...(job?.result.warnings ?? []), ...othersWarning(step, job?.result.result_step)],
   };
 
-  /** Sends all groups: the job's counts and means are then those of the round. */
+  /** Sends all groups, so that the job's counts and means describe the whole round. */
   async function trained(): Promise<FollowedJob> {
     const chosen = typeof config === "function" ? config(round) : config;
     const bodies = groups.map((group) => bodyOf(group, { roundMetric, round }));
@@ -68,7 +68,7 @@ export async function runRound<Task>(
       .first();
     const settings = roundConfig(chosen, {
       groupCount: groups.filter(hasSpread).length,
-      // A version of a round in which nothing trained has no rate, and neither has the base.
+      // A version made without training has no rate, nor has the base.
       metrics: newest.data.find(({ metrics: known }) => "loss/learning_rate" in known)?.metrics ?? {},
     });
     const jobId = await model.train(bodies, settings, { signal });
@@ -77,12 +77,12 @@ export async function runRound<Task>(
   }
 }
 
-/** Rounds in a row in which nothing trained are few. */
+/** Few consecutive rounds train nothing. */
 const versionsSeen = 20;
 
 const logAttemptsMax = 3;
 
-/** Logs a round once. Where the connection broke, the server is asked whether the log arrived. */
+/** Logs a round once. If the connection breaks, asks the server whether the log arrived. */
 async function logged<Task>(
   { model, maker: { signal }, earlierLogId }: RoundRun<Task>,
   groups: readonly Group<Task>[],
@@ -102,7 +102,7 @@ async function logged<Task>(
   }
 }
 
-/** Versions count up by one. More means that something else trained the model meanwhile. */
+/** Versions count up by one; a larger gap means that another process trained the model. */
 function othersWarning(step: number, newStep: number | null | undefined): readonly string[] {
   if (typeof newStep !== "number" || newStep === step + 1) return [];
   return [
@@ -111,13 +111,13 @@ function othersWarning(step: number, newStep: number | null | undefined): readon
   ];
 }
 
-/** A job that succeeded. */
+/** A succeeded job. */
 export interface FollowedJob {
   readonly result: TrainingJob;
   readonly training: TrainingNumbers | null;
 }
 
-/** Waits for a job's end. @throws HoneError `job_failed` */
+/** Waits for a job to end. @throws HoneError `job_failed` */
 export async function followedJob<Task>(
   { model, maker: { signal }, options, emit }: Pick<RoundRun<Task>, "model" | "maker" | "emit" | "options">,
   round: number,

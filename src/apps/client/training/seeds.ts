@@ -1,6 +1,7 @@
-// Numbers that follow from a seed: the order of tasks, and the seed of each rollout. The same on every platform.
+// Derives numbers from a seed, for the order of tasks and the seeds of rollouts. Results are the same on every
+// platform.
 
-/** A number in [0, 2^31) that follows from the parts; neighbouring parts have unrelated numbers. */
+/** Returns a number in [0, 2^31) derived from the parts; similar parts give unrelated numbers. */
 export function seedOf(...parts: readonly (string | number)[]): number {
   // FNV-1a over the text, mixed as MurmurHash3 ends.
   let hash = 0x811c9dc5;
@@ -17,7 +18,7 @@ function mixed(value: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The items in an order that follows from the seed; the input is not modified. */
+/** Returns the items in an order derived from the seed; does not modify the input. */
 export function shuffledBy<T>(seed: number, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {

@@ -6,13 +6,13 @@ interface RunEnd {
   /** Newest version, and its name. */
   readonly step: number;
   readonly model: string;
-  /** Rounds of the run, including those of earlier calls. */
+  /** Number of rounds, including those of earlier calls. */
   readonly rounds: number;
   readonly endedBy: "rounds" | "patience";
   readonly best: Best | null;
 }
 
-/** Share of the distance from the lowest to the highest reward by which noise alone moves a mean. */
+/** Share of the reward range by which a mean varies from noise. */
 const noise = 0.02;
 
 /** @param reports of the rounds of this call */

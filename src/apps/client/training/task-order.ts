@@ -1,13 +1,13 @@
-// Which tasks a round has: those of a list in an order by the seed, gone through again and again, or what a function draws.
+// Chooses the tasks of a round: from a list, repeatedly in a seeded order, or from a function.
 import { seedOf, shuffledBy } from "./seeds.ts";
 
-/** A list, or a function that draws the tasks of a round, counted from 0. */
+/** A list of tasks, or a function that returns the tasks of a 0-based round. */
 export type Tasks<Task> = readonly Task[] | ((round: number) => readonly Task[] | Promise<readonly Task[]>);
 
 /**
- * The tasks of a round: the same in every run of the seed, whichever round it begins at.
+ * Returns the tasks of a round, the same in every run with the seed, including resumed ones.
  *
- * @param count how many of a list; all of it unless given
+ * @param count number of tasks from a list; default: all
  */
 export async function tasksOfRound<Task>(
   tasks: Tasks<Task>,

@@ -1,4 +1,4 @@
-// What happens in a training run, as it happens.
+// Events of a training run.
 import type { TrainingEvent } from "../api.ts";
 import type { RoundReport, Validation } from "./round-report.ts";
 
@@ -11,9 +11,9 @@ export type TrainEvent =
       readonly rounds: number;
       readonly step: number;
     }
-  /** Its server loads, restarts or is away, and is waited for. */
+  /** The server is loading, restarting or unreachable, and the run waits for it. */
   | { readonly type: "server-awaited"; readonly reason: string; readonly waitedMs: number }
-  /** Rounds before this one were done by an earlier run. */
+  /** An earlier run completed the rounds before this one. */
   | { readonly type: "run-resumed"; readonly round: number; readonly rounds: number; readonly step: number }
   | {
       readonly type: "rollouts-started";
@@ -30,7 +30,7 @@ export type TrainEvent =
     }
   | { readonly type: "job-started"; readonly round: number; readonly jobId: string }
   | { readonly type: "job-event"; readonly round: number; readonly event: TrainingEvent }
-  /** The rounds that are behind it are so many. */
+  /** `round` is the number of completed rounds. */
   | { readonly type: "version-validated"; readonly round: number; readonly validation: Validation }
   | { readonly type: "round-ended"; readonly report: RoundReport }
   | { readonly type: "run-ended"; readonly summary: string };

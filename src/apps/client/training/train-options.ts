@@ -1,4 +1,4 @@
-// What a training run is told, checked and with defaults.
+// Options of a training run: their types, checks and defaults.
 import type { TrainingJobCreate } from "../api.ts";
 import { HoneError } from "../hone-error.ts";
 import { refuseUnknown } from "../unknown-options.ts";
@@ -9,83 +9,83 @@ import type { RoundReport } from "./round-report.ts";
 import type { Tasks } from "./task-order.ts";
 import type { TrainEvent } from "./train-event.ts";
 
-/** What a rollout says of itself: a reward alone, or with what was measured. */
+/** Result of a rollout: a reward, optionally with measurements. */
 export type RolloutResult =
   | number
   | {
-      /** Any finite number; with a judge 0 unless given. */
+      /** Any finite number; default 0 with a judge. */
       readonly reward?: number;
-      /** Measured of it; their means are the round's metrics. */
+      /** Measurements; the round's metrics are their means. */
       readonly metrics?: Readonly<Record<string, number | boolean>>;
-      /** Kept with it. */
+      /** Stored with the trajectory. */
       readonly metadata?: JsonObject;
     };
 
-/** Any agent code: it does a task by the trajectory's model, and says how well it did. */
+/** Any agent code: does a task with the trajectory's model, and returns a reward. */
 export type RolloutFunction<Task> = (
   task: Task,
   trajectory: RecordedTrajectory,
 ) => RolloutResult | Promise<RolloutResult>;
 
-/** Fields of chat requests for what a rollout leaves open, such as `temperature`. */
+/** Default fields of a rollout's chat requests, such as `temperature`. */
 export type RequestDefaults = JsonObject;
 
 export type TrainingConfig = NonNullable<TrainingJobCreate["experimental_config"]>;
 
 export interface ValidationOptions<Task> {
-  /** Never trained on. */
+  /** Tasks that are never trained on. */
   readonly tasks: readonly Task[];
-  /** Rounds from one validation to the next; 1 unless given. There is one before the first round and one after the last. */
+  /** Rounds between validations; default 1. The run also validates before the first round and after the last. */
   readonly every?: number;
-  /** Rollouts of each task; 1 unless given. */
+  /** Rollouts per task; default 1. */
   readonly tries?: number;
-  /** In place of the run's, such as `{ temperature: 0 }`. */
+  /** Default request fields in place of the run's, such as `{ temperature: 0 }`. */
   readonly request?: RequestDefaults;
-  /** Stops after so many validations in a row without a new best; never unless given. */
+  /** Number of consecutive validations without a new best before the run stops; default: unlimited. */
   readonly patience?: number;
-  /** By how much a reward must be above the best to be a new one; 0 unless given. */
+  /** Minimum improvement over the best reward; default 0. */
   readonly minDelta?: number;
 }
 
 export interface TrainOptions<Task> {
   readonly tasks: Tasks<Task>;
   readonly rollout: RolloutFunction<Task>;
-  /** Rollouts of each task of a round, which are compared with each other; 8 unless given, 2 at least. */
+  /** Rollouts per task in a round, which are compared with each other; default 8, minimum 2. */
   readonly groupSize?: number;
-  /** How many there are in all, those of an earlier run included; 10 unless given. */
+  /** Total number of rounds, including those of an earlier run; default 10. */
   readonly rounds?: number;
-  /** Of a list of tasks; all of them unless given. */
+  /** Number of tasks per round from a list; default: all. */
   readonly tasksPerRound?: number;
-  /** Of the order of tasks, and of everything sampled; 1 unless given. */
+  /** Seed of the task order and of all sampling; default 1. */
   readonly seed?: number;
-  /** Rollouts that run at once; 16 unless given. */
+  /** Maximum number of concurrent rollouts; default 16. */
   readonly concurrency?: number;
-  /** Milliseconds that a rollout may take; 600,000 unless given. */
+  /** Timeout of a rollout in milliseconds; default 600,000. */
   readonly rolloutTimeout?: number;
-  /** The share of a round's rollouts that may fail, 0 to 1; 0.5 unless given. */
+  /** Maximum share of failed rollouts in a round, 0 to 1; default 0.5. */
   readonly failuresMax?: number;
   /**
-   * Settings of the training jobs, or of each round's. Without steps or a learning rate, `train` chooses both
+   * Settings of training jobs, or a function of the round. Without steps or a learning rate, `train` chooses both
    * (round-config.ts).
    */
   readonly config?: TrainingConfig | ((round: number) => TrainingConfig);
   readonly request?: RequestDefaults;
-  /** Scores the rollouts of a task beside each other; what it gives is added to their own rewards. */
+  /** Scores the rollouts of a task by comparison; the scores are added to their rewards. */
   readonly judge?: Judge<Task>;
   readonly validation?: ValidationOptions<Task>;
-  /** Runs of different names count their rounds apart; a model has one without a name. */
+  /** Name of the run. Runs with different names count rounds separately; a model has one run without a name. */
   readonly run?: string;
-  /** Whether rounds that the server knows of are gone on from; true unless given. */
+  /** Continues after the rounds that the server knows; default true. */
   readonly resume?: boolean;
-  /** Called with each round's numbers; waited for. */
+  /** Called with each round's numbers; the run waits for it. */
   readonly onRound?: (report: RoundReport) => void | Promise<void>;
-  /** Called with everything that happens. */
+  /** Called with every event. */
   readonly onEvent?: (event: TrainEvent) => void;
-  /** Shows progress on the standard error output; unless given, where there is one and no `onRound`. */
+  /** Shows progress on standard error; default: if there is one and `onRound` is not set. */
   readonly display?: boolean;
-  /** Milliseconds that a server which loads, restarts or is away is waited for; 600,000 unless given. */
+  /** Maximum wait in milliseconds for a server that is loading, restarting or unreachable; default 600,000. */
   readonly serverTimeout?: number;
-  /** Stops the run: rollouts end, a job that runs goes on by itself. `train` then throws the signal's reason. */
+  /** Stops the run: rollouts end, and a running job continues on the server. `train` then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -100,7 +100,7 @@ const defaults = {
   serverTimeout: 600_000,
 } as const;
 
-/** Every option there is. */
+/** All options. */
 const optionNames: { readonly [Name in keyof Required<TrainOptions<unknown>>]: true } = {
   tasks: true,
   rollout: true,
@@ -133,15 +133,15 @@ const validationNames: { readonly [Name in keyof Required<ValidationOptions<unkn
   minDelta: true,
 };
 
-/** With every default filled in. */
+/** Options with all defaults. */
 export type Resolved<Task> = TrainOptions<Task> & Required<Pick<TrainOptions<Task>, keyof typeof defaults>>;
 
-/** @throws HoneError `invalid`, naming the option, its value and its range */
+/** @throws HoneError `invalid` that names the option, its value and its range */
 export function resolveOptions<Task>(options: TrainOptions<Task>): Resolved<Task> {
   refuseUnknown(options, Object.keys(optionNames), "train");
   refuseUnknown(options.validation ?? {}, Object.keys(validationNames), "train's validation");
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  // The defaults have what is left out.
+  // Safe cast: the defaults supply omitted options.
   const resolved = { ...defaults, ...given } as Resolved<Task>;
   const { tasks, validation, failuresMax } = resolved;
   wholeNumber("groupSize", resolved.groupSize, 2);
@@ -168,7 +168,7 @@ function wholeNumber(name: string, value: number, min: number): void {
 }
 
 function invalid(name: string, value: unknown, wanted: string): HoneError {
-  // JSON has no NaN, which a text that is no number becomes.
+  // JSON writes NaN as null.
   const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
   const message = `${name} is ${shown}; it has to be ${wanted}.`;
   return new HoneError({ code: "invalid", param: name, message });

@@ -1,5 +1,5 @@
-// The loop against the server's own routes and stores: what it counts, logs, trains on and goes on with. Its model says
-// always the same; rollouts give the rewards.
+// Tests the loop against the server's real routes and stores: counts, logs, jobs and resuming. The model always gives
+// the same answer; rollouts give the rewards.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fakeServer, keys, playJob } from "../../../api/http/testing/fake-server.ts";
@@ -14,15 +14,15 @@ import type { TrainOptions } from "./train-options.ts";
 
 interface Place {
   readonly model: Model;
-  /** Groups of each job that was created. */
+  /** Groups of each created job. */
   readonly trained: { readonly trajectories: readonly { readonly reward: number }[] }[][];
-  /** The settings of each. */
+  /** Settings of each created job. */
   readonly settings: unknown[];
   /** Metrics of the versions that jobs make. */
   versionMetrics: Record<string, number>;
-  /** Whether jobs are run as they come. */
+  /** True if jobs run as soon as they are created. */
   runsJobs: boolean;
-  /** Runs the oldest that waits. */
+  /** Runs the oldest queued job. */
   readonly runJob: () => Promise<void>;
 }
 
@@ -62,7 +62,7 @@ async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
   await server.close();
 }
 
-/** What answers here does not heed the signal that a request has. */
+/** The fake server ignores the request's signal. */
 function abortOf(signal: AbortSignal | null | undefined): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = (): void => reject(signal?.reason as Error);
@@ -75,7 +75,7 @@ async function say({ openai, model }: RecordedTrajectory, content: string): Prom
   await openai.chat.completions.create({ model, messages: [{ role: "user", content }] });
 }
 
-/** Rewards that differ within every group, unless told otherwise. */
+/** Returns rollouts whose rewards differ within every group by default. */
 function rollouts(rewardOf: (task: string, index: number) => number = (_, index) => index) {
   const counts = new Map<string, number>();
   const seen: string[] = [];
@@ -91,7 +91,7 @@ function rollouts(rewardOf: (task: string, index: number) => number = (_, index)
 
 const base = { groupSize: 2, rounds: 1, concurrency: 1, display: false } as const;
 
-test("tasks go round in an order by the seed, and all groups are sent to the job", () =>
+test("cycles through tasks in a seeded order, and sends all groups to the job", () =>
   withModel(async ({ model, trained }) => {
     const { rollout, seen } = rollouts((task, index) => (task === "c" ? 1 : index % 2));
     const options = { ...base, tasks: ["a", "b", "c"], rollout, tasksPerRound: 2, rounds: 3 };
@@ -108,7 +108,7 @@ test("tasks go round in an order by the seed, and all groups are sent to the job
       rounds.map(({ groups, groupsWithoutSpread }) => [groups, groupsWithoutSpread]),
       alike.map((count) => [2, count]),
     );
-    // All groups are sent, so that the job's means are the round's; the server skips what teaches nothing.
+    // All groups are sent, so that the job's means describe the round; the server skips groups that teach nothing.
     const sorted = (groups: Place["trained"][number]) =>
       groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join()).toSorted();
     assert.deepEqual(
@@ -123,12 +123,12 @@ test("tasks go round in an order by the seed, and all groups are sent to the job
     assert.notDeepEqual(other.seen, seen);
   }));
 
-test("a run without settings takes few steps a round, at a rate that follows from the version before", () =>
+test("takes few steps a round by default, at a rate that follows from the previous version", () =>
   withModel(async (place) => {
     const options = { ...base, tasks: ["a", "b"], rounds: 2 };
     place.versionMetrics = { "loss/learning_rate": 1e-3, "loss/kl_div": 0.192 };
     await train(place.model, { ...options, rollout: rollouts().rollout });
-    // A run that is continued, or another one, begins where the newest version stands.
+    // A continued or different run starts from the newest version.
     await train(place.model, { ...options, rollout: rollouts().rollout, rounds: 3 });
     assert.deepEqual(place.settings, [
       { steps: 2, learning_rate: 5e-4 },
@@ -140,7 +140,7 @@ test("a run without settings takes few steps a round, at a rate that follows fro
     assert.deepEqual(place.settings.slice(3), [chosen, chosen]);
   }));
 
-test("a round is logged with its numbers, its failures and the tasks it was of", () =>
+test("logs a round with its numbers, failures and tasks", () =>
   withModel(async ({ model }) => {
     const { rollout } = rollouts();
     const result = await train(model, {
@@ -179,7 +179,7 @@ test("a round is logged with its numbers, its failures and the tasks it was of",
     );
   }));
 
-test("what a rollout may not do is a failure that says why", () =>
+test("reports the reason of each kind of rollout failure", () =>
   withModel(async ({ model }) => {
     const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
       "made no call that was recorded": () => 1,
@@ -230,7 +230,7 @@ test("what a rollout may not do is a failure that says why", () =>
       );
   }));
 
-test("a rollout that does not end is one that failed, and is told that its time is over", () =>
+test("fails a rollout that times out, and aborts its signal", () =>
   withModel(async ({ model }) => {
     const reasons: unknown[] = [];
     const rollout = (_task: string, { signal }: RecordedTrajectory): Promise<number> =>
@@ -247,7 +247,7 @@ test("a rollout that does not end is one that failed, and is told that its time 
     assert.equal(reasons.length, 2);
   }));
 
-test("a round of which too much fails ends the run with the reasons, and what still runs with it", () =>
+test("ends the run and its other rollouts with the reasons when too much of a round fails", () =>
   withModel(async ({ model, trained }) => {
     const left: unknown[] = [];
     const rollout = async (task: number, { signal }: RecordedTrajectory): Promise<number> => {
@@ -268,7 +268,7 @@ test("a round of which too much fails ends the run with the reasons, and what st
     assert.deepEqual(trained, []);
   }));
 
-test("no more rollouts run at once than may", () =>
+test("respects the limit of concurrent rollouts", () =>
   withModel(async ({ model }) => {
     let running = 0;
     let most = 0;
@@ -282,7 +282,7 @@ test("no more rollouts run at once than may", () =>
     assert.equal(most, 3);
   }));
 
-test("validation finds the best version, which is kept, and stops a run that gets no better", () =>
+test("pins the best validated version, and stops a run without improvement", () =>
   withModel(async ({ model }) => {
     const rewards = [0.2, 0.5, 0.6, 0.6, 0.1, 0.9];
     const events: TrainEvent[] = [];
@@ -321,7 +321,7 @@ test("validation finds the best version, which is kept, and stops a run that get
     assert.deepEqual(await pinned(), [5]);
   }));
 
-/** Runs two rounds, stopped at an event of the first; what a second call then did. */
+/** Runs two rounds, stops at an event of the first, and returns what a second call did. */
 async function stoppedAt(
   place: Place,
   stops: (event: TrainEvent) => boolean,
@@ -341,21 +341,21 @@ async function stoppedAt(
   return { rounds: rounds.map(({ round }) => round), sampled: seen.length - sampledBefore };
 }
 
-test("a run that was stopped among rollouts does that round again", () =>
+test("repeats a round that was stopped during its rollouts", () =>
   withModel(async (place) => {
     const isThird = (event: TrainEvent): boolean => event.type === "rollout-ended" && event.ended === 3;
     assert.deepEqual(await stoppedAt(place, isThird), { rounds: [0, 1], sampled: 8 });
     assert.equal(place.trained.length, 2);
   }));
 
-test("a run that was stopped behind a job waits for it and goes on", () =>
+test("waits for the job of a round that was stopped after its creation", () =>
   withModel(async (place) => {
     place.runsJobs = false;
     const isJob = ({ type }: TrainEvent): boolean => type === "job-started";
     assert.deepEqual(await stoppedAt(place, isJob, place.runJob), { rounds: [1], sampled: 4 });
   }));
 
-test("a job that was cancelled has its round done again", () =>
+test("repeats the round of a cancelled job", () =>
   withModel(async (place) => {
     place.runsJobs = false;
     let jobId = "";
@@ -368,7 +368,7 @@ test("a job that was cancelled has its round done again", () =>
     assert.deepEqual(await stoppedAt(place, isJob, between), { rounds: [0, 1], sampled: 8 });
   }));
 
-test("a round that has nothing to train makes a version all the same, and the run says why nothing was learned", () =>
+test("makes a version from a round without training data, and says why nothing was learned", () =>
   withModel(async ({ model, trained }) => {
     const { rollout, seen } = rollouts(() => 1);
     const options = { ...base, tasks: ["a"], rollout };
@@ -389,7 +389,7 @@ test("a round that has nothing to train makes a version all the same, and the ru
     assert.equal(seen.length, 4);
   }));
 
-test("a judge's scores are added to rewards; a group without a verdict has failed", () =>
+test("adds a judge's scores to rewards, and fails a group without a verdict", () =>
   withModel(async ({ model, trained }) => {
     const { rollout } = rollouts(() => 1);
     const { rounds } = await train(model, {
@@ -415,7 +415,7 @@ test("a judge's scores are added to rewards; a group without a verdict has faile
     );
   }));
 
-test("an option out of its range is refused by name before anything is asked", () =>
+test("refuses an option out of range by name before any request", () =>
   withModel(async ({ model }) => {
     const { rollout, seen } = rollouts();
     const good: TrainOptions<string> = { tasks: ["a"], rollout };
@@ -427,7 +427,7 @@ test("an option out of its range is refused by name before anything is asked", (
       ["failuresMax is 2; it has to be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it has to be at least one task.", { tasks: [] }],
       ["serverTimeout is -1; it has to be a whole number of at least 0.", { serverTimeout: -1 }],
-      // Plain JavaScript would pass this silently.
+      // Safe cast: plain JavaScript would pass this silently.
       ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
       ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
       [
@@ -443,7 +443,7 @@ test("an option out of its range is refused by name before anything is asked", (
     assert.deepEqual(seen, []);
   }));
 
-/** The run's model on the server behind `between`, which may answer in its place. */
+/** Returns the run's model on the server behind `between`, which may answer instead of it. */
 function reachedBy(
   { model }: Place,
   between: (url: string, request: RequestInit) => Response | Error | null | Promise<Error>,
@@ -480,9 +480,9 @@ function unavailable(message: string, models: object = {}): Response {
   return Response.json(body, { status: 503, headers: { "retry-after": "0" } });
 }
 
-test("a server that loads, or goes away at any request of a run, is waited for with its reason", () =>
+test("waits for a loading or unreachable server at any request of a run, with its reason", () =>
   withModel(async (place) => {
-    // Each request of the run fails once, in turn by a refused connection and by a server that loads.
+    // Each request of the run fails once, alternately by a refused connection and by a loading server.
     const seen = new Set<string>();
     let count = 0;
     const { model, waits, onEvent } = reachedBy(place, (url, { method }) => {
@@ -503,7 +503,7 @@ test("a server that loads, or goes away at any request of a run, is waited for w
     );
   }));
 
-test("a server that does not come back within serverTimeout ends the run with the reason, and so does a model that failed to load", () =>
+test("ends the run with the reason if the server does not return within serverTimeout, or a model failed to load", () =>
   withModel(async (place) => {
     let isAway = false;
     const away = reachedBy(place, () => (isAway ? refused() : null));
@@ -530,7 +530,7 @@ test("a server that does not come back within serverTimeout ends the run with th
     });
   }));
 
-test("a log whose answer was lost is not sent twice where it arrived, and sent again where it did not", () =>
+test("sends a log with a lost answer again only if it did not arrive", () =>
   withModel(async (place) => {
     for (const arrives of [true, false]) {
       let isLost = false;
@@ -549,7 +549,7 @@ test("a log whose answer was lost is not sent twice where it arrived, and sent a
     }
   }));
 
-test("another process that trains the same model is noticed by both", () =>
+test("warns both of two processes that train the same model", () =>
   withModel(async ({ model }) => {
     const { rollout } = rollouts();
     const warnings: string[][] = [];

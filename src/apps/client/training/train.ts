@@ -1,5 +1,5 @@
-// Reinforcement learning as whoever writes an agent thinks of it: tasks, a rollout that says how well it did, and rounds of
-// both with a training job behind each.
+// Reinforcement learning of an agent: tasks, a rollout function that returns rewards, and rounds with a training job
+// each.
 import { HoneError } from "../hone-error.ts";
 import { trajectoriesOf } from "../recording/start-trajectory.ts";
 import { Model } from "../trained-model.ts";
@@ -15,27 +15,27 @@ import { resolveOptions, type Resolved, type TrainOptions } from "./train-option
 import { validate } from "./validate.ts";
 
 export interface TrainResult {
-  /** Of the newest version. */
+  /** Step of the newest version. */
   readonly step: number;
-  /** Its name, which a chat takes as its model. */
+  /** Its model name in chats. */
   readonly model: string;
-  /** The version with the best validation, which is pinned; null where nothing was validated. */
+  /** The version with the best validation, which is pinned; null without validations. */
   readonly best: (Best & { readonly model: string }) | null;
   /** The rounds of this call. */
   readonly rounds: readonly RoundReport[];
-  /** Why it ended: all rounds are done, or validations got no better for as long as `patience` says. */
+  /** Why the run ended: all rounds are done, or `patience` validations brought no improvement. */
   readonly endedBy: "rounds" | "patience";
   /** One sentence that says what was learned, or why nothing was. */
   readonly summary: string;
 }
 
 /**
- * Trains a model on what rollouts of it earn: each round samples tasks with the newest version, logs what it said, and has
- * a training job make the next one. Called again after a crash, with the same `run`, it goes on with the round that was
- * not finished.
+ * Trains a model on the rewards of its rollouts: each round samples tasks with the newest version, logs the
+ * trajectories, and creates a training job. Called again with the same `run` after a crash, it repeats the unfinished
+ * round.
  *
- * @throws HoneError `invalid` for an option out of its range, `rollouts_failed` where more of a round failed than
- *   `failuresMax` allows, `job_failed`, and where the server refuses something; the signal's reason
+ * @throws HoneError `invalid` for an option out of range, `rollouts_failed` if more of a round failed than
+ * `failuresMax` allows, `job_failed`, or a refusal of the server; the signal's reason
  */
 export async function train<Task>(model: Model, options: TrainOptions<Task>): Promise<TrainResult> {
   requireModel(model);
@@ -57,7 +57,7 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
     emit({ type: "run-ended", summary: result.summary });
     return result;
   } catch (error) {
-    // The abort reason explains why; the errors of aborted requests do not.
+    // The abort reason explains more than the errors of aborted requests.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -65,7 +65,7 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
   }
 }
 
-/** In plain JavaScript it may be anything, such as the model's name. */
+/** Plain JavaScript may pass anything, such as the model's name. */
 function requireModel(model: unknown): asserts model is Model {
   if (typeof model === "object" && model !== null && "hone" in model && "details" in model) return;
   const given = typeof model === "string" ? JSON.stringify(model) : String(model);
@@ -99,10 +99,10 @@ function patienceOf(
   };
 }
 
-/** How long a server that answers may take, besides the time that it is waited for. */
+/** Maximum time to answer for a responsive server, in addition to waits for it. */
 const answerTimeoutMs = 600_000;
 
-/** The model by a client that waits for its server. */
+/** Returns the model with a client that waits for its server. */
 function patientModel({ hone, details }: Model, patience: Patience): Model {
   const timeout = patience.timeoutMs + answerTimeoutMs;
   return new Model(hone.with({ fetch: patientFetch(hone.fetch, patience), timeout }), details);

@@ -1,5 +1,4 @@
-// Asks a version the tasks that are never trained on, logs what it said, and pins the best version, so that the server
-// keeps it.
+// Runs the validation tasks with a version, logs the results, and pins the best version, so that the server keeps it.
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Model } from "../trained-model.ts";
@@ -10,7 +9,7 @@ import type { RoundRun } from "./run-round.ts";
 import { runGroups } from "./run-groups.ts";
 import { seedOf } from "./seeds.ts";
 
-/** @throws HoneError `rollouts_failed`, and where the server refuses something */
+/** @throws HoneError `rollouts_failed`, or a refusal of the server */
 export async function validate<Task>(
   run: RoundRun<Task>,
   { round, step }: { readonly round: number; readonly step: number },
@@ -21,7 +20,7 @@ export async function validate<Task>(
   if (validation === undefined) throw new Error("validations are asked for where there are tasks for them");
   const { tasks, tries: size = 1, request = options.request } = validation;
   emit({ type: "rollouts-started", of: "validation", round, step, total: tasks.length * size });
-  // The same for every version, so that they are compared by the same draws.
+  // The same seed for every version, so that all are compared on the same draws.
   const seed = seedOf(options.seed, "validation");
   const groups = await runGroups(maker, { tasks, size, step, seed, request });
   const rewards = groups.flatMap(({ rollouts }) => rollouts.map((rollout) => rollout.reward));
@@ -39,18 +38,18 @@ export async function validate<Task>(
   return { validation: { ...validated, isBest, metrics }, progress: next };
 }
 
-/** Pins a version in place of the one that was best before. */
+/** Pins a version in place of the previous best. */
 async function keep(
   { hone, id }: Model,
   step: number,
   before: Best | null,
   options: RequestOptions,
 ): Promise<void> {
-  // The base is always there.
+  // The base always exists.
   if (step > 0) await hone.checkpoints.pin(id, step, options);
   if (before === null || before.step === 0 || before.step === step) return;
   await hone.checkpoints.unpin(id, before.step, options).catch((error: unknown) => {
-    // Somebody has deleted it.
+    // It was deleted meanwhile.
     if (!(error instanceof HoneError && error.status === 404)) throw error;
   });
 }

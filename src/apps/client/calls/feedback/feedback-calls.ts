@@ -1,4 +1,4 @@
-// What people and programs say of calls, objects and answers.
+// Calls about feedback: judgements by people and programs on calls, objects and answers.
 import type {
   Feedback,
   FeedbackCreateReq,
@@ -14,18 +14,18 @@ import type { RequestOptions } from "../../connection.ts";
 import { Pages } from "../../pages.ts";
 import { CallGroup } from "../call-group.ts";
 
-/** The fields that a query asked for, by their names; a whole record unless it named some. */
+/** The fields that a query asked for, by name; a whole record if it named none. */
 type FeedbackRow = FeedbackRecord | Readonly<Record<string, unknown>>;
 
 /** `hone.feedback` */
 export class FeedbackCalls extends CallGroup {
-  /** Adds a record, once however often it is sent: it has an id of this side unless one is given. */
+  /** Adds a record. Without an id, the client generates one, so retries add nothing. */
   create(record: FeedbackCreateReq, options?: RequestOptions): Promise<Feedback> {
     const body = this.#withId(record);
     return this.calls.call("POST /feedback/create", { body }, { isRepeatable: true, ...options });
   }
 
-  /** All records, or none, in their order. */
+  /** Adds all records in order, or none. */
   async createBatch(
     records: readonly FeedbackCreateReq[],
     options?: RequestOptions,
@@ -35,17 +35,17 @@ export class FeedbackCalls extends CallGroup {
     return (await this.calls.call("POST /feedback/batch/create", { body }, sent)).res;
   }
 
-  /** Has a record say something else; what it said is kept. */
+  /** Replaces the content of a record; the old content is kept. */
   replace(body: FeedbackReplaceReq, options?: RequestOptions): Promise<Feedback> {
     return this.calls.call("POST /feedback/replace", { body }, options);
   }
 
-  /** The rows of a query, in pages of at most its limit, from its offset on to the end. */
+  /** Returns the rows of a query from its offset to the end, in pages of its limit. */
   query(body: FeedbackQueryReq, options?: RequestOptions): Pages<FeedbackRow> {
     return new Pages((after) => this.#rows(body, after, options));
   }
 
-  /** How many records a query is about; all of the project without one. */
+  /** Counts the records that match a query; without one, all of the project. */
   async count(
     projectId: string,
     query?: FeedbackQueryReq["query"],
@@ -57,23 +57,24 @@ export class FeedbackCalls extends CallGroup {
   }
 
   /**
-   * All records that a query is about, as a file, as it comes: a JSON object a line, or CSV. One that broke off goes on
-   * behind the last record of it, by `after`.
+   * Streams all matching records as a file: JSON Lines or CSV. Resume an interrupted export with `after`, the id of
+   * its last record.
    */
   export(body: FeedbackExportReq, options?: RequestOptions): Promise<AsyncGenerator<Uint8Array>> {
     const sent = { isRepeatable: true, ...options };
     return this.calls.bytes("POST /feedback/export", { body }, sent);
   }
 
-  /** How many there are of each type, and what their payloads hold: counts, means, percentiles, histograms. */
+  /** Returns counts per type, and statistics of payload values: counts, means, percentiles, histograms. */
   stats(body: FeedbackStatsReq, options?: RequestOptions): Promise<FeedbackStats> {
     const sent = { isRepeatable: true, ...options };
     return this.calls.call("POST /feedback/stats", { body }, sent);
   }
 
   /**
-   * Records on a reference, oldest first. A call is found by its project and id: references to it of any scheme match, and
-   * so do references to its parts, such as one of its choices. For a part of a call, only records on that part match.
+   * Returns the records on a reference, oldest first. A call is identified by its project and id: references to it of
+   * any scheme match, and so do references to its parts, such as one of its choices. For a part of a call, only
+   * records on that part match.
    */
   on(projectId: string, reference: string, options?: RequestOptions): Pages<FeedbackRecord> {
     const call = readCall(projectId, reference);
@@ -88,13 +89,13 @@ export class FeedbackCalls extends CallGroup {
     });
   }
 
-  /** Removes a record for good; where there is none, nothing happens. */
+  /** Removes a record permanently; does nothing if it does not exist. */
   async delete(projectId: string, id: string, options?: RequestOptions): Promise<void> {
     const body = { project_id: projectId, query: equals("id", id) };
     await this.calls.call("POST /feedback/purge", { body }, { isRepeatable: true, ...options });
   }
 
-  /** What a record said before, the oldest first. */
+  /** Lists a record's previous contents, oldest first. */
   history(
     record: { readonly project_id: string; readonly feedback_id: string },
     options?: RequestOptions,
@@ -108,7 +109,7 @@ export class FeedbackCalls extends CallGroup {
     });
   }
 
-  /** @param after how many rows are passed over; those that the query passes over unless given */
+  /** @param after rows to skip; default: the query's offset */
   async #rows(body: FeedbackQueryReq, after = String(body.offset ?? 0), options: RequestOptions = {}) {
     const offset = Number(after);
     const sent = { isRepeatable: true, ...options };
@@ -123,15 +124,15 @@ export class FeedbackCalls extends CallGroup {
   }
 }
 
-/** A query that names no fields answers with whole records. */
+/** True if the query names no fields, so that rows are whole records. */
 function isWhole(row: FeedbackRow): row is FeedbackRecord {
   return "vendor_ref" in row && "payload" in row;
 }
 
 interface Call {
-  /** As the server stores it: percent-encoded. */
+  /** Percent-encoded, as the server stores it. */
   readonly id: string;
-  /** Steps to a part of the call, such as `/attr/choices/index/0`; empty for the whole. */
+  /** Path to a part of the call, such as `/attr/choices/index/0`; empty for the whole call. */
   readonly part: string;
 }
 
@@ -144,7 +145,7 @@ function readCall(projectId: string, reference: string): Call | null {
   try {
     return { id: encodedId(decodeURIComponent(id)), part };
   } catch {
-    // A percent sign that encodes nothing, or half of a surrogate pair: only the literal reference can match.
+    // Invalid percent-encoding or a lone surrogate: only the literal reference can match.
     return null;
   }
 }
@@ -162,7 +163,7 @@ function isOn(record: FeedbackRecord, call: Call | null): boolean {
   return readCall(record.project_id, record.vendor_ref)?.part === call.part;
 }
 
-/** A field and the text that it is to be, in the language of queries. */
+/** Returns the query expression that a field equals a text. */
 function equals(field: string, text: string): { readonly $expr: object } {
   return { $expr: { $eq: [{ $getField: field }, { $literal: text }] } };
 }

@@ -1,4 +1,4 @@
-// Objects that are published under a name, each content of them a version: annotation specs, above all.
+// Calls about objects published under a name, with one version per content: mainly annotation specs.
 import type {
   WeaveObject,
   WeaveObjectCreateReq,
@@ -11,7 +11,7 @@ import { CallGroup } from "../call-group.ts";
 
 /** `hone.objects` */
 export class ObjectCalls extends CallGroup {
-  /** Makes the content a version of its name; the same content again adds nothing. */
+  /** Publishes a version of an object; the same content again adds nothing. */
   publish(
     object: WeaveObjectCreateReq["obj"],
     options?: RequestOptions,
@@ -26,18 +26,18 @@ export class ObjectCalls extends CallGroup {
     return (await this.calls.call("POST /obj/read", { body: wanted }, sent)).obj;
   }
 
-  /** By name and version, at most a hundred unless asked otherwise. */
+  /** Lists objects by name and version, at most a hundred by default. */
   async list(query: WeaveObjectQueryReq, options?: RequestOptions): Promise<readonly WeaveObject[]> {
     const sent = { isRepeatable: true, ...options };
     return (await this.calls.call("POST /objs/query", { body: query }, sent)).objs;
   }
 
-  /** Removes versions for good, all of the name unless some are named; answers how many. */
+  /** Removes versions permanently, all of the name by default, and returns their number. */
   async delete(wanted: WeaveObjectDeleteReq, options?: RequestOptions): Promise<number> {
     return (await this.calls.call("POST /obj/delete", { body: wanted }, options)).num_deleted;
   }
 
-  /** Removes all traces of a project for good: its objects, and what clients of Weave have published and recorded in it. */
+  /** Removes all traces of a project permanently: its objects, and what Weave clients published and recorded in it. */
   async deleteTraces(entity: string, project: string, options?: RequestOptions): Promise<void> {
     const path = { entity, project };
     await this.calls.call("DELETE /v1/preview/projects/{entity}/{project}/traces", { path }, options);
