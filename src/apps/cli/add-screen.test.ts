@@ -1,13 +1,13 @@
-// What is shown while a model is added, on a terminal and elsewhere.
+// Tests of the progress display while a model is added, on a terminal and elsewhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
 import { AddScreen } from "./add-screen.ts";
 
-/** Up to the code that erases what stood behind it. */
+/** Matches the bar up to the code that erases the rest of the line. */
 const barPattern = new RegExp(["([█░]+) ?(.*?)(?=", ")"].join("\u001b"));
 
-/** A screen, what it wrote, and a way to say how many of 200 MB there are at a second. */
+/** Returns a screen, its output, and a function that sets the progress of 200 MB at a given second. */
 function opened(output: { readonly isTTY?: boolean; readonly columns?: number }) {
   let nowMs = 0;
   const written: string[] = [];
@@ -20,11 +20,11 @@ function opened(output: { readonly isTTY?: boolean; readonly columns?: number })
   return { screen, written, at };
 }
 
-test("a terminal has a bar with the speed of the last seconds and the time left", () => {
+test("shows a bar on a terminal, with the recent speed and the time left", () => {
   const { screen, written, at } = opened({ isTTY: true, columns: 100 });
   at(0, 0);
   at(10, 50);
-  // Drawn over at most ten times a second.
+  // Redrawn at most ten times per second.
   at(10.05, 51);
   at(20, 150);
   screen.end();
@@ -39,19 +39,19 @@ test("a terminal has a bar with the speed of the last seconds and the time left"
   );
 });
 
-test("no line is wider than the terminal", () => {
+test("fits each line to the width of the terminal", () => {
   const { written, at } = opened({ isTTY: true, columns: 30 });
   at(1, 100);
   assert.equal(barPattern.exec(written[0] ?? "")?.[0].length, 29);
 });
 
-test("a terminal that does not say how wide it is has 80 columns", () => {
+test("assumes 80 columns if the terminal reports no width", () => {
   const { written, at } = opened({ isTTY: true, columns: 0 });
   at(1, 100);
   assert.match(barPattern.exec(written[0] ?? "")?.[0] ?? "", / model\.safetensors$/);
 });
 
-test("elsewhere there is a line for each tenth, and one for what is waited for", () => {
+test("prints a line per tenth elsewhere, and one per wait", () => {
   const { screen, written, at } = opened({});
   const source = {
     kind: "hub",

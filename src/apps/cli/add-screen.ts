@@ -1,5 +1,5 @@
-// What a terminal shows while a model is added: a bar with speed and time left; elsewhere, such as in a log, a line for each
-// tenth. Knows nothing of where the bytes come from.
+// Shows the progress of adding a model: a bar with speed and time left on a terminal, a line per tenth elsewhere, such
+// as in a log. Independent of the source of the bytes.
 import { systemClock, type Clock } from "../../base/domain/clock.ts";
 import { sizeText } from "../../base/domain/text/size-text.ts";
 import type { AddProgress } from "../server/library/model-commands.ts";
@@ -12,13 +12,13 @@ export interface AddScreenOutput {
   readonly columns?: number;
 }
 
-/** How far back the speed looks, and how often the bar is drawn, in milliseconds. */
+/** Window of the speed, and interval of redraws, in milliseconds. */
 const [speedWindowMs, redrawMs] = [10_000, 100];
 const barLength = 24;
 
 type Bytes = AddProgress & { readonly kind: "bytes" };
 
-/** How many bytes there were, and when. */
+/** Number of bytes at a time. */
 type Mark = readonly [atMs: number, bytes: number];
 
 export class AddScreen {
@@ -48,7 +48,7 @@ export class AddScreen {
     }
   }
 
-  /** Leaves what is shown. */
+  /** Stops the display; the last line stays. */
   end(): void {
     this.#live?.end();
   }
@@ -66,7 +66,7 @@ export class AddScreen {
     if (this.#live !== null) {
       if (!isAll && nowMs - this.#drawnAtMs < redrawMs) return;
       this.#drawnAtMs = nowMs;
-      // Some that are written to by programs say that they are 0 wide.
+      // Some pseudo-terminals report a width of 0.
       this.#live.show([barText(progress, this.#speed()).slice(0, (this.#output.columns || 80) - 1)]);
       return;
     }
@@ -76,14 +76,14 @@ export class AddScreen {
     if (isNew) this.#output.write(`${amountText(progress, this.#speed())}\n`);
   }
 
-  /** Few: parts come by the thousand. */
+  /** Keeps few marks: chunks come by the thousand. */
   #mark(nowMs: number, bytes: number): void {
     const [latestMs] = this.#marks.at(-2) ?? [-Infinity];
     if (nowMs - latestMs < redrawMs) this.#marks.pop();
     this.#marks = [...this.#marks.filter(([atMs]) => atMs >= nowMs - speedWindowMs), [nowMs, bytes]];
   }
 
-  /** In bytes per second; null before there is one. */
+  /** Bytes per second; null without enough data. */
   #speed(): number | null {
     const [[firstMs, first], [lastMs, last]] = [this.#marks[0], this.#marks[this.#marks.length - 1]];
     return lastMs - firstMs < 500 ? null : ((last - first) * 1000) / (lastMs - firstMs);

@@ -1,13 +1,13 @@
-// The command that chats, against a server of fakes.
+// Tests of `hone chat` against a server on fakes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandProcess } from "./testing/command-process.ts";
 import { type Server, run, listening } from "./testing/commands-under-test.ts";
 
-/** Of its own, since one input is all that a process has. */
+/** A separate process, since a process has only one standard input. */
 const conversing = commandProcess();
 
-test("hone chat sends its flags, prints the answer, and keeps up a conversation", async (t) => {
+test("sends the flags, prints the answer, and continues a conversation", async (t) => {
   const { server, member } = await listening(t);
   const flags = ["--model", "small", "--system", "Be brief.", "--temperature", "0.5", "--max-tokens", "9"];
   const { outputs } = await run(
@@ -51,7 +51,7 @@ test("hone chat sends its flags, prints the answer, and keeps up a conversation"
   );
 });
 
-/** The requests that a chat had: model, seed, and what was said before. */
+/** Returns the model, seed and messages of each chat request. */
 function askedOf({ chat }: Server) {
   return chat.seen.map(({ request: { identity, sampling, prompt } }) => ({
     model: identity.model,
@@ -60,7 +60,7 @@ function askedOf({ chat }: Server) {
   }));
 }
 
-test("hone chat asks several versions the same with one seed, and each remembers its own answers", async (t) => {
+test("asks several versions the same with one seed, and each remembers its own answers", async (t) => {
   const { server, member } = await listening(t);
   const { outputs } = await run(
     [
@@ -95,7 +95,7 @@ test("hone chat asks several versions the same with one seed, and each remembers
   );
   const asked = askedOf(server);
   assert.equal(asked.length, 8);
-  // The two requests of a question are sent at once and may arrive in either order.
+  // A question's two requests are concurrent, so their order varies.
   const pairs = [0, 2, 4, 6].map((index) => asked.slice(index, index + 2));
   const bothSteps = new Set(["p/m:step1", "p/m:step2"]);
   assert.deepEqual(

@@ -1,12 +1,12 @@
-// What happens when nobody reads any more what a command prints (`hone … | head`): it ends, and that is no failure. What a
-// command has begun on a server goes on there.
+// Handles a closed output (`hone … | head`): the command exits without an error. Work that it started on a server
+// continues there.
 
-/** Ends the process quietly, with its status so far, once its standard output or its errors find no reader. */
+/** Exits quietly with the current status once standard output or standard error is closed. */
 export function endWithoutReader(): void {
   onLostReader(() => process.exit(process.exitCode ?? 0));
 }
 
-/** Goes on without a reader, and drops what is printed. */
+/** Continues without a reader and drops further output. */
 export function goOnWithoutReader(): void {
   onLostReader(() => undefined);
 }
@@ -14,7 +14,7 @@ export function goOnWithoutReader(): void {
 function onLostReader(act: () => void): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      // Anything else, a full disk for one, is a failure.
+      // Any other error, such as a full disk, is a failure.
       if (error.code !== "EPIPE") throw error;
       act();
     });

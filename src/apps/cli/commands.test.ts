@@ -1,4 +1,4 @@
-// The commands about models, keys and the server, against a server of fakes.
+// Tests of the commands about models, keys and the server, against a server on fakes.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { openStores } from "../../store/database/stores.ts";
 import type { topFields } from "./top/top-fields.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 
-test("hone models lists bases and trained models, makes one and deletes one", async (t) => {
+test("hone models lists base models and trained models, creates one and deletes one", async (t) => {
   const { server, modelId, member } = await listening(t);
   await submit(server, modelId);
   await playJob(server, { step: 7 });
@@ -97,7 +97,7 @@ test("hone models lists versions, pins one, and deletes one that is not pinned",
   assert.match(errors, /no such version/);
 });
 
-test("hone models writes stored trajectories, and a version as a folder", async (t) => {
+test("hone models writes stored trajectories, and exports a version", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-commands-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -158,7 +158,7 @@ test("hone models writes stored trajectories, and a version as a folder", async 
     assert.match(errors, message);
 });
 
-test("commands that change something say as JSON what came of it", async (t) => {
+test("prints the result of changing commands as JSON", async (t) => {
   const { server, modelId, member } = await listening(t);
   await submit(server, modelId);
   await playJob(server, { step: 1 });
@@ -184,7 +184,7 @@ test("commands that change something say as JSON what came of it", async (t) => 
   assert.deepEqual(model, { deleted: modelId, model_id: modelId, step: null });
 });
 
-test("hone top shows what a server does, and its jobs to a key that may see them", async (t) => {
+test("hone top shows the server's load, and jobs only to a key that can access them", async (t) => {
   const { server, modelId, member } = await listening(t);
   const jobId = await submit(server, modelId);
   server.state.engine = { state: "restarting", reason: "It broke.", models: { tiny: "failed: It broke." } };
@@ -220,7 +220,7 @@ test("hone top shows what a server does, and its jobs to a key that may see them
   assert.match(errors, /No answer from http:\/\/127\.0\.0\.1:1/);
 });
 
-test("hone serve --print-config shows what is in force, and no key", async () => {
+test("hone serve --print-config prints the effective configuration without keys", async () => {
   const secret = "hone_secret_secret_secret";
   const flags = ["--port", "0", "--engine-threads", "3"];
   const { outputs } = await run([["serve", "--print-config", ...flags]], { HONE_API_KEY: secret });
@@ -234,13 +234,13 @@ test("hone serve --print-config shows what is in force, and no key", async () =>
   );
 });
 
-test("hone --version says which version this is", async () => {
+test("hone --version prints the version", async () => {
   const { outputs } = await run([["--version"]], {});
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
   assert.deepEqual(outputs, [`${version}\nstatus 0`]);
 });
 
-test("hone keys makes, lists and revokes keys in the data folder", async (t) => {
+test("hone keys creates, lists and revokes keys in the data folder", async (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
   t.after(() => rmSync(data, { recursive: true }));
   await (await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }))).close();
@@ -272,7 +272,7 @@ test("hone keys makes, lists and revokes keys in the data folder", async (t) => 
   );
 });
 
-test("hone keys limits a key, changes its limits and gives it another secret", async (t) => {
+test("hone keys limits a key, changes its limits and rotates its secret", async (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
   t.after(() => rmSync(data, { recursive: true }));
   await (await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }))).close();

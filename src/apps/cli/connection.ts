@@ -1,4 +1,4 @@
-// How a command finds its server and its key: flags, then the environment, then the key in the data folder.
+// Finds a command's server and key: flags first, then the environment, then the key in the data folder.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -13,7 +13,7 @@ export interface ConnectionFlags {
   readonly data?: string;
 }
 
-/** Adds the flags that every command with a server behind it has. */
+/** Adds the flags of every command that calls a server. */
 export function addConnectionFlags(command: Command): Command {
   return command
     .option(
@@ -24,7 +24,7 @@ export function addConnectionFlags(command: Command): Command {
     .option("--data <folder>", "data folder with the admin key (HONE_DATA; default .hone)");
 }
 
-/** A client for the server that the flags and the environment name. */
+/** Returns a client for the server that flags and environment name. */
 export function connect(flags: ConnectionFlags): Hone {
   const settings = readClientSettings();
   const keyFile = join(flags.data ?? settings.data, "admin-key");
@@ -33,24 +33,24 @@ export function connect(flags: ConnectionFlags): Hone {
   return new Hone({
     baseUrl: flags.url ?? settings.url,
     apiKey: flags.key ?? settings.apiKey ?? kept,
-    // Whoever types a command sees at once what is wrong.
+    // A user at a terminal should see an error immediately.
     retries: 0,
   });
 }
 
-/** Whether a program reads what is printed. */
+/** The flag for machine-readable output. */
 export interface JsonFlag {
   readonly json?: boolean;
 }
 
-/** Prints what came of a command: one JSON document with `--json`, a line for people otherwise. */
+/** Prints a command's result: one JSON document with `--json`, otherwise a line for people. */
 export function printResult(value: unknown, line: string, { json }: JsonFlag): void {
   process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
 }
 
 /**
- * Prints data: one JSON document with `--json`, a table of columns otherwise. At a terminal a table is made to fit its width;
- * whatever else reads it gets every value whole.
+ * Prints rows: one JSON document with `--json`, otherwise a table. On a terminal the table is fitted to its width;
+ * other readers get whole values.
  */
 export function printRows(
   rows: readonly Readonly<Record<string, unknown>>[],

@@ -1,16 +1,16 @@
-// What holds of every command: it says what it does, shows an example that it takes, and prints data as JSON when asked.
+// Checks every command: it has a summary, examples that it accepts, and JSON output for its data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Command } from "commander";
 import { commandsOf, examples } from "./examples.ts";
 import { createProgram } from "./program.ts";
 
-/** They print no data, or, the last two, write it in formats of their own. */
+/** These print no data, except the last two, which have their own formats. */
 const withoutJson = ["serve", "completion", "complete", "models trajectories", "feedback export"];
 
 const isHidden = (words: string): boolean => words === "complete";
 
-/** A program that ends no process and prints nothing. */
+/** Returns a program that neither exits nor prints. */
 function quietProgram(): Command {
   const program = createProgram();
   const quiet = (command: Command): void => {
@@ -27,7 +27,7 @@ function helpOf(command: Command): string {
   return text;
 }
 
-test("every command, and what holds commands, says what it does in a sentence", () => {
+test("gives every command and command group a summary sentence", () => {
   const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
   const silent = all(createProgram()).filter(
     (command) => !/^[A-Z].*[.:].*$|\.$/s.test(command.description()),
@@ -41,7 +41,7 @@ test("every command, and what holds commands, says what it does in a sentence", 
       assert.ok(hidden || description !== "", `${command.name()} ${flags} says what it is`);
 });
 
-test("the help of every command shows its examples", () => {
+test("shows examples in the help of every command", () => {
   const commands = commandsOf(quietProgram()).filter(([words]) => !isHidden(words));
   assert.deepEqual(Object.keys(examples).sort(), commands.map(([words]) => words).sort());
   for (const [words, command] of commands) {
@@ -51,14 +51,14 @@ test("the help of every command shows its examples", () => {
   }
 });
 
-test("every command prints its data as JSON when asked, but for those that have none", () => {
+test("offers JSON output for every command with data", () => {
   const found = commandsOf(createProgram())
     .filter(([, command]) => !command.options.some(({ long }) => long === "--json"))
     .map(([words]) => words);
   assert.deepEqual(found.sort(), [...withoutJson].sort());
 });
 
-/** The words of a command line as a shell would have them, without what is a shell's own. */
+/** Splits a command line into words as a shell would, without shell syntax. */
 function wordsOf(example: string): readonly string[] {
   const line = (/\$\((.*)\)/.exec(example)?.[1] ?? example).replace(/ # .*$/, "").replace(/ > \S+$/, "");
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match.slice(1).find(isGiven) ?? "");
@@ -82,7 +82,7 @@ for (const [words, lines] of Object.entries(examples)) {
   });
 }
 
-test("a value that a flag does not take is refused with what it takes", async () => {
+test("refuses a flag's invalid value and lists the valid ones", async () => {
   for (const [words, message] of [
     [["top", "--interval", "0"], /from 0\.2 to 3600/],
     [["chat", "hello", "--temperature", "warm"], /must be a number/],

@@ -1,7 +1,7 @@
-// An example or two of each command, which its help and the documentation show, and a test parses.
+// Examples of each command, for its help and the documentation; a test parses them.
 import type { Command } from "commander";
 
-/** Command lines by the command's own words. A part behind ` # ` is for people. */
+/** Command lines by command; the part after ` # ` is a comment. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   serve: ["hone serve --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf", "hone serve --print-config"],
   chat: [
@@ -149,7 +149,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Adds to the help of each command its examples. */
+/** Adds its examples to the help of each command. */
 export function addExamples(program: Command): void {
   for (const [words, command] of commandsOf(program)) {
     const lines = examples[words] ?? [];
@@ -158,7 +158,7 @@ export function addExamples(program: Command): void {
   }
 }
 
-/** What does something, by its words behind the program's name: not what only holds other commands. */
+/** Returns the commands that do something, by their words after the program's name, without command groups. */
 export function commandsOf(parent: Command, before: readonly string[] = []): readonly [string, Command][] {
   return parent.commands.flatMap((command): readonly [string, Command][] => {
     const words = [...before, command.name()];

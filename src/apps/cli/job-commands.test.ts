@@ -1,4 +1,4 @@
-// The commands about jobs, against a server of fakes.
+// Tests of the commands about jobs, against a server on fakes.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { resolveSupervisedConfig } from "../../base/domain/supervised/supervised
 import { playJob } from "../../api/http/testing/fake-server.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 
-test("hone jobs lists, watches and cancels jobs; one that failed gives a status", async (t) => {
+test("hone jobs lists, watches and cancels jobs, and exits with an error for a failed one", async (t) => {
   const { server, modelId, member } = await listening(t);
   const first = await submit(server, modelId);
   const step = { type: "gradient_step" as const, data: { loss: 0.123456789, step: 1 } };
@@ -51,7 +51,7 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
   assert.match(errors, /No training job has an id that begins with "none"\. `hone jobs list` lists them\./);
 });
 
-test("hone jobs preference submits the preferences of a file, and leaves no upload behind", async (t) => {
+test("hone jobs preference submits the preferences of a file, and deletes the upload", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-preferences-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -76,7 +76,7 @@ test("hone jobs preference submits the preferences of a file, and leaves no uplo
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
-test("hone jobs preference takes feedback in place of a file, and one of the two", async (t) => {
+test("hone jobs preference takes feedback or a file, not both", async (t) => {
   const { modelId, member } = await listening(t);
   const { outputs, errors } = await run(
     [
@@ -103,11 +103,11 @@ test("hone jobs preference takes feedback in place of a file, and one of the two
   >;
   assert.deepEqual([shown["id"], shown["dry_run"]], [null, true]);
   assert.deepEqual(outputs.slice(2), ["status 1", "status 1"]);
-  assert.match(errors, /Name a file of preferences, or say which feedback/);
-  assert.match(errors, /Preferences come from pairs\.jsonl or from feedback/);
+  assert.match(errors, /Name a file of preferences, or select feedback/);
+  assert.match(errors, /Both pairs\.jsonl and feedback are given/);
 });
 
-test("hone jobs sft submits the conversations of a file, and leaves no upload behind", async (t) => {
+test("hone jobs sft submits the conversations of a file, and deletes the upload", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-conversations-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -147,7 +147,7 @@ test("hone jobs sft submits the conversations of a file, and leaves no upload be
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
-test("hone jobs show says of a job what trains and what does not, in groups and in trajectories", async (t) => {
+test("hone jobs show lists trainable and skipped data, as groups and as trajectories", async (t) => {
   const { server, modelId, member } = await listening(t);
   const id = await submit(server, modelId, { novel: 1 });
   await server.jobs.addWarning(id, "Something looks odd.");
@@ -182,13 +182,13 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
         "learning_rate 0.0001, passes 1, epsilon 1, epsilon_high 4, importance_sampling_level token, " +
           "kl_penalty_source current_learner, scale_rewards true",
       ],
-      ["is not applied", "novel"],
-      ["optimizer steps", "9 over 9 sequences, up to 1 sequence each"],
+      ["not applied", "novel"],
+      ["steps", "9 over 9 sequences, up to 1 sequence each"],
       ["groups", "4 (2 trainable)"],
       ["trajectories", "16 (9 trainable sequences)"],
       ["tokens", "120 trainable"],
       [""],
-      ["does not train", "groups", "trajectories"],
+      ["skipped because", "groups", "trajectories"],
       ["too_long", "1", "3"],
       ["zero_variance", "2", "8"],
       [""],

@@ -1,4 +1,4 @@
-// The `hone` command: runs one command line. Errors are one line, and a status.
+// The `hone` command: runs one command line. An error prints one line and sets the status.
 import type { SettingsOverrides } from "../server/settings.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
 import { errorText } from "./error-text.ts";
@@ -7,8 +7,8 @@ import { createProgram } from "./program.ts";
 /**
  * Runs one command line.
  *
- * @param words without the interpreter and the script
- * @param limits in place of those of a server, for `serve`, and for `schemas check`, which does as a server would
+ * @param words words after the interpreter and the script
+ * @param limits replace a server's limits, for `serve` and for `schemas check`, which checks as a server would
  */
 export async function main(words: readonly string[], limits: SettingsOverrides = {}): Promise<void> {
   const program = createProgram(limits);

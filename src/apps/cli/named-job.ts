@@ -1,10 +1,10 @@
-// A training job by its id or by the beginning of it, and the names of the models that jobs train.
+// Finds a training job by its id or a prefix of it, and the names of the models that jobs train.
 import type { Hone } from "../client/hone.ts";
 import type { TrainingJob } from "../client/api.ts";
 import { isUuid } from "../../base/domain/random.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-/** @throws HoneError if there is no job of that id; and as {@link findJobId} */
+/** @throws HoneError for an unknown full id; otherwise as {@link findJobId} */
 export async function findJob(client: Hone, id: string): Promise<TrainingJob> {
   return client.jobs.get(await findJobId(client, id));
 }
@@ -12,7 +12,7 @@ export async function findJob(client: Hone, id: string): Promise<TrainingJob> {
 /**
  * Returns the id that begins with `typed`.
  *
- * @throws ServiceError `not_found` if no job's id does, `invalid` if several do
+ * @throws ServiceError `not_found` if there is none, `invalid` if there are several
  */
 export async function findJobId(client: Hone, typed: string): Promise<string> {
   if (isUuid(typed)) return typed;
@@ -28,7 +28,7 @@ export async function findJobId(client: Hone, typed: string): Promise<string> {
   throw new ServiceError({ code, message: `${what}. \`hone jobs list\` lists them.` });
 }
 
-/** `project/name` of each model by its id, with the entity before it if there are several entities. */
+/** Returns `project/name` of each model by id, with the entity first if there are several entities. */
 export async function modelNames(client: Hone): Promise<ReadonlyMap<string, string>> {
   const models = await client.models.list().all();
   const isOfOne = new Set(models.map(({ entity }) => entity)).size <= 1;

@@ -1,4 +1,4 @@
-// A trained model, and maybe a version of it, by any name that a chat takes as its model.
+// Finds a trained model, and optionally a version of it, by any name that a chat accepts.
 import { isUuid } from "../../base/domain/random.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { Hone } from "../client/hone.ts";
@@ -6,17 +6,17 @@ import type { ModelObject } from "../client/api.ts";
 
 export interface NamedVersion {
   readonly model: ModelObject;
-  /** Null where the name has none: it stands for the newest then. */
+  /** Null if the name has no version; it then means the newest. */
   readonly step: number | null;
 }
 
 /**
- * Finds what a name stands for; the server knows its spellings.
+ * Resolves a name on the server, which knows all spellings.
  *
- * @throws HoneError when there is no such model or version; ServiceError `invalid` for a base model
+ * @throws HoneError for an unknown model or version; ServiceError `invalid` for a base model
  */
 export async function findNamed(client: Hone, name: string): Promise<NamedVersion> {
-  // Found also where its base model is not served.
+  // An id is found even if its base model is not served.
   if (isUuid(name)) return { model: await client.models.get(name), step: null };
   const { root, parent } = await client.served.get(name);
   if (parent === null) throw invalid(`${name} is a base model; name a trained one, such as project/name.`);
@@ -26,7 +26,7 @@ export async function findNamed(client: Hone, name: string): Promise<NamedVersio
   return { model, step: version === null ? null : Number(version[1]) };
 }
 
-/** The same of a name that has to say its version. @throws ServiceError `invalid` when it does not */
+/** Resolves a name that must include a version. @throws ServiceError `invalid` if it does not */
 export async function findNamedStep(
   client: Hone,
   name: string,

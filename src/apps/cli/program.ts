@@ -1,5 +1,5 @@
-// All commands: one file each, thin over the client and the server. Commands load what they need of the server when they run: a
-// command that only asks a server starts without it.
+// All commands: one file each, thin over the client and the server. A command loads server code only when it runs, so
+// commands that only call a server start fast.
 import { Command } from "commander";
 import type { SettingsOverrides } from "../server/settings.ts";
 import { addAnnotateCommand } from "./annotate/annotate-command.ts";
@@ -26,7 +26,7 @@ import { addTopCommand } from "./top/top-command.ts";
 import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
-/** @param limits as of `main` */
+/** @param limits as for `main` */
 export function createProgram(limits: SettingsOverrides = {}): Command {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")

@@ -1,12 +1,12 @@
-// The server's settings as flags, for commands that read the configuration as `hone serve` does.
+// Server settings as flags, for commands that read the same configuration as `hone serve`.
 import { Option, type Command } from "commander";
 import { allSettings, goneFlags, type FlagValues, type SettingSpelling } from "../server/config.ts";
 import { valueText } from "./settings-help.ts";
 
-/** Adds a flag for every setting; help shows the essential ones. */
+/** Adds a flag per setting; help shows the essential ones. */
 export function addSettingOptions(command: Command): Command {
   for (const spelling of allSettings()) command.addOption(optionFor(spelling));
-  // Taken to be refused with what holds instead.
+  // Removed flags are accepted here, so that the error can name their replacement.
   for (const flag of goneFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
   return command;
 }
@@ -25,7 +25,7 @@ function optionFor(spelling: SettingSpelling): Option {
   return option;
 }
 
-/** Commander names flags in camel case; the configuration knows them as they are spelled. */
+/** Converts Commander's camel case back to the spelling of the flags. */
 export function asSpelled(flags: FlagValues): FlagValues {
   return Object.fromEntries(
     Object.entries(flags).map(([name, value]) => [

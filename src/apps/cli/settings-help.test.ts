@@ -1,4 +1,4 @@
-// What people read of the settings in the help of `hone serve`, short and long.
+// Tests of the settings in the help of `hone serve`, short and long.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
@@ -6,7 +6,7 @@ import { allSettings } from "../server/config.ts";
 import { settingGroups } from "../server/settings.ts";
 import { addServeCommand } from "./commands/serve.ts";
 
-/** What `hone serve` writes with this flag. */
+/** Returns the output of `hone serve` with this flag. */
 async function helpWith(flag: "--help" | "--help-all"): Promise<string> {
   const program = new Command("hone");
   addServeCommand(program);
@@ -14,13 +14,13 @@ async function helpWith(flag: "--help" | "--help-all"): Promise<string> {
   for (const command of [program, ...program.commands])
     command.configureOutput({ writeOut: (text) => (output += text) }).exitOverride();
   await program.parseAsync(["serve", flag], { from: "user" }).catch((error: unknown) => {
-    // Commander's way to end after the help.
+    // Commander throws this after showing help.
     assert.ok(error instanceof Error && "code" in error && error.code === "commander.helpDisplayed");
   });
   return output;
 }
 
-/** The flags of settings, by the heading above them. */
+/** Returns the flags of settings by their heading. */
 function groupsOf(help: string): Readonly<Record<string, readonly string[]>> {
   const groups: Record<string, string[]> = {};
   let heading = "";
@@ -32,7 +32,7 @@ function groupsOf(help: string): Readonly<Record<string, readonly string[]>> {
   return groups;
 }
 
-test("the help shows the ten settings that people need, in groups, and names the way to the others", async () => {
+test("shows the ten essential settings in groups, and mentions the flag for the others", async () => {
   const help = await helpWith("--help");
   assert.deepEqual(groupsOf(help), {
     "Addresses and storage": ["--host", "--port", "--data", "--database-url"],
@@ -44,7 +44,7 @@ test("the help shows the ten settings that people need, in groups, and names the
   assert.match(help, /--help-all/);
 });
 
-test("the long help shows every setting under what people look for", async () => {
+test("shows every setting under its group in the long help", async () => {
   const groups = groupsOf(await helpWith("--help-all"));
   assert.deepEqual(Object.keys(groups), Object.keys(settingGroups));
   assert.deepEqual(

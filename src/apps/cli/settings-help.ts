@@ -1,7 +1,7 @@
-// The settings in words, for the help of `hone serve` and the page of the documentation.
+// Formats settings for the help of `hone serve` and for the documentation.
 import type { SettingSpelling } from "../server/config.ts";
 
-/** What may be given and what holds otherwise, such as `0 to 65535. Default 8000.`; empty where there is nothing to say. */
+/** Returns the range or choices and the default, such as `0 to 65535. Default 8000.`; empty if there are none. */
 export function valueText({ setting }: SettingSpelling): string {
   const sentences: string[] = [];
   if (setting.kind === "integer" || setting.kind === "number")

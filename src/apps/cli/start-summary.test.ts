@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSummary } from "./start-summary.ts";
 
-test("a server that has started says where it is, how one gets in, and how it reads each model's answers", () => {
+test("prints the address, the place of the key, and how each model's answers are parsed", () => {
   const model = (name: string, contextLength: number, format: string, areRead: boolean) => ({
     name,
     contextLength,

@@ -1,9 +1,9 @@
-// What a server that has started says of itself on a terminal: where it is, how one gets in, what it serves.
+// Formats the start message of a server on a terminal: its address, its key, and its models.
 import type { Server } from "../server/server.ts";
 
 type Started = Pick<Server, "url" | "firstKey" | "baseModels">;
 
-/** Lines, with an empty one around them. */
+/** Returns the text, with empty lines around it. */
 export function startSummary(
   { url, firstKey, baseModels }: Started,
   { data }: { readonly data: string },

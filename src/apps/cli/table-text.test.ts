@@ -18,7 +18,7 @@ const check = (width: number, lines: readonly string[]): void => {
   assert.equal(tableText(jobs, width), lines.map((line) => `${line}\n`).join(""));
 };
 
-test("what reads a table of any width gets every value whole", () => {
+test("gives readers without a width every value whole", () => {
   check(Infinity, [
     "id                                    model           state    left  error",
     "019a7c11-0000-7000-8000-000000000001  games/spelling  failed   -     The disk was full for too long, and so on.",
@@ -26,7 +26,7 @@ test("what reads a table of any width gets every value whole", () => {
   ]);
 });
 
-test("a narrow terminal gets no empty columns, ids that still name something, and then texts that are cut", () => {
+test("fits a narrow terminal by dropping empty columns, then shortening ids, then cutting texts", () => {
   check(85, [
     "id             model           state    error",
     "019a7c11-0000  games/spelling  failed   The disk was full for too long, and so on.",
@@ -39,7 +39,7 @@ test("a narrow terminal gets no empty columns, ids that still name something, an
   ]);
 });
 
-test("no line is longer than the terminal as long as each column has room for ten characters", () => {
+test("keeps lines within the terminal if each column has room for ten characters", () => {
   for (let width = 46; width < 120; width++)
     assert.ok(
       tableText(jobs, width)
@@ -49,7 +49,7 @@ test("no line is longer than the terminal as long as each column has room for te
     );
 });
 
-test("times lose their seconds before texts are cut", () => {
+test("removes seconds from times before it cuts texts", () => {
   assert.equal(
     tableText(
       [

@@ -1,23 +1,23 @@
-// A table as text, made to fit a width: columns without a value go first, then ids are shortened to what names them, and at
-// last the longest texts are cut.
+// Formats a table within a width: first drops empty columns, then shortens ids to a usable prefix, and finally cuts
+// the longest texts.
 import { cut } from "../../base/domain/service-error.ts";
 
 const gap = 2;
-/** No column is cut to less. */
+/** Minimum width of a cut column. */
 const leastWidth = 10;
-/** Characters of an id: the whole timestamp of a version 7 UUID, enough to name one to a command. */
+/** Length of a shortened id: the timestamp of a version 7 UUID, long enough for commands to find it. */
 const idLength = 13;
 const id = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-/** A time without its seconds. */
+/** Matches a time, to drop its seconds. */
 const time = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):[\d.]+Z$/;
 
 type Table = readonly (readonly string[])[];
 
 /**
- * Returns a line for each row.
+ * Returns a line per row.
  *
- * @param table the names of the columns first; a cell without a value is `-`
- * @param width Infinity for as wide as it comes
+ * @param table names of the columns first; a missing value is shown as `-`
+ * @param width Infinity for no limit
  */
 export function tableText(table: Table, width: number): string {
   const fitted = widthOf(table) <= width ? table : fitting(table, width);

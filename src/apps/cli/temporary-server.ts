@@ -1,23 +1,23 @@
-// A server of one's own for as long as a command runs: free port, data folder that goes with it.
+// Runs a temporary server for the duration of a command, on a free port with a temporary data folder.
 import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../server/config.ts";
 
-/** Where the temporary server is, and a key of it. */
+/** Address and key of the temporary server. */
 export interface TemporaryServer {
   readonly url: string;
   readonly apiKey: string | null;
 }
 
-/** Windows holds files of a process that has just ended for a moment longer. */
+/** Windows keeps files of a process locked for a moment after its end. */
 const leavingNothing = { recursive: true, force: true, maxRetries: 5 };
 
 /**
- * Starts a server, lets `use` work with it, and stops it whatever happens.
+ * Starts a server, passes it to `use`, and always stops it afterwards.
  *
- * @param flags of `hone serve` beside those that a temporary server has anyway, without their dashes
+ * @param flags additional flags of `hone serve`, without dashes
  */
 export async function withTemporaryServer(
   use: (server: TemporaryServer) => Promise<void>,
@@ -25,7 +25,7 @@ export async function withTemporaryServer(
 ): Promise<void> {
   const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
-  // For a process that ends before this function removes the folder.
+  // Also removes the folder if the process exits first.
   const remove = (): void => rmSync(data, leavingNothing);
   process.once("exit", remove);
   const server = createServer(

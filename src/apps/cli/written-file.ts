@@ -1,14 +1,15 @@
-// A file that a command writes as it comes from a server: under a temporary name until it is whole, so that no file with the
-// name that was asked for is ever cut short, whatever ends the command.
+// Writes a file from a server under a temporary name until it is complete, so that an interruption never leaves a
+// truncated file under the requested name.
 import { createWriteStream } from "node:fs";
 import { rename } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 /**
- * Writes the pieces to a file, flushed before it gets its name.
+ * Writes the chunks to a file, and flushes it before renaming it.
  *
- * @param onBroken called if the pieces end early or cannot be written; gets the temporary file, and throws what the command says
+ * @param onBroken called if the chunks end early or cannot be written; gets the temporary file, and throws the
+ * command's error
  */
 export async function writeWhole(
   file: string,

@@ -84,7 +84,7 @@ test("what the machine decides has its number, unless it is set", () => {
 });
 
 test("a setting that was is refused with what holds instead, however it is given", () => {
-  const now = /is no setting any more: training\.batchTokens says /;
+  const now = /is no setting any more: training\.batchTokens sets /;
   withDataFolder({ training: { minibatchTokens: 9 } }, (data) =>
     assert.throws(() => readConfig({ data }, {}), now),
   );

@@ -1,7 +1,7 @@
-// How far annotators agree, for people.
+// Formats annotator agreement for people.
 import type { QuestionAgreement } from "../../client/api.ts";
 
-/** A line for each question. */
+/** Returns a line per question. */
 export function agreementLines(agreement: readonly QuestionAgreement[]): readonly string[] {
   return agreement.map((of) => `${of.question}: ${agreementText(of)}`);
 }

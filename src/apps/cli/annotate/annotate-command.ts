@@ -1,4 +1,4 @@
-// `hone annotate`: judge the items of a queue in the terminal, one key an answer.
+// `hone annotate`: judge the items of a queue in the terminal, one key per answer.
 import type { Command } from "commander";
 import { AnnotationSession } from "../../client/annotating/annotation-session.ts";
 import type { QuestionAgreement } from "../../client/api.ts";
@@ -34,7 +34,7 @@ export function addAnnotateCommand(program: Command): void {
       const client = connect(flags);
       const queue = await findQueue(client, name);
       const session = await AnnotationSession.begin(client.queues, queue, { annotator: flags.as });
-      // A program that reads what is printed finds nothing else there.
+      // With --json, standard output carries only the JSON.
       const terminal = flags.json === true ? process.stderr : process.stdout;
       const screen = new LiveScreen(terminal);
       try {
@@ -60,7 +60,7 @@ export function addAnnotateCommand(program: Command): void {
     });
 }
 
-/** Where the output is none, as in a test. */
+/** Size if the output is not a terminal, as in tests. */
 const noTerminal = { columns: 80, rows: 24 };
 
 function linesOf(done: {

@@ -1,4 +1,4 @@
-// What an annotator sees: the conversation, the question, and which key answers what, as lines that fit the terminal. Pure.
+// Renders the conversation, the question and the keys for an annotator, as lines that fit the terminal. Pure.
 import { answerKeys, sessionKeys, shownAnswer } from "../../client/annotating/answer-keys.ts";
 import type { HeldItem, SessionState } from "../../client/annotating/annotation-session.ts";
 import { printable, wrapped } from "../chat/display-width.ts";
@@ -7,15 +7,15 @@ import type { TerminalSize } from "../watch/job-view.ts";
 
 export interface AnnotateView {
   readonly state: SessionState;
-  /** What was typed of an answer; null where keys answer, or nobody types yet. */
+  /** Text typed so far; null while a key answers, or nothing is being typed. */
   readonly typed: string | null;
-  /** Lines of the conversation that are passed over. */
+  /** Number of conversation lines scrolled past. */
   readonly scrolled: number;
-  /** What went wrong; null where nothing did. */
+  /** Error to show; null if there is none. */
   readonly notice: string | null;
 }
 
-/** No line is longer than the terminal is wide, and there are fewer lines than it is high. */
+/** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
 export function renderAnnotation(view: AnnotateView, { columns, rows }: TerminalSize): readonly string[] {
   const width = columns - 1;
   const head = wrapped(headOf(view.state, width), width);
@@ -23,7 +23,7 @@ export function renderAnnotation(view: AnnotateView, { columns, rows }: Terminal
   const rule = "─".repeat(width);
   if (view.state.held === null) return [...head, rule, ...foot].slice(0, rows - 1);
   const body = linesOf(view.state.held, width);
-  // The last line of a terminal stays free, so that nothing scrolls.
+  // The terminal's last row stays free, so that nothing scrolls.
   const room = Math.max(1, rows - 1 - head.length - foot.length - 2);
   const first = Math.min(view.scrolled, Math.max(0, body.length - room));
   const shown = body.slice(first, first + room);
@@ -44,7 +44,7 @@ function headOf(
   return `▕${drawBar(total === 0 ? 1 : done / total, bar)}▏${counted}`;
 }
 
-/** The lines of the conversation, all of them. */
+/** Returns all lines of the conversation. */
 export function linesOf({ item, content }: HeldItem, width: number): readonly string[] {
   const turn = (name: string, text: string): readonly string[] => [
     printable(name),

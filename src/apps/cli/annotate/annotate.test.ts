@@ -1,4 +1,4 @@
-// What an annotator sees and what each key does; the commands are in queue-commands.test.ts.
+// Tests of the annotator's view and of each key; queue-commands.test.ts tests the commands.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
@@ -14,7 +14,7 @@ import { readQuestion } from "./question-flags.ts";
 import { type Key, keysIn } from "./read-keys.ts";
 import { runAnnotation } from "./run-annotation.ts";
 
-test("what a terminal sends becomes keys: letters, names of others, and graphemes of several code points", () => {
+test("reads terminal input as keys: letters, named keys, and graphemes of several code points", () => {
   assert.deepEqual(keysIn("1y\r\n"), ["1", "y", "enter", "enter"]);
   assert.deepEqual(keysIn("\u001b[A\u001b[6~\u001b\u007fé👩🏽‍💻\u0003"), [
     "up",
@@ -28,7 +28,7 @@ test("what a terminal sends becomes keys: letters, names of others, and grapheme
   assert.deepEqual(keysIn("\u001b[99x"), []);
 });
 
-test("a question on the command line says what an answer may be", () => {
+test("parses a question of the command line with the answers that it allows", () => {
   const read = (text: string): unknown => {
     const { name, text: shown, schema, optional } = readQuestion(text);
     return [name, shown, schema, optional];
@@ -60,7 +60,7 @@ const asked: AskedQuestion = {
   max_length: null,
 };
 
-test("few answers have a key each, and many are typed", () => {
+test("assigns a key per answer if there are few, otherwise answers are typed", () => {
   const keysOf = (question: Partial<AskedQuestion>) =>
     answerKeys({ ...asked, ...question })?.map(({ key, value }) => [key, value]) ?? null;
   assert.deepEqual(keysOf({ choices: ["a", null] }), [
@@ -82,7 +82,7 @@ test("few answers have a key each, and many are typed", () => {
   assert.equal(keysOf({ kind: "text" }), null);
 });
 
-test("what is typed is read as the question wants it", () => {
+test("parses typed answers by the type of the question", () => {
   const choices = ["kind", 7, true];
   assert.deepEqual(typedAnswer({ kind: "choice", choices }, " kind "), { value: "kind" });
   assert.deepEqual(typedAnswer({ kind: "choice", choices }, "2"), { value: 7 });
@@ -95,7 +95,7 @@ test("what is typed is read as the question wants it", () => {
   assert.ok("fault" in typedAnswer({ kind: "text", choices: null }, "  "));
 });
 
-/** A queue, and somebody who presses keys in it; `seen` is what was shown after each. */
+/** Creates a queue, presses keys in it, and returns what was shown after each in `seen`. */
 async function annotating(queue: object, pressed: string, callCount = 3, annotator = "ann") {
   const server = await queueServer();
   const path = await server.newQueue(queue, callCount);
@@ -128,7 +128,7 @@ const three = [
   { name: "why", schema: { type: "string" }, optional: true },
 ];
 
-test("one key answers, typed answers end with enter, and what may stay out is left out", async () => {
+test("takes one key per answer, enter after typed answers, and a key that leaves optional questions unanswered", async () => {
   const { session, stats, feedback } = await annotating({ questions: three }, "1n\rToo x\u007flong\r2Y-sq");
   assert.deepEqual(feedback, [
     ["1", "annotation.tone", "kind"],
@@ -141,8 +141,8 @@ test("one key answers, typed answers end with enter, and what may stay out is le
   assert.deepEqual(stats?.annotators, [{ annotator: "ann", completed: 2, skipped: 1, in_progress: 0 }]);
 });
 
-test("undo goes back to the question before, then takes the item before back", async () => {
-  // Two answers to the first item, undone with the second one's first question.
+test("undoes the previous question, then reopens the previous item", async () => {
+  // Answers the first item twice, then undoes it and the first question of the second item.
   const { feedback, stats } = await annotating({ questions: three.slice(0, 2) }, "1u2y1uu1nq");
   assert.deepEqual(feedback, [
     ["1", "annotation.tone", "kind"],
@@ -154,13 +154,13 @@ test("undo goes back to the question before, then takes the item before back", a
   assert.equal(skipped.stats?.annotators[0]?.skipped, 0);
 });
 
-test("what is held is given back at the end, and keys that mean nothing do nothing", async () => {
+test("releases a leased item at the end, and ignores unknown keys", async () => {
   const { stats, feedback, seen } = await annotating({}, "x9\u001b[B\u001b[A");
   assert.deepEqual([stats?.annotators, feedback], [[], []]);
   assert.equal(seen.at(-1)?.scrolled, 0);
 });
 
-test("after the last item the end can still be undone", async () => {
+test("allows undo after the last item", async () => {
   const { seen, feedback } = await annotating({}, "11u2q", 2);
   assert.deepEqual(feedback, [
     ["1", "annotation.tone", "kind"],
@@ -171,7 +171,7 @@ test("after the last item the end can still be undone", async () => {
   assert.equal(end.split("\n").filter((line) => /^─+$/.test(line)).length, 1, end);
 });
 
-test("what the server refuses is shown, and the item stays", async () => {
+test("shows a refusal of the server and keeps the item", async () => {
   const { seen, session, feedback } = await annotating(
     { questions: [{ name: "score", schema: { type: "number", maximum: 1 } }] },
     "\r7\r\u007f1\rq",
@@ -182,7 +182,7 @@ test("what the server refuses is shown, and the item stays", async () => {
   assert.equal(session.state.answeredCount, 1);
 });
 
-test("no line is wider than the terminal, nor are there more than it has rows", async () => {
+test("fits the lines to the terminal's width and rows", async () => {
   const { seen } = await annotating({ questions: three }, "1");
   const [view] = seen;
   assert.ok(view !== undefined && view.state.held !== null);

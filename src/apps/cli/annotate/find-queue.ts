@@ -1,17 +1,17 @@
-// A queue as people name it: project/name, entity/project/name, or its id in place of the name.
+// Finds a queue by project/name or entity/project/name, or by its id in place of the name.
 import type { AnnotationQueue } from "../../client/api.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
 import { isUuid } from "../../../base/domain/random.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 
-/** What stands before a queue's name, with the key's own entity where none is named. */
+/** Completes a queue's project with the key's entity if the name has none. */
 export async function projectNamed(client: Hone, name: string): Promise<string> {
   if (name.includes("/")) return name;
   return `${(await client.server.key()).entity}/${name}`;
 }
 
-/** The project and the last part of a name. @throws ServiceError `invalid` for what has no project */
+/** Splits a name into the project and the last part. @throws ServiceError `invalid` for a name without a project */
 export async function splitName(
   client: Hone,
   name: string,
@@ -25,7 +25,7 @@ export async function splitName(
   return { project_id: await projectNamed(client, parts.join("/")), last };
 }
 
-/** @throws ServiceError `not_found` where the project has no such queue, `conflict` where it has several of the name */
+/** @throws ServiceError `not_found` if the project has no such queue, `conflict` if it has several of that name */
 export async function findQueue(client: Hone, name: string): Promise<AnnotationQueue & QueueName> {
   const { project_id, last } = await splitName(client, name);
   if (isUuid(last)) return named(await client.queues.get({ project_id, queue_id: last }));

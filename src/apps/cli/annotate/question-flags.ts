@@ -1,13 +1,13 @@
-// A question on the command line: its name, what an answer may be, and what people read, such as
+// Parses a question on the command line: name, allowed answers, and text for annotators, such as
 // `tone=kind|neutral|rude: How does it sound?`.
 import { InvalidArgumentError } from "commander";
 import type { AnnotationQuestion } from "../../client/api.ts";
 
-/** What may stand behind the name, for people. */
+/** Allowed forms of a question, for people. */
 export const questionForms =
   "name=a|b|c, name=yes-no, name=1..5, name=number or name=text; append ? if the answer is optional, then `: text` for the question that annotators read";
 
-/** @throws InvalidArgumentError saying what may be written */
+/** @throws InvalidArgumentError that lists the allowed forms */
 export function readQuestion(text: string): AnnotationQuestion {
   const match = /^([^=]+)=([^:]*?)(\?)?(?::\s*(.*))?$/s.exec(text.trim());
   const schema = match === null ? null : schemaOf(match[2].trim());

@@ -1,4 +1,4 @@
-// The commands of annotation queues, as their users type them.
+// Tests of the commands about annotation queues, as users type them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -10,10 +10,10 @@ import { project, queueServer, toneQuestion } from "../../../api/http/testing/qu
 import { commandProcess } from "../testing/command-process.ts";
 
 const runOne = commandProcess();
-/** Of its own, since one input is all that a process has. */
+/** A separate process, since a process has only one standard input. */
 const annotating = commandProcess();
 
-test("a queue is made, filled, worked through, and deleted", async (t) => {
+test("creates a queue, fills it, judges its items, and deletes it", async (t) => {
   const server = await queueServer({}, systemClock);
   const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   t.after(() => server.close());
@@ -66,7 +66,7 @@ test("a queue is made, filled, worked through, and deleted", async (t) => {
       agreement: 1,
     },
   );
-  // The screen is on the other stream.
+  // The screen is on standard error.
   assert.match(given.errors, /How\?/);
 
   const path = `/annotation_queues/${id}`;
@@ -94,7 +94,7 @@ test("a queue is made, filled, worked through, and deleted", async (t) => {
   assert.match(unnamed.errors, /"tone" is not a queue name; write project\/queue/);
 });
 
-/** What makes a terminal of a pipe, on Linux. */
+/** Program that runs a command in a pseudo-terminal, on Linux. */
 const script = "/usr/bin/script";
 const inTerminal = {
   skip: process.platform === "linux" && existsSync(script) ? false : `there is no ${script}`,
@@ -102,7 +102,7 @@ const inTerminal = {
 };
 
 test(
-  "in a terminal each key answers at once, and the terminal is as it was afterwards",
+  "answers on each key press in a terminal, and restores the terminal afterwards",
   inTerminal,
   async (t) => {
     const server = await queueServer({}, systemClock);
@@ -111,7 +111,7 @@ test(
     const path = await server.newQueue({ questions: [toneQuestion] }, 2);
     const queue = `${project}/${path.split("/").at(-1)}`;
     const words = [process.execPath, "bin/hone.js", "annotate", queue, "--as", "ann"];
-    // `stty` says how the terminal is read: a line at a time, and shown, where the command has put it back.
+    // `stty` reports whether the command restored the terminal's line mode and echo.
     const line = `stty rows 24 cols 80; ${words.map((word) => `'${word}'`).join(" ")}; stty -a`;
     const child = spawn(script, ["-qec", line, "/dev/null"], {
       env: { ...process.env, HONE_URL: url, HONE_API_KEY: keys.member, TERM: "xterm" },
@@ -134,7 +134,7 @@ test(
   },
 );
 
-/** What a stream has shown, and waiting for what it is to show behind that. */
+/** Collects a stream's output, and waits for text after the last match. */
 function shownBy(stream: Readable) {
   let text = "";
   const waiting = new Set<() => void>();
@@ -148,7 +148,7 @@ function shownBy(stream: Readable) {
         const look = (): void => {
           const match = pattern.exec(text);
           if (match === null) return;
-          // What came along behind it is looked for next.
+          // The next search starts after this match.
           text = text.slice(match.index + match[0].length);
           waiting.delete(look);
           resolve();

@@ -1,4 +1,4 @@
-// `hone queues`: annotation queues, which `hone annotate` works through.
+// `hone queues`: manage annotation queues, which `hone annotate` works through.
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { AnnotationQueueStats, AnnotationQuestion } from "../../client/api.ts";
@@ -172,13 +172,13 @@ function time(text: string): Date {
   throw new InvalidArgumentError("It must be a time such as 2026-11-26T12:00:00Z.");
 }
 
-/** A query as JSON, or of a file. */
+/** Parses a query given as JSON or as a file. */
 function readQuery(text: string): object {
   try {
     const value: unknown = JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw invalid(
     `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ and a file of one.`,

@@ -1,6 +1,6 @@
-// Keys out of what a terminal sends: letters as they are, others by their names. What comes from a pipe is read the same way.
+// Splits terminal input into keys: letters as they are, other keys by name. Piped input is read the same way.
 
-/** A grapheme, or the name of a key that writes none. */
+/** A grapheme, or the name of a key without text. */
 export type Key = string;
 
 const escapes: Readonly<Record<string, Key>> = {
@@ -15,7 +15,7 @@ const controls: Readonly<Record<string, Key>> = {
   "\u007f": "backspace",
   "\b": "backspace",
   "\u001b": "escape",
-  // Ctrl-C and Ctrl-D, which a terminal hands over as they are while each key is read.
+  // Ctrl-C and Ctrl-D, which a terminal in raw mode passes through.
   "\u0003": "interrupt",
   "\u0004": "interrupt",
 };
@@ -23,7 +23,7 @@ const escape = "\u001b";
 const parts = new RegExp(`${escape}\\[([\\d;]*[A-Za-z~])|[^]`, "gu");
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** The keys of a piece of input, in order. */
+/** Returns the keys of an input chunk in order. */
 export function keysIn(text: string): readonly Key[] {
   const keys: Key[] = [];
   let written = "";
@@ -44,13 +44,13 @@ export function keysIn(text: string): readonly Key[] {
   return keys;
 }
 
-/** The keys of an input as they come; a terminal gives each at once. */
+/** Yields the keys of an input as they are pressed; a terminal is put into raw mode. */
 export async function* keysOf(input: NodeJS.ReadStream): AsyncGenerator<Key> {
   const isRaw = input.isTTY;
   if (isRaw) input.setRawMode(true);
   input.setEncoding("utf8");
   try {
-    // An encoding makes texts of what it reads.
+    // Safe cast: a stream with an encoding yields strings.
     for await (const text of input as AsyncIterable<string>) yield* keysIn(text);
   } finally {
     if (isRaw) input.setRawMode(false);

@@ -1,4 +1,5 @@
-// Has somebody annotate with one key an answer, until the queue is done or they go: what each key does, and what is shown then.
+// Runs an annotation session with one key per answer, until the annotator quits: handles each key and redraws the
+// screen.
 import { answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
 import type { AnnotationSession } from "../../client/annotating/annotation-session.ts";
 import { HoneError } from "../../client/hone-error.ts";
@@ -13,11 +14,11 @@ export interface AnnotationRun {
   readonly show: (view: AnnotateView) => void;
 }
 
-/** Ends with what is held given back. @throws what is no answer of the server */
+/** Runs the session, and releases the leased item at the end. @throws any error that is not an answer of the server */
 export async function runAnnotation({ session, keys, clock, show }: AnnotationRun): Promise<void> {
   const at = { typed: null as string | null, scrolled: 0, notice: null as string | null };
   const draw = (): void => show({ state: session.state, ...at });
-  /** One call at a time, whether a key or the time asks for it. */
+  /** Calls run one at a time, whether a key or the timer starts them. */
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const behind = async (before: Promise<unknown>): Promise<void> => {
@@ -38,7 +39,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
   const keeping = keepOn(session, { clock, inTurn, signal: ending.signal });
   draw();
   try {
-    // The last answer can be taken back, so that the end is whoever annotates who says it is.
+    // The annotator ends the session, since the last answer can still be undone.
     for await (const key of keys) {
       if (key === "interrupt" || (at.typed === null && key === sessionKeys.quit)) break;
       await inTurn(() => take(session, at, key));
@@ -48,13 +49,13 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
     await keeping;
     await last;
     await session.leave().catch((error: unknown) => {
-      // It is given back by itself when its time is over.
+      // The lease expires automatically.
       if (!(error instanceof HoneError)) throw error;
     });
   }
 }
 
-/** Keeps what is held from others, or looks again for an item, until the signal aborts. */
+/** Renews the lease, or looks for an item, until the signal aborts. */
 async function keepOn(
   session: AnnotationSession,
   {
@@ -68,7 +69,7 @@ async function keepOn(
   },
 ): Promise<void> {
   while (!signal.aborted) {
-    // Rejects when it is over.
+    // Rejects when the signal aborts.
     await clock.sleep(session.keepSeconds * 1000, { signal }).catch(() => undefined);
     if (!signal.aborted) await inTurn(() => session.keep());
   }

@@ -1,5 +1,5 @@
-// What a terminal shows while an archive is made or read: one line that changes; elsewhere, such as in a log, a line for each
-// table with rows, and for each tenth of the files.
+// Shows the progress of writing or reading an archive: one live line on a terminal; elsewhere, such as in a log, a
+// line per table with rows and per tenth of the files.
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Progress } from "../../server/backup/archive-commands.ts";
@@ -11,7 +11,7 @@ export interface ArchiveScreenOutput {
   readonly columns?: number;
 }
 
-/** How often the line is drawn, in milliseconds. */
+/** Interval of redraws in milliseconds. */
 const redrawMs = 100;
 
 type Rows = Progress & { readonly kind: "rows" };
@@ -47,7 +47,7 @@ export class ArchiveScreen {
     }
   }
 
-  /** Leaves what is shown. */
+  /** Stops the display; the last line stays. */
   end(): void {
     this.#endTable();
     this.#live?.end();
@@ -72,7 +72,7 @@ export class ArchiveScreen {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#drawnAtMs < redrawMs) return;
     this.#drawnAtMs = nowMs;
-    // Some that are written to by programs say that they are 0 wide.
+    // Some pseudo-terminals report a width of 0.
     this.#live.show([line.slice(0, (this.#output.columns || 80) - 1)]);
   }
 }

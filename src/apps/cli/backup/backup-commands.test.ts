@@ -1,4 +1,4 @@
-// `hone backup` and its kin as people type them: what they print, on which stream, and with which status.
+// Tests of `hone backup` and related commands as users type them: output, streams and status.
 import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const run = commandProcess();
 
-test("a data folder is backed up, verified, restored and moved", async (t) => {
+test("backs up a data folder, verifies, restores and moves it", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-cli-backup-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const data = join(folder, "data");

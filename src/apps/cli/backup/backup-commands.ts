@@ -1,4 +1,4 @@
-// `hone backup`, `restore` and `verify`: a server's database, adapters and files, as they were at one moment.
+// `hone backup`, `restore` and `verify`: consistent copies of a server's database, adapters and files.
 import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Fault, Manifest } from "../../server/backup/archive-commands.ts";
@@ -60,7 +60,7 @@ export function addBackupCommands(program: Command): void {
   });
 }
 
-/** What of a manifest is printed. */
+/** Returns the printed fields of a manifest. */
 export function fieldsOf(folder: string, manifest: Manifest): Readonly<Record<string, unknown>> {
   const { createdAt, program, content, database, files, bytes, faults } = manifest;
   const { kind, version } = database;
@@ -77,7 +77,7 @@ export function fieldsOf(folder: string, manifest: Manifest): Readonly<Record<st
   };
 }
 
-/** For people. */
+/** Formats the size of an archive for people. */
 export function amountOf(manifest: Manifest): string {
   return `${rowCountOf(manifest)} rows and ${manifest.files} files, ${sizeText(manifest.bytes)},`;
 }
@@ -86,7 +86,7 @@ function rowCountOf({ database }: Manifest): number {
   return database.tables.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** What was wrong with what was copied: a script that makes backups is to notice. */
+/** Prints faults of a copy, and sets the status so that a backup script notices them. */
 function sayFaults(faults: readonly Fault[]): void {
   for (const { message } of faults) process.stderr.write(`hone: ${message}\n`);
   if (faults.length > 0) process.exitCode = 1;

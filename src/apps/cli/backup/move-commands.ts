@@ -1,4 +1,4 @@
-// `hone export`, `import` and `migrate`: the database alone, from one kind to the other, and from one version to the next.
+// `hone export`, `import` and `migrate`: move the database to the other kind, or to this version of Hone.
 import type { Command } from "commander";
 import { printResult } from "../connection.ts";
 import { amountOf, fieldsOf } from "./backup-commands.ts";

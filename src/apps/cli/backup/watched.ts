@@ -1,4 +1,4 @@
-// A command that works with an archive: what it shows meanwhile, and that it is ended by a key.
+// Runs a command on an archive with a progress display, and handles Ctrl-C.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Command } from "commander";
 import type { PlaceFlags, Watching } from "../../server/backup/archive-commands.ts";
@@ -11,7 +11,7 @@ export interface ArchiveFlags {
   readonly json?: boolean;
 }
 
-/** Adds the flags that say whose database and data folder it is. */
+/** Adds the flags that locate a database and its data folder. */
 export function addPlaceFlags(command: Command): Command {
   return command
     .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
@@ -29,9 +29,9 @@ export function placeOf({ data, databaseUrl, blobs }: ArchiveFlags): PlaceFlags 
 }
 
 /**
- * Shows how far `work` is, beside what is printed.
+ * Runs `work` and shows its progress on standard error.
  *
- * @param ended what is said where it is ended by a key
+ * @param ended message if the user interrupts it
  */
 export async function watched<Result>(
   ended: string,

@@ -1,37 +1,37 @@
-// A conversation as whoever holds it sees it, with one model or with several beside each other.
+// A conversation with one model or several, as the user sees it.
 import type { ChatCompletionRequest, Message } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 
 export type ChatClient = Pick<Hone, "chat">;
 
 export interface AskOptions {
-  /** Gives the answer up, which is then forgotten. */
+  /** Aborts the answer, which is then dropped from the conversation. */
   readonly signal?: AbortSignal;
 }
 
-/** Who is asked, and remembers what was said. */
+/** A conversation that remembers its messages. */
 export interface Asked {
-  /** Asks, and prints the answer as it comes. @throws what the server refuses; the signal's reason */
+  /** Sends a question and prints the answer as it arrives. @throws the server's refusal; the signal's reason */
   ask(question: string, options?: AskOptions): Promise<void>;
 }
 
-/** What every question is asked with. */
+/** Settings of all questions in a conversation. */
 export interface Asking {
   readonly system?: string | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly seed?: number | undefined;
-  /** `document`: one for each answer; `lines`: one a line; null: as text. */
+  /** `document`: a JSON document per answer; `lines`: a line per answer; null: text. */
   readonly json: "document" | "lines" | null;
 }
 
-/** What a conversation begins with. */
+/** Returns the first messages of a conversation. */
 export function beginning({ system }: Asking): readonly Message[] {
   return system === undefined ? [] : [{ role: "system", content: system }];
 }
 
-/** @param model null leaves it to the server */
+/** @param model null for the server's default */
 export function bodyOf(
   model: string | null,
   messages: readonly Message[],
@@ -47,7 +47,7 @@ export function bodyOf(
   };
 }
 
-/** Prints what is an answer, as was asked for. */
+/** Prints an answer in the requested JSON form. */
 export function printJson(value: unknown, { json }: Asking): void {
   process.stdout.write(`${JSON.stringify(value, null, json === "document" ? 2 : 0)}\n`);
 }

@@ -1,10 +1,10 @@
-// Answers beside each other, in whatever writing, in terminals of any width.
+// Tests of side-by-side answers, in any script and terminal width.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsFit, renderColumns } from "./columns.ts";
 import { displayWidth, printable, wrapped } from "./display-width.ts";
 
-test("text is measured in cells, wide writing and emoji as two", () => {
+test("measures text in cells, with wide characters and emoji as two", () => {
   for (const [text, width] of [
     ["abc", 3],
     ["日本語", 6],
@@ -17,7 +17,7 @@ test("text is measured in cells, wide writing and emoji as two", () => {
     assert.equal(displayWidth(text), width, text);
 });
 
-test("lines are broken at spaces, and within a word that is longer than a line", () => {
+test("breaks lines at spaces, and within words longer than a line", () => {
   assert.deepEqual(wrapped("one two three", 8), ["one two", "three"]);
   assert.deepEqual(wrapped("a\n\nbc", 8), ["a", "", "bc"]);
   assert.deepEqual(wrapped("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
@@ -27,7 +27,7 @@ test("lines are broken at spaces, and within a word that is longer than a line",
       assert.ok(displayWidth(line) <= width, `${width}: ${line}`);
 });
 
-test("what a terminal would take for a command is left out", () => {
+test("removes terminal control codes", () => {
   assert.equal(printable("a\u001b[2Jb\u0007\tc\r\nd"), "a[2Jb    c\nd");
 });
 
@@ -36,7 +36,7 @@ const answers = [
   { model: "p/m:step5", text: "It is Paris.", end: null },
 ];
 
-test("columns have the model above and how the answer ended below", () => {
+test("shows the model above a column and the finish below it", () => {
   assert.deepEqual(renderColumns(answers, { columns: 60, rows: 20 }), [
     "p/m:step3                    │ p/m:step5",
     "─────────────────────────────┼─────────────────────────────".slice(0, 28) + "─┼─" + "─".repeat(28),
@@ -46,13 +46,13 @@ test("columns have the model above and how the answer ended below", () => {
   ]);
 });
 
-test("where the text is longer than the terminal its end is shown", () => {
+test("shows the end of a text that is longer than the terminal", () => {
   const long = [{ model: "a", text: "1\n2\n3\n4\n5\n6", end: null }];
   assert.deepEqual(renderColumns(long, { columns: 30, rows: 5 }).slice(2), ["5", "6", "…"]);
   assert.equal(renderColumns(long, { columns: 30, rows: Infinity }).length, 9);
 });
 
-test("columns that would be too narrow do not fit", () => {
+test("reports that columns would be too narrow", () => {
   assert.deepEqual(
     [columnsFit(2, 80), columnsFit(3, 80), columnsFit(4, 80), columnsFit(2, 0)],
     [true, true, false, false],

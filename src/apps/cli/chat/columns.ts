@@ -1,29 +1,29 @@
-// Answers of several models beside each other, as lines of text. Pure.
+// Renders answers of several models side by side as lines of text. Pure.
 import type { TerminalSize } from "../watch/job-view.ts";
 import { padded, printable, wrapped } from "./display-width.ts";
 
 export interface ColumnAnswer {
   readonly model: string;
-  /** So far. */
+  /** Text so far. */
   readonly text: string;
-  /** How it ended; null while it is on its way. */
+  /** How the answer ended; null while it is running. */
   readonly end: string | null;
 }
 
 const gap = " │ ";
-/** Less is hard to read. */
+/** Minimum readable width. */
 const widthMin = 24;
 
 function columnWidth(count: number, columns: number): number {
   return Math.floor((columns - 1 - gap.length * (count - 1)) / count);
 }
 
-/** Whether so many answers have room beside each other. */
+/** True if this many answers fit side by side. */
 export function columnsFit(count: number, columns: number): boolean {
   return columnWidth(count, columns) >= widthMin;
 }
 
-/** A column for each: its model, its answer, how that ended. Where there are more lines than rows the last ones of the text. */
+/** Returns a column per answer: model, text, and how it ended. If there are more lines than rows, shows the last ones. */
 export function renderColumns(
   answers: readonly ColumnAnswer[],
   { columns, rows }: TerminalSize,
@@ -31,7 +31,7 @@ export function renderColumns(
   const width = columnWidth(answers.length, columns);
   const texts = answers.map(({ text }) => wrapped(printable(text), width));
   const height = Math.max(...texts.map((lines) => lines.length));
-  // Two lines are above the text, and one below it.
+  // Two rows are above the text, one below.
   const first = Math.max(0, height - Math.max(1, rows - 3));
   const line = (cells: readonly string[]): string =>
     cells

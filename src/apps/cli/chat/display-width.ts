@@ -1,23 +1,23 @@
-// How many cells of a terminal a text takes, and where it can be broken. By the East Asian widths of Unicode (UAX 11) in their
-// ranges, and by graphemes, so that an emoji of several code points is one.
+// Measures and wraps text in terminal cells, using Unicode's East Asian widths (UAX 11) as ranges. Works by grapheme,
+// so that an emoji of several code points counts once.
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Wide: CJK, Hangul, kana, full-width forms, emoji. */
 const wide =
   /^(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\u{fe0f}|[\u{1100}-\u{115f}\u{2e80}-\u{303e}\u{3041}-\u{33ff}\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{a000}-\u{a4cf}\u{a960}-\u{a97f}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}])/u;
-/** Alone, they take no cell. */
+/** Characters without a width when they are a whole grapheme. */
 const narrowest = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** What a terminal would take for a command, such as one that clears it: a model may write anything. */
+/** Control characters: a model may write anything, such as a code that clears the terminal. */
 const controls = /(?!\n)\p{Cc}/gu;
 
-/** The text without control characters; tabs are spaces. */
+/** Removes control characters, and replaces tabs by spaces. */
 export function printable(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").replaceAll(controls, "");
 }
 
-/** In cells; of a text without control characters. */
+/** Returns the width in cells of a text without control characters. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const { segment } of segmenter.segment(text)) width += graphemeWidth(segment);
@@ -29,12 +29,12 @@ function graphemeWidth(grapheme: string): number {
   return wide.test(grapheme) ? 2 : 1;
 }
 
-/** The text filled up with spaces to a width. */
+/** Pads the text with spaces to a width. */
 export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Lines of at most `width` cells: broken at spaces, within a word only where that is longer than a line. */
+/** Returns lines of at most `width` cells, broken at spaces, or within a word that is longer than a line. */
 export function wrapped(text: string, width: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrappedLine(line, Math.max(2, width)));
 }
@@ -52,7 +52,7 @@ function wrappedLine(line: string, width: number): readonly string[] {
     for (const { segment } of segmenter.segment(word)) {
       const size = graphemeWidth(segment);
       if (cells + size > width) {
-        // A space that stands at the end needs no cell.
+        // A trailing space needs no cell.
         if (segment === " ") continue;
         lines.push(current);
         [current, cells] = ["", 0];

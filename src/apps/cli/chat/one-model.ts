@@ -1,4 +1,4 @@
-// A conversation with one model, whose answers are printed as they come.
+// A conversation with one model, which prints answers as they arrive.
 import type { Message } from "../../client/api.ts";
 import {
   type Asked,

@@ -14,12 +14,12 @@ function check(shell: string, question: string, expected: string): void {
   assert.equal(stdout, expected, stderr);
 }
 
-test("a shell's pipe or a file goes along with the question", () => {
+test("adds a shell's pipe or file to the question", () => {
   check(`printf 'one\\ntwo\\n' | "$@"`, "Which words?", "Which words?\n\none\ntwo");
   check(`"$@" <<< three`, "Which word?", "Which word?\n\nthree");
 });
 
-test("nothing is added where there is nothing, and the word - has it in its place", () => {
+test("adds nothing without input, and replaces the word - by it", () => {
   check(`"$@" < /dev/null`, "Hello", "Hello");
   check(`printf '' | "$@"`, "Hello", "Hello");
   check(`"$@" <&-`, "Hello", "Hello");

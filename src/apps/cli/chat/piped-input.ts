@@ -2,12 +2,12 @@
 import { fstatSync } from "node:fs";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** As long as a chat may be. */
+/** Maximum size of a chat. */
 const bytesMax = 16 * 1024 * 1024;
 
 /**
- * Returns the question with the text of standard input behind it, or in place of the word `-`. Without that word the input
- * counts only if it is a shell's pipe or a file: one that another program holds open might never end.
+ * Returns the question followed by the text of standard input, or with the word `-` replaced by it. Without that word,
+ * only a shell's pipe or file counts: another program may keep its end open forever.
  *
  * @throws ServiceError `too_large`
  */
@@ -28,7 +28,7 @@ function isPiped({ fd }: { readonly fd: number }): boolean {
     const found = fstatSync(fd);
     return found.isFIFO() || found.isFile();
   } catch {
-    // It is closed.
+    // Standard input is closed.
     return false;
   }
 }

@@ -1,5 +1,5 @@
-// A conversation with several models, or versions of one, that answer the same questions with the same settings and seed, each
-// in a conversation of its own: beside each other in a terminal that is wide enough, else one after the other.
+// A conversation with several models or versions, which answer the same questions with the same settings and seed,
+// each with its own history. Answers are in columns if the terminal is wide enough, otherwise one after the other.
 import type { ChatCompletion, Message } from "../../client/api.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { freshSeed } from "../../../base/domain/random.ts";
@@ -15,21 +15,21 @@ import {
 } from "./asked.ts";
 import { columnsFit, type ColumnAnswer, renderColumns } from "./columns.ts";
 
-/** Between two pictures, in milliseconds. */
+/** Interval of redraws in milliseconds. */
 const redrawMs = 50;
 
-/** One of those who are asked. */
+/** A model in the conversation, with its history. */
 interface Speaker {
   readonly model: string;
   history: readonly Message[];
 }
 
-/** An answer on its way. */
+/** An answer in progress. */
 interface Answering {
   readonly speaker: Speaker;
   readonly messages: readonly Message[];
   text: string;
-  /** How it ended; null before. */
+  /** How it ended; null while it is running. */
   end: string | null;
   error: Error | null;
 }
@@ -40,7 +40,7 @@ export class SeveralModels implements Asked {
   readonly #clock: Clock;
   readonly #speakers: readonly Speaker[];
 
-  /** @param models names, two or more */
+  /** @param models two names or more */
   constructor(client: ChatClient, models: readonly string[], asking: Asking, clock: Clock) {
     this.#client = client;
     this.#asking = asking;
@@ -48,7 +48,7 @@ export class SeveralModels implements Asked {
     this.#speakers = models.map((model) => ({ model, history: beginning(asking) }));
   }
 
-  /** One that fails says so in its place; where all fail, the first one's error is thrown. */
+  /** Shows a failed answer in its place; if all fail, throws the first error. */
   async ask(question: string, { signal }: AskOptions = {}): Promise<void> {
     const asking = { ...this.#asking, seed: this.#asking.seed ?? freshSeed() % 2 ** 31 };
     const answers = this.#speakers.map((speaker): Answering => ({
@@ -117,7 +117,7 @@ export class SeveralModels implements Asked {
       await Promise.all(answers.map((answering) => this.#stream(answering, how, draw)));
     } finally {
       process.off("SIGINT", giveCursorBack);
-      // What does not fit in the terminal is there once it may scroll.
+      // The whole answers are printed once the screen may scroll.
       screen.show([]);
       screen.end();
     }
@@ -137,7 +137,7 @@ export class SeveralModels implements Asked {
     }
   }
 
-  /** Does not throw: what goes wrong is the answer's. */
+  /** Never throws: errors are stored in the answer. */
   async #stream(answering: Answering, { asking, options }: How, onText: () => void): Promise<void> {
     const { speaker, messages } = answering;
     const startMs = this.#clock.monotonicMs();
@@ -159,7 +159,7 @@ export class SeveralModels implements Asked {
   }
 }
 
-/** With what questions are asked this time. */
+/** Settings of one question. */
 interface How {
   readonly asking: Asking;
   readonly options: AskOptions;

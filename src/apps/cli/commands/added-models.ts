@@ -1,4 +1,5 @@
-// `hone models add`, `added` and `remove`: base models of the hub, or from files, in the data folder itself; no server needed.
+// `hone models add`, `added` and `remove`: manage base models from the hub or from files in the data folder. Needs no
+// server.
 import type { Command } from "commander";
 import type { ListedModel } from "../../server/library/model-commands.ts";
 import { AddScreen } from "../add-screen.ts";

@@ -1,4 +1,4 @@
-// `hone chat`: talk with a model in the terminal, or with several beside each other, or ask one question.
+// `hone chat`: chat with one model or several in the terminal, or ask one question.
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -70,10 +70,10 @@ function number(text: string): number {
   throw new InvalidArgumentError("It must be a number.");
 }
 
-/** A version's name: no spaces, and a step at its end. */
+/** Name of a version: no spaces, and a step at its end. */
 const versionName = /^\S+(?:@|:step)\d+$/;
 
-/** The models that the first words name, and the question that the others are. */
+/** Splits the words into the versions that lead them, and the question. */
 export function readWords(words: readonly string[]): {
   readonly models: readonly string[];
   readonly question: string;
@@ -83,14 +83,14 @@ export function readWords(words: readonly string[]): {
   return { models: words.slice(0, count), question: words.slice(count).join(" ") };
 }
 
-/** `name@3` as the server spells it. */
+/** Converts `name@3` to the server's spelling. */
 export function spelledModel(name: string): string {
   return name.replace(/@(\d+)$/, ":step$1");
 }
 
-/** Reads questions until the end of the input; Ctrl-C stops an answer, and at the prompt the conversation. */
+/** Reads questions until the input ends. Ctrl-C aborts an answer, or at the prompt the conversation. */
 async function converse(asked: Asked, { json }: Asking): Promise<void> {
-  // A program that reads answers finds nothing else between them.
+  // A program that reads the answers must see only them.
   const isPrompted = json === null && process.stdin.isTTY && process.stdout.isTTY;
   const lines = createInterface({
     input: process.stdin,

@@ -1,4 +1,5 @@
-// `hone models check`: what a model is, what it takes, and how far its rounded weights are from float32; no server needed.
+// `hone models check`: describe a model, its memory needs, and the error of its quantized weights against float32.
+// Needs no server.
 import { Option, type Command } from "commander";
 import { kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
 import { quantizations, type Quantization } from "../../../base/domain/model.ts";
@@ -127,7 +128,7 @@ function precisionRow({ quantize, precision, weightBytes, finer, comparison }: C
   };
 }
 
-/** Weights by their kind, with in how many layers each is. */
+/** Groups weights by kind, with the number of layers that have each. */
 function groups(names: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const name of names) {

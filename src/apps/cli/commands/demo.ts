@@ -1,4 +1,4 @@
-// `hone demo`: shows the loop on a task that the model answers badly at first, and draws the reward as it climbs.
+// `hone demo`: train on a task that the model answers badly at first, and draw the rising reward.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -76,7 +76,7 @@ export function addDemoCommand(program: Command): void {
       else
         await withTemporaryServer(
           ({ url, apiKey }) => show(new Hone({ baseUrl: url, apiKey }), task, model, flags),
-          // A line of the log, such as of a small job that warns, would stand in the middle of the curve.
+          // A log line, such as a warning about a small job, would break the curve.
           {
             "log-level": "error",
             ...model.serverFlags,
@@ -86,7 +86,7 @@ export function addDemoCommand(program: Command): void {
     });
 }
 
-/** What was added to the data folder, as a server of it would find it. */
+/** Returns the models added to the data folder, as a server on it would find them. */
 async function addedModels(flags: DemoFlags): Promise<readonly AddedModel[]> {
   const { addedBases } = await import("../../server/library/added-models.ts");
   return addedBases(resolve(flags.data ?? readClientSettings().data));
@@ -126,7 +126,7 @@ async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flag
   if (!result.hasLearned) process.exitCode = 1;
 }
 
-/** @throws ServiceError `invalid` where nobody could press a key */
+/** @throws ServiceError `invalid` if no keys can be read */
 async function withRater<Result>(
   { simulate, noise }: DemoFlags,
   seed: number,

@@ -10,7 +10,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const run = commandProcess();
 
-test("hone init writes a project with the folder's name, and nothing over what is there", async (t) => {
+test("writes a project named after the folder, and overwrites nothing", async (t) => {
   const parent = mkdtempSync(join(tmpdir(), "hone-init-"));
   t.after(() => rmSync(parent, { recursive: true }));
   const folder = join(parent, "My Task!");
@@ -22,7 +22,7 @@ test("hone init writes a project with the folder's name, and nothing over what i
     readonly name: string;
     readonly dependencies: Readonly<Record<string, string>>;
   };
-  // These tests run in a checkout, which no registry has.
+  // These tests run in a checkout, which is not in a registry.
   const checkout = `file:${resolve(".").replaceAll("\\", "/")}`;
   assert.deepEqual([name, dependencies], ["my-task", { "hone-server": checkout }]);
 
@@ -30,11 +30,11 @@ test("hone init writes a project with the folder's name, and nothing over what i
   writeFileSync(join(other, "task.js"), "mine");
   const refused = await run(["init", other]);
   assert.equal(refused.status, 1);
-  assert.match(refused.errors, /has task\.js already, and nothing was written\. Name a new folder/);
+  assert.match(refused.errors, /already has task\.js; nothing was written\. Name a new folder/);
   assert.deepEqual(readdirSync(other), ["task.js"]);
 });
 
-test("hone init says why it cannot make its folder", async (t) => {
+test("says why it cannot create its folder", async (t) => {
   const plain = join(newFolder(t), "file");
   writeFileSync(plain, "");
   const { status, errors } = await run(["init", join(plain, "task")]);
@@ -45,7 +45,7 @@ test("hone init says why it cannot make its folder", async (t) => {
   );
 });
 
-test("hone init starts no second server where one answers, and says which one the loop will use", async (t) => {
+test("does not suggest a second server if one answers, and names the server that the loop uses", async (t) => {
   const server = await fakeServer();
   const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   t.after(() => server.close());
@@ -58,10 +58,10 @@ test("hone init starts no second server where one answers, and says which one th
   assert.equal((JSON.parse(json) as { readonly server: unknown }).server, url);
 
   const refused = await initIn(t, { HONE_URL: url, HONE_API_KEY: "of-another-server" });
-  assert.match(refused.output, /does not take the key that the loop would find: set HONE_API_KEY/);
+  assert.match(refused.output, /rejects the key that the loop would find: set HONE_API_KEY/);
 });
 
-test("hone init starts a server where none answers, where another program does, and where one is silent", async (t) => {
+test("suggests starting a server if none answers, the address belongs to another program, or a server is silent", async (t) => {
   const freed = await listening(t, () => undefined);
   await freed.close();
   const foreign = await listening(t, (_request, response) => response.writeHead(404).end("not here"));
@@ -76,7 +76,7 @@ test("hone init starts a server where none answers, where another program does, 
   }
 });
 
-test("hone init says that a dependency is a path, and leaves npm install out where the package is found", async (t) => {
+test("says if a dependency is a path, and omits npm install if the package is found", async (t) => {
   const { output } = await initIn(t, { HONE_URL: "http://127.0.0.1:1" });
   assert.ok(output.includes(`takes hone-server from ${resolve(".")}: a path on this machine.`), output);
   const parent = newFolder(t);

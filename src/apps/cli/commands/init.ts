@@ -1,5 +1,5 @@
-// `hone init`: writes a starter project, a task with rewards and the loop that learns it. Needs no server, and changes no file
-// that exists; a server that already answers shortens the next steps.
+// `hone init`: write a starter project with a task, rewards and the training loop. Needs no server and overwrites no
+// file; a running server shortens the next steps.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
@@ -36,7 +36,7 @@ export function addInitCommand(program: Command): void {
 }
 
 interface Starter {
-  /** The names of the files that were written. */
+  /** Names of the written files. */
   readonly files: readonly string[];
   readonly source: PackageSource;
 }
@@ -44,8 +44,8 @@ interface Starter {
 /**
  * Writes the project.
  *
- * @throws ServiceError `conflict` where one of its files is there already, `invalid` where the folder cannot be made; nothing is
- *   written then
+ * @throws ServiceError `conflict` if one of its files exists, `invalid` if the folder cannot be created; then nothing
+ * is written
  */
 async function writeStarter(folder: string): Promise<Starter> {
   const { packageFolder, packageVersion } = await import("../../server/package.ts");
@@ -78,7 +78,7 @@ function packageText(folder: string, { dependency }: PackageSource): string {
   return `${JSON.stringify(project, null, 2)}\n`;
 }
 
-/** The folder's name as npm takes one. */
+/** Returns the folder's name as a valid npm package name. */
 function packageName(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
@@ -126,13 +126,13 @@ function nextSteps(folder: string, { written, source, server }: Outcome): string
   ].join("\n");
 }
 
-/** True if programs in the folder find the package already, such as one that a folder above has installed. */
+/** True if programs in the folder already find the package, for instance in a parent folder. */
 function resolvesPackage(folder: string): boolean {
   try {
     createRequire(join(folder, "package.json")).resolve("hone-server/package.json");
     return true;
   } catch {
-    // Not found, which `npm install` cures.
+    // Not found; `npm install` fixes that.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-// `hone jobs`: the training jobs, what of each trains and what does not, their events as they come, and cancelling.
+// `hone jobs`: list, show, watch, cancel, retry and replay training jobs.
 import type { Command } from "commander";
 import type { TrainingJob, Replay } from "../../client/api.ts";
 import { jobItems } from "../../client/job-items.ts";
@@ -101,7 +101,7 @@ function listedJob(job: TrainingJob): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Of what it trains on; null where that is done, or was before anybody counted. */
+/** Number of prepared items; null once all are, or before they were counted. */
 function shownPrepared({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;
   return `${progress.prepared} of ${progress.prepared_total}`;
@@ -129,7 +129,7 @@ function showJob(job: TrainingJob, modelName: string | null): void {
     phase: job.phase,
     settings: shownConfig(job),
     "not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
-    "optimizer steps": shownSteps(job),
+    steps: shownSteps(job),
     prepared: shownPrepared(job),
     "gradient steps": shownProgress(job),
     "time left": job.seconds_left && `about ${duration(job.seconds_left)}`,
@@ -155,7 +155,7 @@ function showJob(job: TrainingJob, modelName: string | null): void {
   for (const warning of warnings) process.stdout.write(`\nwarning: ${warning}\n`);
 }
 
-/** The exit status of a replay that gave something else; one that could not be made ends with 1, as every error. */
+/** Exit status of a replay with a different result; errors exit with 1, as in every command. */
 const statusDifferent = 2;
 
 /** Adds `replay` to the command `jobs`. */

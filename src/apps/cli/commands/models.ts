@@ -1,4 +1,4 @@
-// `hone models`: what the server can serve and what it trains.
+// `hone models`: base models that the server can serve, and models that it trains.
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
@@ -93,7 +93,7 @@ export function addModelsCommand(program: Command): void {
           readonly entity?: string;
           readonly loraRank?: number;
           readonly loraAlpha?: number;
-          /** The server says which there are. */
+          /** Safe cast: the server validates the names. */
           readonly targetModules?: ModelCreate["target_modules"];
           readonly json?: boolean;
         },
@@ -138,7 +138,7 @@ export function addModelsCommand(program: Command): void {
   addMoveCommand(models);
 }
 
-/** At most: what it takes by itself, and what keys and values of requests may come to. */
+/** Maximum memory: the model's, and that of its requests' KV caches. */
 function memoryText({
   value,
   reason,
@@ -151,7 +151,7 @@ function memoryText({
 
 type AdapterFields = Pick<ModelObject, "lora_rank" | "lora_alpha" | "target_modules">;
 
-/** Whether a base is in memory, what it takes there, and what its files are. */
+/** State of a base model, its memory and its files. */
 function servedFacts({ status, files }: ServedModel) {
   return {
     memory: status && memoryText(status),
@@ -161,7 +161,7 @@ function servedFacts({ status, files }: ServedModel) {
   };
 }
 
-/** What a model asks of its adapters, and the same in a few words where it asks for something. */
+/** Adapter settings that a model sets, and a short text of them. */
 function adaptersOf({
   lora_rank = null,
   lora_alpha = null,
@@ -178,7 +178,7 @@ function adaptersOf({
   return wishes.length === 0 ? wish : { ...wish, adapters: wishes.join(", ") };
 }
 
-/** The base model, and the version of another model where one was named. */
+/** Returns the base model, and the version of another model if one was named. */
 async function startOf(
   client: Hone,
   { baseModel, from }: { readonly baseModel?: string; readonly from?: string },
@@ -192,7 +192,7 @@ async function startOf(
   throw invalid("Name a starting point for the model: --base-model <name>, or --from <name[:stepN]>.");
 }
 
-/** @throws ServiceError `conflict` where the version stayed */
+/** @throws ServiceError `conflict` if the version was kept */
 function refuseKept(
   name: string,
   deletion: { readonly pinned_steps: readonly number[]; readonly in_use_steps: readonly number[] },

@@ -1,4 +1,4 @@
-// `hone open`: shows the server's page in the browser.
+// `hone open`: open the server's page in the browser.
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
 import { invalid, quoted } from "../../../base/domain/service-error.ts";
@@ -27,7 +27,7 @@ export function addOpenCommand(program: Command): void {
     .action(async (place: string | undefined, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const address = `${client.baseUrl}/${place === undefined ? "" : pathOf(place)}`;
-      // Says what is wrong here, and not as an empty tab.
+      // Reports an unreachable server here rather than in an empty tab.
       await client.server.version();
       printResult({ address }, address, flags);
       if (flags.json !== true && process.stdout.isTTY) launch(address);
@@ -40,7 +40,7 @@ function pathOf(place: string): string {
   throw invalid(message);
 }
 
-/** The address is this program's own, and no shell sees it but Windows', which takes it as one word. */
+/** Safe: the address comes from this program, and only Windows runs a shell, which gets it as one word. */
 function launch(address: string): void {
   const commands: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
     darwin: ["open", address],
@@ -48,7 +48,7 @@ function launch(address: string): void {
   };
   const [command, ...words] = commands[process.platform] ?? ["xdg-open", address];
   const browser = spawn(command, words, { stdio: "ignore", detached: true });
-  // The address is printed: whoever has no such program opens it by hand.
+  // Without such a program, the user opens the printed address.
   browser.on("error", () => undefined);
   browser.unref();
 }

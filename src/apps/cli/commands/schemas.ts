@@ -1,4 +1,4 @@
-// `hone schemas`: whether schemas are served exactly as constraints, here on this machine, without a server.
+// `hone schemas`: check on this machine, without a server, whether schemas are served exactly as constraints.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { SettingsOverrides } from "../../server/settings.ts";
@@ -54,7 +54,7 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
 
 const gathered = (file: string, before: readonly string[] = []): readonly string[] => [...before, file];
 
-/** Whether every schema is served and every test comes out as it says. */
+/** Returns true if every schema is served and every test passes. */
 function checkFiles(
   checkSchema: SchemaChecker,
   files: readonly string[],
@@ -75,7 +75,7 @@ function checkFiles(
   );
 }
 
-/** A schema that has a property `schema` of its own would be one with tests only if it also had no keyword beside. */
+/** A plain schema with a property `schema` counts as one with tests only if it has no other keyword. */
 function readSchemaFile(file: string): SchemaCase {
   const value = readJson(file);
   const isCase =
@@ -97,7 +97,7 @@ function readText(file: string): string {
   }
 }
 
-/** Puts the file before what is wrong with it. */
+/** Prefixes errors with the file's name. */
 function named<T>(file: string, read: () => T): T {
   try {
     return read();

@@ -48,7 +48,10 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
   addSettingOptions(command);
 }
 
-/** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
+/**
+ * Serves until SIGTERM or SIGINT, which also interrupt a start. A second signal has no effect; deadlines limit the
+ * shutdown.
+ */
 async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides): Promise<void> {
   if (config.server.roles.includes("serve")) {
     const { startEnginesAhead } = await import("../../server/bases/engines-ahead.ts");
@@ -84,7 +87,7 @@ async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides):
   }
 }
 
-/** What is served is kept track of, from the start on. */
+/** A start writes to the data folder, so it fails on a full disk. */
 function startOnFullDisk(data: string): ServiceError {
   const message = `The disk of the data folder ${resolve(data)} is full, and the server must write there to start. Free space on it, or name a folder on another disk (--data), and start again.`;
   return new ServiceError({ code: "unavailable", message });

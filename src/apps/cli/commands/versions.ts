@@ -1,4 +1,4 @@
-// `hone models versions`, `pin`, `unpin` and `accept-base`: the versions of a trained model.
+// `hone models versions`, `pin`, `unpin` and `accept-base`: manage the versions of a trained model.
 import type { Command } from "commander";
 import {
   addConnectionFlags,
@@ -70,7 +70,7 @@ export function addVersionCommands(models: Command): void {
   }
 }
 
-/** The metrics that say most of a version, of those that there are. */
+/** Most informative metrics of a version; those that exist are shown. */
 const telling = ["val/reward", "data/reward", "train/reward", "val/loss", "train/loss", "loss", "kl_div"];
 
 function shownMetrics(

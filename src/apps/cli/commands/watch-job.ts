@@ -1,4 +1,4 @@
-// `hone jobs watch`: a job as it trains, with curves in a terminal and plain lines elsewhere.
+// `hone jobs watch`: show a running job, with curves in a terminal and plain lines elsewhere.
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
@@ -9,9 +9,9 @@ import { findJobId } from "../named-job.ts";
 import { addStep, plainLine, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
-/** Milliseconds that a server which starts again may take. */
+/** Maximum time for a server restart in milliseconds. */
 const deadline = 120_000;
-/** Between two reads of what no event reports: the phase, the time left, what it waits for. */
+/** Interval of reads for data that no event reports: phase, time left, and reason of a wait. */
 const lookMs = 1000;
 
 export function addWatchCommand(jobs: Command): void {
@@ -28,7 +28,7 @@ export function addWatchCommand(jobs: Command): void {
     );
 }
 
-/** Watches a job to its end; the process then exits with 1 unless the job succeeded. */
+/** Watches a job to its end, and sets exit status 1 unless it succeeded. */
 export async function watchJob(
   client: Hone,
   id: string,
@@ -40,7 +40,7 @@ export async function watchJob(
 }
 
 async function watchPlainly(client: Hone, id: string, json: boolean): Promise<TrainingEvent> {
-  // What is no event does not come between those that a program reads.
+  // Other messages go to standard error, so that a program reads only events.
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const followed = client.jobs.follow(id, {
     deadline,
@@ -52,7 +52,7 @@ async function watchPlainly(client: Hone, id: string, json: boolean): Promise<Tr
   );
 }
 
-/** Reports each event; a job that is followed to its end has a last one. */
+/** Reports each event and returns the last one, which every finished job has. */
 async function lastOf(
   events: AsyncIterable<TrainingEvent>,
   onEvent: (event: TrainingEvent) => void,
@@ -83,9 +83,9 @@ async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
   const look = async (): Promise<void> => {
     for (; !looking.signal.aborted;) {
       draw();
-      // Rejects when there is nothing left to look for.
+      // Rejects when the job has ended.
       await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
-      // A lost connection is reported by whoever follows.
+      // The follower reports a lost connection.
       job = await client.jobs.get(id, { signal: looking.signal }).catch(() => job);
     }
   };

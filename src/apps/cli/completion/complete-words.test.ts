@@ -1,4 +1,4 @@
-// What is offered for the last word of command lines.
+// Tests of the completions for the last word of command lines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Argument, Command, Option } from "commander";
@@ -27,7 +27,7 @@ function program(): Command {
   return hone;
 }
 
-/** Values, with what the shell completes beside them. */
+/** Returns the values, and the kind of paths that the shell completes. */
 async function check(words: readonly string[]): Promise<readonly string[]> {
   const { candidates, paths }: Completion = await completeWords(program(), words, {
     sourceOf: (command, what) =>
@@ -47,20 +47,20 @@ async function check(words: readonly string[]): Promise<readonly string[]> {
   return [...candidates.map(({ value }) => value), ...(paths === null ? [] : [`:${paths}`])];
 }
 
-test("commands are offered by their beginning, hidden ones not", async () => {
+test("completes commands by prefix, without hidden ones", async () => {
   assert.deepEqual(await check([""]), ["models", "check", "serve", "completion", "help"]);
   assert.deepEqual(await check(["mo"]), ["models"]);
   assert.deepEqual(await check(["models", ""]), ["list", "export", "help"]);
   assert.deepEqual(await check(["nothing", ""]), []);
 });
 
-test("flags are offered where a word begins as one, those that are no more are not", async () => {
+test("completes flags if a word begins like one, without removed ones", async () => {
   assert.deepEqual(await check(["models", "export", "--"]), ["--format", "--out", "--help"]);
   assert.deepEqual(await check(["serve", "-"]), ["--auth", "--help"]);
   assert.deepEqual(await check(["models", "list", "--", "--"]), []);
 });
 
-test("values are offered for a flag, behind it or behind its equals sign", async () => {
+test("completes a flag's value after it or after its equals sign", async () => {
   assert.deepEqual(await check(["models", "export", "--format", ""]), ["peft", "merged"]);
   assert.deepEqual(await check(["models", "export", "--format=m"]), ["--format=merged"]);
   assert.deepEqual(await check(["serve", "--auth", "o"]), ["on", "off"]);
@@ -68,14 +68,14 @@ test("values are offered for a flag, behind it or behind its equals sign", async
   assert.deepEqual(await check(["models", "export", "--format=peft", "p"]), ["p/agent"]);
 });
 
-test("arguments are offered in their places, and the last of many again", async () => {
+test("completes positional arguments, and the last of a variadic one repeatedly", async () => {
   assert.deepEqual(await check(["models", "export", "q"]), ["q/agent"]);
   assert.deepEqual(await check(["models", "export", "p/agent", ""]), []);
   assert.deepEqual(await check(["check", "one", "two", ""]), [":files"]);
   assert.deepEqual(await check(["completion", "z"]), ["zsh"]);
 });
 
-test("the sources are those of arguments and flags that there are", () => {
+test("has sources only for existing arguments and flags", () => {
   const commands = new Map(commandsOf(createProgram()));
   for (const [words, sources] of Object.entries(valueSources)) {
     const command = commands.get(words);

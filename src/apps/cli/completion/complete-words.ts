@@ -1,14 +1,14 @@
-// What a word of a command line may be, by the commands' own definitions: their names, flags, and the values that these take.
-// Pure but for the values, which the caller knows how to find.
+// Completes a word of a command line from the commands' definitions: names, flags and values. Pure except for finding
+// values, which the caller does.
 import type { Argument, Command, Option } from "commander";
 
-/** One way to go on, and what it is, for shells that show it. */
+/** A completion with its description, for shells that show it. */
 export interface Candidate {
   readonly value: string;
   readonly about: string;
 }
 
-/** Where the values of an argument or a flag come from. */
+/** Source of the values of an argument or a flag. */
 export type ValueSource =
   | "models"
   | "trained"
@@ -21,31 +21,31 @@ export type ValueSource =
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** What the shell itself completes beside them. */
+  /** Kind of paths that the shell completes itself. */
   readonly paths: "files" | "folders" | null;
 }
 
 export interface CompletionOptions {
-  /** Of an argument (its name) or a flag of a command (its words); null where anything may stand there. */
+  /** Returns the source of an argument (by name) or a flag (by spelling) of a command; null if any value is allowed. */
   readonly sourceOf: (words: string, what: string) => ValueSource | null;
-  /** The values of a flag that are known without anybody being asked. */
+  /** Returns the fixed values of a flag. */
   readonly choicesOf: (option: Option) => readonly string[] | undefined;
-  /** Those that there are now. */
+  /** Finds the current values. */
   readonly find: (source: Exclude<ValueSource, "files" | "folders">) => Promise<readonly Candidate[]>;
 }
 
-/** What the words before the last one have come to. */
+/** State after the words before the last one. */
 interface Place {
   readonly command: Command;
   readonly words: readonly string[];
-  /** The flag whose value is next. */
+  /** Flag whose value comes next. */
   readonly pending: Option | null;
-  /** Arguments so far. */
+  /** Number of arguments so far. */
   readonly count: number;
   readonly isPastFlags: boolean;
 }
 
-/** @param words behind the program's name; the last is the one to go on with, which may be empty */
+/** @param words words after the program's name; the last one, possibly empty, is completed */
 export async function completeWords(
   program: Command,
   words: readonly string[],
@@ -141,7 +141,7 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** Also those that help leaves out to be short: who writes a flag's beginning looks for one. */
+/** Includes flags that short help hides: a user who types a prefix looks for them. */
 function flagsOf(command: Command): readonly Candidate[] {
   const own = command.options
     .filter(({ description }) => description !== "")

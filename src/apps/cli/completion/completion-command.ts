@@ -1,4 +1,4 @@
-// `hone completion`: what a shell needs to complete the words of commands, and `hone complete`, which it then asks.
+// `hone completion`: print a shell's completion script, and the hidden `hone complete` that the script calls.
 import { Argument, type Command, type Option } from "commander";
 import { allSettings } from "../../server/config.ts";
 import { connect, type ConnectionFlags } from "../connection.ts";
@@ -36,7 +36,7 @@ function choicesOf({ long }: Option): readonly string[] | undefined {
   return long === undefined ? undefined : settingChoices.get(long);
 }
 
-/** How long a server may take; without an answer there are no values, since whoever presses a key waits. */
+/** Maximum wait for a server in milliseconds, since the user has pressed a key; without an answer there are no values. */
 const waitMs = 400;
 
 type Find = CompletionOptions["find"];
@@ -44,9 +44,9 @@ type Find = CompletionOptions["find"];
 type Finders = { readonly [Source in Parameters<Find>[0]]: () => Promise<readonly Candidate[]> };
 
 /**
- * Returns the current values of a server, or of the data folder, for the words of a command line.
+ * Returns a function that finds current values on a server or in the data folder.
  *
- * @param words of the command line, whose own flags say which server is asked
+ * @param words words of the command line, whose flags select the server
  */
 function findValues(words: readonly string[]): Find {
   const flags = { ...flagIn(words, "url"), ...flagIn(words, "key"), ...flagIn(words, "data") };
@@ -104,6 +104,6 @@ function flagIn<Name extends string>(
   const index = words.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
   if (index < 0) return {};
   const value = words[index].includes("=") ? words[index].slice(flag.length + 1) : words[index + 1];
-  // The one key of it is the name's.
+  // Safe cast: the object has only the key `name`.
   return value === undefined ? {} : ({ [name]: value } as { readonly [N in Name]: string });
 }

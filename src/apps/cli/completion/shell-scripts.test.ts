@@ -1,4 +1,4 @@
-// The script for bash, sourced by bash: what a user would see who presses the tab key.
+// Tests of the completion scripts in real shells, as after a press of the tab key.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { shellScripts } from "./shell-scripts.ts";
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 const skip = hasBash ? false : "there is no bash here";
 
-/** A `hone` that answers with these lines, and writes down what it was asked. */
+/** Creates a fake `hone` that prints these lines and records its arguments. */
 function folderWithHone(t: TestContext, lines: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-completion-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -24,7 +24,7 @@ function folderWithHone(t: TestContext, lines: readonly string[]): string {
   return folder;
 }
 
-/** What bash offers for a line, with the cursor at its end. */
+/** Returns bash's completions of a line with the cursor at its end. */
 function offered(
   folder: string,
   line: string,
@@ -49,25 +49,21 @@ function offered(
   return { replies: replies.split("\n").filter((reply) => reply !== ""), asked };
 }
 
-test("bash asks for the words so far, and offers the values without what they are", { skip }, (t) => {
+test("bash passes the words so far, and offers values without descriptions", { skip }, (t) => {
   const folder = folderWithHone(t, ["models\\tManage base models and trained models.", "chat\\t"]);
   const { replies, asked } = offered(folder, "hone jobs ");
   assert.deepEqual(replies, ["models", "chat"]);
   assert.equal(asked, "complete\n--\njobs\n\n");
 });
 
-test(
-  "bash is given what stands behind a colon or an equals sign, which are ends of words to it",
-  { skip },
-  (t) => {
-    const folder = folderWithHone(t, ["p/agent:step1\\t", "p/agent:step2\\t"]);
-    assert.deepEqual(offered(folder, "hone models pin p/agent:s").replies, ["step1", "step2"]);
-    const flags = folderWithHone(t, ["--format=peft\\t"]);
-    assert.deepEqual(offered(flags, "hone models export --format=").replies, ["peft"]);
-  },
-);
+test("bash gets the part after a colon or an equals sign, which end words for it", { skip }, (t) => {
+  const folder = folderWithHone(t, ["p/agent:step1\\t", "p/agent:step2\\t"]);
+  assert.deepEqual(offered(folder, "hone models pin p/agent:s").replies, ["step1", "step2"]);
+  const flags = folderWithHone(t, ["--format=peft\\t"]);
+  assert.deepEqual(offered(flags, "hone models export --format=").replies, ["peft"]);
+});
 
-test("bash completes files and folders itself, also such with spaces", { skip }, (t) => {
+test("bash completes files and folders itself, including names with spaces", { skip }, (t) => {
   const files = folderWithHone(t, [":files"]);
   mkdirSync(join(files, "some folder"));
   assert.deepEqual(offered(files, "hone models add ho").replies, ["hone"]);
@@ -89,7 +85,7 @@ test("zsh reads its script", { skip: without("zsh") }, () => {
   assert.deepEqual([status, stderr], [0, ""]);
 });
 
-test("fish offers the values with what they are", { skip: without("fish") }, (t) => {
+test("fish offers values with descriptions", { skip: without("fish") }, (t) => {
   const folder = folderWithHone(t, ["models\\tManage base models and trained models."]);
   writeFileSync(join(folder, "hone.fish"), shellScripts.fish);
   const offeredBy = (line: string): string =>

@@ -1,10 +1,10 @@
-// What a shell runs to complete the words of a `hone` command: it asks `hone complete`, so that it goes with the program.
+// Shell scripts that complete `hone` commands by calling `hone complete`, so that they always match the program.
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
 export const shellScripts: Readonly<Record<Shell, string>> = {
-  // Bash takes ":" and "=" for ends of words where they are in COMP_WORDBREAKS, and replaces what stands behind the last one.
+  // If COMP_WORDBREAKS has ":" or "=", Bash ends words there and replaces only the part after the last one.
   bash: `# Completion of hone for bash: eval "$(hone completion bash)"
 _hone() {
   local line="\${COMP_LINE:0:COMP_POINT}" current kept value about

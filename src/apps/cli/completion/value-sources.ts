@@ -1,5 +1,5 @@
-// Which arguments and flags take what: by the words of a command, the name of an argument or a flag. What is not here takes
-// anything, and nothing is offered for it.
+// Value sources of arguments and flags, by the words of a command and the name of the argument or flag. Others accept
+// any value, and get no completions.
 import type { ValueSource } from "./complete-words.ts";
 
 const everywhere: Readonly<Record<string, ValueSource>> = { "--data": "folders", "--blobs": "folders" };

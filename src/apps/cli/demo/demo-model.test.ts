@@ -6,7 +6,7 @@ import { taskOf } from "./tasks/tasks.ts";
 
 const here = fileURLToPath(import.meta.url);
 
-test("the built-in model practises words, and every other one sentiment", () => {
+test("chooses the task words for the built-in model, and sentiment for others", () => {
   assert.deepEqual(demoModel("hone-tiny", []), { baseModel: "hone-tiny", serverFlags: {}, task: "words" });
   const name = "demo-model.test.js";
   assert.deepEqual(demoModel(here, []), {
@@ -21,7 +21,7 @@ test("the built-in model practises words, and every other one sentiment", () => 
   });
 });
 
-test("a model that was added goes by its name, and by what it was added as", () => {
+test("finds an added model by its name or its source", () => {
   const added = [{ name: "SmolLM2", source: "org/SmolLM2:Q4_1", path: "/data/models/a" }];
   const flags = { "built-in-model": "off" };
   assert.deepEqual(demoModel("SmolLM2", added).serverFlags, { model: "SmolLM2=/data/models/a", ...flags });
@@ -31,10 +31,10 @@ test("a model that was added goes by its name, and by what it was added as", () 
   });
 });
 
-test("refuses what is neither there nor known, and says what could be", () => {
+test("refuses an unknown model, and lists the possibilities", () => {
   assert.throws(
     () => demoModel("no/such/model", []),
-    /"no\/such\/model": there is no such folder or file, and no such model was added/,
+    /"no\/such\/model": no such folder, file or added model/,
   );
   assert.throws(
     () => taskOf("chess", "maybe"),

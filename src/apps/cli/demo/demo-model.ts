@@ -1,28 +1,28 @@
-// Which model the demo trains, by what its user typed: the built-in one, one that was added, a folder or file of weights that a
-// server of the demo's own serves, or a base model of a running server. Reads nothing of the weights.
+// Finds the model that the demo trains: the built-in one, an added one, a folder or file for the demo's own server, or
+// a base model of a running server. Does not read weights.
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A model, and what suits it. */
+/** A model with suitable settings. */
 export interface DemoModel {
-  /** Its name at the server. */
+  /** Its name on the server. */
   readonly baseModel: string;
-  /** The flags of a server that serves it. */
+  /** Flags for a server that serves it. */
   readonly serverFlags: Readonly<Record<string, string>>;
-  /** The task that shows most with it. */
+  /** Most suitable task. */
   readonly task: "words" | "sentiment";
 }
 
 const builtIn = "hone-tiny";
 
-/** A model that `hone models add` has put into a data folder. */
+/** A model that `hone models add` put into a data folder. */
 export type AddedModel = Readonly<Record<"name" | "source" | "path", string>>;
 
 /**
  * @param given a path, or a name
- * @param added what was added; null where a running server has the model
- * @throws ServiceError `invalid` where there is none
+ * @param added the added models; null if a running server has the model
+ * @throws ServiceError `invalid` for an unknown model
  */
 export function demoModel(given: string, added: readonly AddedModel[] | null): DemoModel {
   const task = given === builtIn ? "words" : "sentiment";
@@ -41,7 +41,7 @@ export function demoModel(given: string, added: readonly AddedModel[] | null): D
   return { baseModel, serverFlags: { model: `${baseModel}=${path}`, "built-in-model": "off" }, task };
 }
 
-/** What stands last in the path, as the name of a base model may be. */
+/** Returns the last part of a path as a valid name of a base model. */
 function nameOf(path: string): string {
   return basename(resolve(path))
     .replace(/\.gguf$/i, "")

@@ -1,5 +1,4 @@
-// What the demo shows in a terminal: the curve, drawn again at every point where the terminal can go back,
-// a bar per point where it cannot.
+// Shows the demo: a curve redrawn at every point on a terminal, a bar per point elsewhere.
 import { seededRandom } from "../../../base/domain/random.ts";
 import { drawBar, drawCurve } from "./draw-curve.ts";
 import type { DemoEvent, DemoPoint, DemoResult, DemoSample } from "./run-demo.ts";
@@ -7,7 +6,7 @@ import type { DemoTask } from "./tasks/task.ts";
 
 export interface DemoScreenOptions {
   readonly task: DemoTask;
-  /** The model that is taught. */
+  /** The trained model. */
   readonly baseModel: string;
   readonly seed: number;
   readonly jobCountMax: number;
@@ -23,7 +22,7 @@ export interface DemoScreen {
 
 const plotHeight = 11;
 
-/** How much of a question a line has room for. */
+/** Maximum length of a question on a line. */
 const textLengthMax = 96;
 
 export function createDemoScreen(options: DemoScreenOptions): DemoScreen {

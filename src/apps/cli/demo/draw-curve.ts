@@ -1,27 +1,27 @@
-// Pictures in a terminal: a bar for one value, and a curve for many. Text only; the caller prints it.
+// Draws text charts: a bar for one value, and a curve for many. The caller prints them.
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar of `width` cells for a value in [0, 1]. */
+/** Returns a bar of `width` cells for a value in [0, 1]. */
 export function drawBar(value: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, value)) * width * 8);
   return ("█".repeat(Math.floor(filled / 8)) + (eighths[filled % 8] ?? "")).padEnd(width);
 }
 
 export interface CurveOptions {
-  /** Lines of the plot. */
+  /** Height of the plot in lines. */
   readonly height: number;
-  /** Cells between two points. */
+  /** Distance of two points in cells. */
   readonly stride: number;
   readonly min: number;
   readonly max: number;
-  /** A value drawn as a dashed line. */
+  /** Value drawn as a dashed line. */
   readonly target: number;
-  /** How many points the axis has room for. */
+  /** Maximum number of points on the axis. */
   readonly pointCountMax: number;
 }
 
-/** A curve through the values, oldest first, with an axis; one text per line. */
+/** Returns the lines of a curve through the values, oldest first, with an axis. */
 export function drawCurve(values: readonly number[], options: CurveOptions): readonly string[] {
   const { height, stride, min, max, target, pointCountMax } = options;
   const rowOf = (value: number): number =>

@@ -1,4 +1,4 @@
-// The demo's story against a client that answers from a script; that a real model learns is test/demo.test.ts.
+// Tests the demo against a scripted client; test/demo.test.ts checks that a real model learns.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatCompletionRequest, SupervisedJobCreate, TrainingJobCreate } from "../../client/api.ts";
@@ -9,9 +9,9 @@ import { type DemoResult, runDemo } from "./run-demo.ts";
 import type { DemoTask } from "./tasks/task.ts";
 import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
 
-/** What a version answers. */
+/** Answers of one version. */
 interface Version {
-  /** The two choices to the first prompt; to all others both are what is taught. */
+  /** The two choices for the first prompt; other prompts get the taught word twice. */
   readonly sampled: readonly [Word, Word];
   readonly greedy: Word;
 }
@@ -19,13 +19,13 @@ interface Version {
 interface Demo {
   readonly result: DemoResult;
   readonly asked: readonly ChatCompletionRequest[];
-  /** Of each job, how many groups it trained on; of a supervised one the lessons, below zero. */
+  /** Number of groups of each job; for a supervised job, the negative number of lessons. */
   readonly groupCounts: readonly number[];
 }
 
 const task = wordTask("maybe");
 
-/** Runs a demo that teaches "maybe", with a job between one version and the next. */
+/** Runs a demo that teaches "maybe", with a job between consecutive versions. */
 async function play(versions: readonly Version[], lessons?: DemoTask["lessons"]): Promise<Demo> {
   const asked: ChatCompletionRequest[] = [];
   const groupCounts: number[] = [];
@@ -70,7 +70,7 @@ async function play(versions: readonly Version[], lessons?: DemoTask["lessons"])
   return { result, asked, groupCounts };
 }
 
-test("trains on what varies until sampled and greedy answers are both good", async () => {
+test("trains on groups with reward spread until sampled and greedy answers are both good", async () => {
   const { result, asked, groupCounts } = await play([
     { sampled: ["yes", "no"], greedy: "no" },
     { sampled: ["no", "maybe"], greedy: "no" },
@@ -92,14 +92,14 @@ test("trains on what varies until sampled and greedy answers are both good", asy
     assert.deepEqual([maxTokens, n], [5, temperature === 0 ? undefined : 2]);
 });
 
-test("ends unlearned when its jobs are used up, or when nothing varies", async () => {
+test("ends unlearned when the jobs are used up, or no group has reward spread", async () => {
   const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
   const { result, groupCounts } = await play([bad, bad]);
   assert.deepEqual([result.hasLearned, result.points.length, groupCounts.length], [false, 2, 1]);
   await assert.rejects(play([{ sampled: ["maybe", "maybe"], greedy: "no" }, bad]), /nothing to learn/);
 });
 
-test("lessons are taught by the first job, and practice goes on from there", async () => {
+test("teaches the lessons in the first job, and then practises", async () => {
   const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
   const good = { sampled: ["maybe", "maybe"], greedy: "maybe" } as const;
   const lesson = { messages: [{ role: "user", content: "?" }] };

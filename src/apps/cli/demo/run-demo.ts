@@ -1,5 +1,5 @@
-// The demo as a story: sample, judge, train, and again, over HTTP alone, until the model answers well.
-// What is taught is a task, as data; knows nothing of terminals, and reports what happens through `emit`.
+// Runs the demo over HTTP: samples, judges and trains until the model answers well. The task is data. Knows nothing of
+// terminals, and reports events through `emit`.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -16,13 +16,13 @@ export interface DemoOptions {
   readonly learningRate: number;
 }
 
-/** What one round of sampling showed. */
+/** Result of one round of sampling. */
 export interface DemoPoint {
-  /** Training jobs so far. */
+  /** Number of training jobs so far. */
   readonly jobCount: number;
   /** Mean reward of the rollouts. */
   readonly sampledReward: number;
-  /** Mean reward of the greedy answers to the test's questions. */
+  /** Mean reward of greedy answers to the test questions. */
   readonly testReward: number;
   readonly elapsedMs: number;
 }
@@ -41,14 +41,14 @@ export type DemoEvent =
 export interface DemoResult {
   readonly model: ModelObject;
   readonly points: readonly DemoPoint[];
-  /** True when sampled and test reward both reached the task's targets. */
+  /** True once sampled and test reward have both reached the task's targets. */
   readonly hasLearned: boolean;
 }
 
 /**
- * Trains a fresh model until it has learned or the jobs are used up.
+ * Trains a new model until it has learned or the jobs are used up.
  *
- * @throws HoneError when the server refuses something; Error when a job fails or no group has variance
+ * @throws HoneError if the server refuses; Error if a job fails or no group has reward spread
  */
 export async function runDemo(
   client: Hone,
@@ -69,17 +69,17 @@ export async function runDemo(
   });
 }
 
-/** What the answers of a round earned, and how the model learns from them. */
+/** Rewards of a round's answers, and the training on them. */
 export interface DemoRound {
   readonly rewards: readonly number[];
   readonly learn: () => Promise<void>;
 }
 
 /**
- * The story itself, whatever the model is taught by: a fresh one answers, is tested and learns, until it has learned or the
- * jobs are used up.
+ * Runs the rounds of any kind of training on a new model: it answers, is tested and trained, until it has learned or
+ * the jobs are used up.
  *
- * @param sample has a version of the model answer what it practises on
+ * @param sample lets a version of the model answer the practice questions
  */
 export async function inRounds(
   client: Hone,
@@ -117,7 +117,7 @@ export async function inRounds(
   }
 }
 
-/** One chat call per question, `groupSize` choices each, judged. */
+/** Sends one chat call per question with `groupSize` choices, and judges them. */
 function sampleGroups(
   client: Hone,
   version: string,
@@ -147,7 +147,7 @@ function sampleGroups(
   );
 }
 
-/** What the test's questions are answered by a version, without chance. */
+/** Returns a version's greedy answers to the test questions. */
 function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
   return Promise.all(
     task.test.map(async ({ messages, text, judge }: Question) => {
@@ -164,7 +164,7 @@ function testAnswers(client: Hone, version: string, task: DemoTask): Promise<rea
   );
 }
 
-/** The supervised job that the others go on from. */
+/** Runs the supervised job that precedes the others. */
 async function teach(
   client: Hone,
   model: ModelObject,
@@ -179,7 +179,7 @@ async function teach(
   await client.jobs.wait(jobId);
 }
 
-/** Sends the groups that have variance: the others teach nothing. */
+/** Sends the groups with reward spread; others teach nothing. */
 async function train(
   client: Hone,
   model: ModelObject,

@@ -1,4 +1,4 @@
-// `hone doctor`: whether a server would work on this machine, and what to do where it would not.
+// `hone doctor`: check whether a server would work on this machine, and say how to fix faults.
 import type { Command } from "commander";
 import type { FlagValues } from "../../server/config.ts";
 import type { Finding } from "../../server/doctor/examine.ts";
@@ -54,7 +54,7 @@ function summaryOf(findings: readonly Finding[]): string {
   return counted.length === 0 ? "No faults found." : `${counted.join(", ")}.`;
 }
 
-/** How long an address may take to answer, in milliseconds. */
+/** Timeout of a request to the address in milliseconds. */
 const timeout = 2000;
 
 interface HealthBody {
@@ -62,13 +62,13 @@ interface HealthBody {
   readonly reason?: unknown;
 }
 
-/** What answers there; null where nobody does, or another program. */
+/** Returns the Hone server at an address; null if there is none. */
 async function findServer(url: string): Promise<SeenServer | null> {
   const { server } = new Hone({ baseUrl: url, apiKey: null, timeout, retries: 0 });
   try {
     const version: unknown = await server.version();
     const { state, reason }: HealthBody = await server.health().catch(bodyOfUnwell);
-    // Other programs have such routes as well.
+    // Other programs may have such routes too.
     if (typeof version !== "string" || typeof state !== "string") return null;
     return { version, state, reason: typeof reason === "string" ? reason : "" };
   } catch {
@@ -76,7 +76,7 @@ async function findServer(url: string): Promise<SeenServer | null> {
   }
 }
 
-/** A server that is not well answers with an error that has the same body. */
+/** An unhealthy server answers with an error that has the same body. */
 function bodyOfUnwell(error: unknown): HealthBody {
   if (error instanceof HoneError && typeof error.body === "object" && error.body !== null) return error.body;
   throw error;

@@ -1,4 +1,4 @@
-// `hone feedback export`: feedback of a project as a file.
+// `hone feedback export`: write a project's feedback to a file.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
@@ -53,7 +53,7 @@ async function exportFeedback(project: string, flags: ExportFlags): Promise<void
   const file = resolve(out);
   await writeWhole(file, lines, (partial, cause) => {
     const why = cause instanceof Error ? cause.message : String(cause);
-    // Its lines are right, and the rest can be had.
+    // The lines so far are valid, and the rest can be exported.
     const message = `The export was cut off (${why}). ${partial} has the records that arrived. Remove its last line if that is incomplete, and export the rest with --after <the id of its last record>.`;
     throw new ServiceError({ code: "unavailable", message, cause });
   });

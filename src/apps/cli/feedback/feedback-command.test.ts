@@ -10,7 +10,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const runOne = commandProcess();
 
-test("feedback is added, listed, queried, exported and summed up", async (t) => {
+test("adds, lists, queries, exports and summarizes feedback", async (t) => {
   const server = await fakeServer({
     services: ({ feedback, annotation, objects }) => ({
       feedback: createFeedbackService({
@@ -61,7 +61,7 @@ test("feedback is added, listed, queried, exported and summed up", async (t) => 
     (await run("export", "p", ...fields, "--after", "b")).output,
     '{"id":"c","payload.stars":1}\n',
   );
-  assert.match((await run("export", "p", "--out", file)).errors, /exists; name a file/);
+  assert.match((await run("export", "p", "--out", file)).errors, /exists; name a new file/);
 
   const stats = await run("stats", "p");
   assert.match(stats.output, /^3 records\nrating +2  █+\nvendor.reaction.1 +1  █+/);
@@ -75,7 +75,10 @@ test("feedback is added, listed, queried, exported and summed up", async (t) => 
   const whole = JSON.parse((await run("stats", "p", "--json")).output) as { readonly total_count: number };
   assert.equal(whole.total_count, 3);
 
-  assert.match((await run("add", "p", call)).errors, /one of --emoji <emoji>, --note <text>, or --type/);
+  assert.match(
+    (await run("add", "p", call)).errors,
+    /Give the feedback: --emoji <emoji>, --note <text>, or --type/,
+  );
   assert.match((await run("add", "p", call, "--type", "x", "--payload", "{")).errors, /--payload is no JSON/);
   assert.match((await run("query", "p", "--query", "[]")).errors, /--query must be an operation/);
 });

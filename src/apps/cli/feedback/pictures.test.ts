@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { displayWidth } from "../chat/display-width.ts";
 import { drawBars, drawHistogram, shortened } from "./pictures.ts";
 
-test("bars are as long as their counts, beside names of one width", () => {
+test("draws bars in proportion to their counts, next to names of equal width", () => {
   const lines = drawBars(
     [
       { name: "👍", count: 8 },
@@ -23,11 +23,11 @@ test("bars are as long as their counts, beside names of one width", () => {
   for (const line of lines) assert.ok(displayWidth(line) <= 30);
 });
 
-test("a histogram shows its range, and every part that has something", () => {
+test("draws a histogram with its range and a mark for every bin with values", () => {
   assert.equal(drawHistogram([0, 1, 50, 100], { min: -1, max: 0.5 }), "-1 ▕ ▁▄█▏ 0.5");
 });
 
-test("a text is one line without what a terminal would take for a command", () => {
+test("shortens a text to one line without control characters", () => {
   assert.equal(shortened("a\nb\u001b[31mc", 20), "a b[31mc");
   assert.equal(shortened("👍👍👍", 5), "👍👍…");
 });

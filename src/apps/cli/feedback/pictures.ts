@@ -1,4 +1,4 @@
-// Pictures of feedback in a terminal: bars with their names and counts, and histograms. Text only.
+// Draws feedback as text: bars with names and counts, and histograms.
 import { displayWidth, printable } from "../chat/display-width.ts";
 import { shortNumber } from "../watch/charts.ts";
 
@@ -11,7 +11,10 @@ export interface Bar {
   readonly count: number;
 }
 
-/** A line for each: its name, a bar in proportion to the greatest count, and the count. @param width of a line, in cells */
+/**
+ * Returns a line per bar: its name, a bar in proportion to the greatest count, and the count. @param width of a line,
+ * in cells
+ */
 export function drawBars(bars: readonly Bar[], width: number): readonly string[] {
   const names = bars.map(({ name }) => shortened(name, Math.max(8, Math.floor(width / 3))));
   const nameWidth = Math.max(0, ...names.map(displayWidth));
@@ -24,13 +27,13 @@ export function drawBars(bars: readonly Bar[], width: number): readonly string[]
   });
 }
 
-/** A histogram in one line, with its range at both ends. */
+/** Returns a histogram on one line, with its range at both ends. */
 export function drawHistogram(
   counts: readonly number[],
   { min, max }: { readonly min: number; readonly max: number },
 ): string {
   const greatest = Math.max(1, ...counts);
-  // What is there is seen, however few.
+  // Even a small count gets a visible mark.
   const cells = counts.map(
     (count) => levels[count === 0 ? 0 : Math.max(1, Math.round((count / greatest) * 8))],
   );
@@ -43,7 +46,7 @@ function drawBar(cells: number): string {
   return bar === "" && cells > 0 ? "▏" : bar;
 }
 
-/** The text in one line of at most so many cells. */
+/** Shortens the text to one line of at most `width` cells. */
 export function shortened(text: string, width: number): string {
   const line = printable(text).replaceAll("\n", " ");
   if (displayWidth(line) <= width) return line;

@@ -1,4 +1,5 @@
-// Which records a command is about: flags for the usual questions, and expressions of the query language for all others.
+// Flags that select feedback records: simple ones for common filters, and expressions of the query language for
+// others.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { FeedbackQueryReq } from "../../client/api.ts";
@@ -27,7 +28,7 @@ export function addSelectionFlags(command: Command): Command {
     );
 }
 
-/** What the flags ask for, all of them together; undefined for every record. */
+/** Combines the flags to one query; undefined for all records. */
 export function queryOf(projectId: string, flags: SelectionFlags): FeedbackQueryReq["query"] {
   const { type, on, since, until, query } = flags;
   const conditions: readonly Expression[] = [
@@ -42,19 +43,19 @@ export function queryOf(projectId: string, flags: SelectionFlags): FeedbackQuery
   return { $expr: further.length === 0 ? first : { $and: conditions } };
 }
 
-/** A reference as it stands, or that of a chat completion by its request id. */
+/** Returns a reference as given, or that of the chat completion with a request id. */
 export function referenceOf(projectId: string, text: string): string {
   if (text.includes("://")) return text;
   const id = text.replace(/^chatcmpl-/, "");
   return `hone:///${projectId}/call/${encodeURIComponent(id)}`;
 }
 
-/** `<entity>/<project>` as it stands, or a project of the key's entity. */
+/** Returns `<entity>/<project>` as given, or a project of the key's entity. */
 export async function projectIdOf(client: Hone, project: string): Promise<string> {
   return project.includes("/") ? project : `${(await client.server.key()).entity}/${project}`;
 }
 
-/** The JSON of a flag, or of the file that it names. */
+/** Parses the JSON of a flag, or of the file that it names. */
 export function readJson(flag: string, text: string): unknown {
   const json = text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text;
   try {
@@ -77,7 +78,7 @@ function readExpression(text: string): Expression {
       message:
         '--query must be an operation, such as {"$eq": [{"$getField": "creator"}, {"$literal": "Ann"}]}.',
     });
-  // With what a request has around it, or without.
+  // Accepts an expression with or without its `$expr` wrapper.
   return isObject(value["$expr"]) ? value["$expr"] : value;
 }
 

@@ -6,7 +6,7 @@ const numbers = { count: 30, mean: 0.5, standard_deviation: 0.1, min: 0, max: 1 
 const path = { path: "payload.score", count: 30, kinds: { number: 30 }, values: null };
 const type = { feedback_type: "rating", count: 120, sample_count: 30, other_values: 0 };
 
-test("a sample is said to be one, and many numbers are a histogram", () => {
+test("marks a sample as such, and draws many numbers as a histogram", () => {
   const spread = { p50: 0.5, p95: 0.9, histogram: [10, 0, 20] };
   const lines = statisticsLines(
     {
@@ -19,8 +19,8 @@ test("a sample is said to be one, and many numbers are a histogram", () => {
   );
   assert.deepEqual(lines, [
     "130 records",
-    "rating         120  ████████████████████",
-    "other types     10  █▋",
+    "rating       120  ██████████████████████",
+    "other types   10  █▊",
     "",
     "The charts cover 32 of them. One of four.",
     "",
@@ -31,7 +31,7 @@ test("a sample is said to be one, and many numbers are a histogram", () => {
   ]);
 });
 
-test("where percentiles are not known, the mean stands alone", () => {
+test("shows only the mean if percentiles are unknown", () => {
   const spread = { p50: null, p95: null, histogram: null };
   const sample = { share: 1, count: 120, rule: "Every record was read." };
   const types = [{ ...type, paths: [{ ...path, numbers: { ...numbers, ...spread } }] }];

@@ -1,9 +1,9 @@
-// Statistics over feedback for people: bars of types and values, histograms of numbers. Text only.
+// Formats feedback statistics for people: bars of types and values, histograms of numbers.
 import type { FeedbackPathStats, FeedbackStats, FeedbackTypeStats } from "../../client/api.ts";
 import { shortNumber } from "../watch/charts.ts";
 import { drawBars, drawHistogram } from "./pictures.ts";
 
-/** Values of a path that are drawn; the rest are in the JSON. */
+/** Maximum number of values drawn per path; the JSON has the rest. */
 const valuesMax = 10;
 const pathsMax = 20;
 
@@ -32,7 +32,7 @@ function typeLines(type: FeedbackTypeStats, width: number): readonly string[] {
   ];
 }
 
-/** What the server adds to a reaction says nothing more. */
+/** True for fields that the server derives from a reaction, which add no information. */
 function isAdded({ feedback_type: type }: FeedbackTypeStats, path: string): boolean {
   return type.endsWith(".reaction.1") && /^payload\.(alias|detoned|detoned_alias)$/.test(path);
 }
@@ -55,7 +55,7 @@ function numberLines({ numbers, values }: FeedbackPathStats): readonly string[] 
   ];
 }
 
-/** Each value; of many numbers the histogram says more. */
+/** Returns a line per value; a histogram for many numbers. */
 function valueLines({ values, numbers }: FeedbackPathStats, width: number): readonly string[] {
   if (values === null || (numbers !== null && !areFew(values))) return [];
   const inOrder = numbers === null ? values : values.toSorted((one, other) => +one.value - +other.value);

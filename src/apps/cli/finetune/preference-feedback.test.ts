@@ -21,7 +21,7 @@ const job: FeedbackPreferenceJob = {
   left_out: [{ reference: "hone:///e/p/call/r", reason: "equal_rewards", reward: 1, people: 1, feedback: 1 }],
 };
 
-test("pairs are shown with what is preferred first, and how they came about", () => {
+test("shows pairs with the preferred answer first, and their source", () => {
   assert.deepEqual(preferenceLines(job), [
     "10 answers to 6 prompts, 1 of them corrections; 5 records of feedback, 2 people",
     "",
@@ -36,11 +36,11 @@ test("pairs are shown with what is preferred first, and how they came about", ()
     "",
     "left out",
     "      2  equal_rewards: All the same.",
-    "         such as hone:///e/p/call/r",
+    "         for example hone:///e/p/call/r",
   ]);
 });
 
-test("any flag of feedback asks for it", () => {
+test("asks for feedback if any of its flags is given", () => {
   assert.equal(asksForFeedback({}), false);
   for (const flags of [
     { preferences: true },

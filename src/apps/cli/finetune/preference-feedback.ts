@@ -1,4 +1,4 @@
-// The feedback on a model's recorded answers as what it learns preferences from: flags that say which, and what is shown of it.
+// Preferences from feedback on a model's recorded answers: the flags that select it, and its preview.
 import type { FeedbackPreferenceJob, FeedbackPreferenceJobCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { type JsonFlag, printResult } from "../connection.ts";
@@ -8,14 +8,14 @@ import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
 
 export interface FeedbackFlags extends JsonFlag, TermFlags {
   readonly rule?: string;
-  /** True without a value. */
+  /** True if the flag has no value. */
   readonly corrections?: string | true;
   readonly since?: string;
   readonly versionAgeMax?: string;
   readonly dryRun?: boolean;
 }
 
-/** Whether flags say anything of feedback. */
+/** True if any flag selects feedback. */
 export function asksForFeedback(flags: FeedbackFlags): boolean {
   const { rule, corrections, since, versionAgeMax, dryRun } = flags;
   return (
@@ -23,7 +23,7 @@ export function asksForFeedback(flags: FeedbackFlags): boolean {
   );
 }
 
-/** Trains, or shows what would train, and prints it. @returns the job's id; null where there is none */
+/** Trains, or previews the training data, and prints the result. @returns the job's id; null without a job */
 export async function trainOnFeedback(
   client: Hone,
   body: Pick<FeedbackPreferenceJobCreate, "model_id" | "config">,
@@ -51,7 +51,7 @@ async function ruleOf(
   return flags.rule === undefined ? {} : { rule_id: (await findRule(client, flags.rule)).id };
 }
 
-/** A type and a path, or one of the two: what has no colon is a type. */
+/** Parses a type and a path, or only one of them; without a colon it is a type. */
 function correctionsIn(flag: string | true): NonNullable<FeedbackPreferenceJobCreate["corrections"]> {
   if (flag === true) return {};
   const colon = flag.lastIndexOf(":");
@@ -61,7 +61,7 @@ function correctionsIn(flag: string | true): NonNullable<FeedbackPreferenceJobCr
 
 const pairsShown = 8;
 
-/** How many there are, the first of them, and what is left out, as lines of text. */
+/** Returns lines with the counts, the first pairs, and the data left out. */
 export function preferenceLines({
   counts,
   reasons,
@@ -69,7 +69,7 @@ export function preferenceLines({
   left_out: leftOut,
 }: FeedbackPreferenceJob): readonly string[] {
   const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
-  // With KTO each answer stands alone.
+  // KTO uses single answers.
   const items = pairs.some(({ chosen, rejected }) => chosen === null || rejected === null)
     ? "answers"
     : "pairs of answers";

@@ -1,4 +1,4 @@
-// `hone jobs preference`: has a model learn which answers people preferred, from the preferences of a file or from feedback.
+// `hone jobs preference`: train a model on preferences between answers, from a file or from feedback.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
 import {

@@ -1,4 +1,4 @@
-// `hone jobs sft`: teaches a model the conversations of a file.
+// `hone jobs sft`: fine-tune a model on a file of conversations.
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
@@ -34,7 +34,7 @@ async function teach(name: string, path: string, flags: TeachFlags): Promise<voi
   if (flags.watch === true) await watchJob(client, jobId, flags);
 }
 
-/** @returns the id of the job, which is printed */
+/** @returns the id of the job, which is also printed */
 async function submitFile(client: Hone, name: string, path: string, flags: TeachFlags): Promise<string> {
   const { model } = await findNamed(client, name);
   const job = await withUpload(client, path, (fileId) =>

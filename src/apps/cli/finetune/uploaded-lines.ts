@@ -1,5 +1,5 @@
-// What commands share that have a model trained on the lines of a file: the upload, which is gone again when the job is there,
-// and the flags of its steps.
+// Shared parts of commands that train on the lines of a file: the upload, which is deleted once the job exists, and
+// the flags of optimizer steps.
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import { InvalidArgumentError } from "commander";
@@ -13,7 +13,7 @@ export interface StepFlags {
   readonly shuffle: boolean;
 }
 
-/** The flags as a configuration spells them; what was not given is the server's to say. */
+/** Converts flags to the fields of a configuration; the server supplies defaults for the rest. */
 export function stepOptions({ batchSize, learningRate, epochs, shuffle }: StepFlags) {
   return {
     ...(batchSize === undefined ? {} : { batch_size: batchSize }),
@@ -23,7 +23,7 @@ export function stepOptions({ batchSize, learningRate, epochs, shuffle }: StepFl
   };
 }
 
-/** Uploads a file for as long as `create` takes: a job has what it trains on, and a refused file is no use to anybody. */
+/** Uploads a file for the duration of `create`: a job copies its data, and a refused file has no use. */
 export async function withUpload<Result>(
   client: Hone,
   path: string,
@@ -37,7 +37,7 @@ export async function withUpload<Result>(
   }
 }
 
-/** Read from the disk as it is sent. */
+/** Reads the file from disk while it is sent. */
 async function contentOf(path: string): Promise<Blob> {
   try {
     return await openAsBlob(path);
@@ -50,7 +50,7 @@ async function contentOf(path: string): Promise<Blob> {
   }
 }
 
-/** For a flag of a command. */
+/** Parses a flag's positive number. */
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0) return value;

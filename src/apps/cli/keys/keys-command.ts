@@ -1,4 +1,4 @@
-// `hone keys`: make, list, change, rotate and revoke API keys, in the data folder itself, so that it works without a key.
+// `hone keys`: create, list, change, rotate and revoke API keys directly in the data folder, so that no key is needed.
 import type { Command } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { printResult, printRows, type JsonFlag } from "../connection.ts";
@@ -118,10 +118,10 @@ async function limit(entity: string, flags: KeyFlags & LimitFlags): Promise<void
   printRows([limits], { ...flags, columns: Object.keys(limits) });
 }
 
-/** What is named of the choices; `none` takes one away. */
+/** Parses the given flags; `none` removes a limit. */
 function choicesOf({ name, expires, scopes, project, ...limits }: ChoiceFlags) {
   const orNone = (text: string): string | null => (text === "none" ? null : text);
-  // Separate words, or joined by commas.
+  // Accepts separate words, or a comma-separated list.
   const words = scopes?.flatMap((text) => text.split(",")).filter((word) => word !== "");
   return {
     ...(name === undefined ? {} : { name: orNone(name) }),

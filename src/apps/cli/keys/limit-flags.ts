@@ -1,11 +1,11 @@
-// Limits as flags, of a key and of an entity.
+// Flags for the limits of a key or an entity.
 import { type KeyLimits, limitNames } from "../../../base/domain/keys/limits.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { snakeCase } from "../../../base/domain/text/names.ts";
 
 export type LimitFlags = { readonly [Limit in keyof KeyLimits]?: string };
 
-/** Each with what it means. */
+/** Flags with their descriptions. */
 export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
   ["--requests-per-minute <count>", "maximum model requests per minute"],
   ["--tokens-per-minute <count>", "maximum prompt and answer tokens per minute"],
@@ -14,7 +14,7 @@ export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
   ["--queued-jobs <count>", "maximum number of queued training jobs"],
 ];
 
-/** The limits that are named; `none` takes one away. @throws ServiceError `invalid` for what is no number */
+/** Parses the given limits; `none` removes one. @throws ServiceError `invalid` for anything but a number */
 export function limitsOf(flags: LimitFlags): Partial<KeyLimits> {
   const named = limitNames.flatMap((limit) => {
     const text = flags[limit];

@@ -1,10 +1,10 @@
-// Times and lengths of time as people write them behind a flag.
+// Parses times and durations in flags.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
 /**
- * The seconds of a length such as `30d`, `12h` or `0`.
+ * Returns the seconds of a duration such as `30d`, `12h` or `0`.
  *
  * @throws ServiceError `invalid` for anything else
  */
@@ -16,7 +16,7 @@ export function readLength(flag: string, text: string): number {
 }
 
 /**
- * A time in ISO 8601, or so long from now on as a length says; null for `none`.
+ * Parses a time in ISO 8601, or a duration from now; null for `none`.
  *
  * @throws ServiceError `invalid` for anything else
  */
@@ -24,7 +24,7 @@ export function readTime(flag: string, text: string, now: Date): Date | null {
   if (text === "none") return null;
   const seconds = secondsOf(text);
   const time = seconds === null ? new Date(text) : new Date(now.getTime() + seconds * 1000);
-  // A number alone would be a year to Date.
+  // Date would read a plain number as a year.
   const isTime = seconds !== null || /^\d{4}-\d{2}-\d{2}/.test(text);
   if (!isTime || Number.isNaN(time.getTime()))
     throw invalid(
@@ -38,7 +38,7 @@ export function readTime(flag: string, text: string, now: Date): Date | null {
 function secondsOf(text: string): number | null {
   if (text === "0") return 0;
   const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
-  // The pattern has no other unit.
+  // Safe cast: the pattern matches only these units.
   return count === undefined ? null : Number(count) * unitSeconds[unit as keyof typeof unitSeconds];
 }
 

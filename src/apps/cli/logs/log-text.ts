@@ -1,11 +1,11 @@
-// A line of a server's log as text for people: time, level, message, and fields as key=value.
+// Formats a line of a server's log as text: time, level, message, and fields as key=value.
 import type { LogLine } from "../../client/api.ts";
 
 export interface LogTextOptions {
   readonly isColoured: boolean;
 }
 
-/** Spells a line, with a line break at its end; the stack of an error follows on lines of its own. */
+/** Formats a line with a final line break; an error's stack follows on separate lines. */
 export function logText({ time, level, message, fields }: LogLine, { isColoured }: LogTextOptions): string {
   const paint = (text: string, code: string): string =>
     isColoured && code !== "" ? `\u001b[${code}m${text}\u001b[0m` : text;
@@ -22,12 +22,12 @@ export function logText({ time, level, message, fields }: LogLine, { isColoured 
 const dim = "2";
 const colours: Readonly<Record<LogLine["level"], string>> = { debug: dim, info: "", warn: "33", error: "31" };
 
-/** Without characters that move a terminal's cursor, so that nothing logged can paint. */
+/** Removes control characters, so that logged text cannot control the terminal. */
 function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Co}]/gu, "�");
 }
 
-/** Such as `2026-11-28 22:40:50.123`, by this machine's time zone. */
+/** Local time, such as `2026-11-28 22:40:50.123`. */
 function localTime(time: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
@@ -35,7 +35,7 @@ function localTime(time: Date): string {
   return `${day} ${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** Bare if that cannot be misread, else as JSON. */
+/** Returns plain text if it is unambiguous, otherwise JSON. */
 function valueText(value: unknown): string {
   return typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -33,14 +33,14 @@ async function loggingServer(t: TestContext, port = 0) {
   };
 }
 
-/** The command's path. */
+/** Returns the path of a `hone` command. */
 function honeIn(t: TestContext): string {
   const folder = newDataFolder();
   t.after(() => removeDataFolder(folder));
   return `${putHoneInto(folder)}/hone`;
 }
 
-test("hone logs prints the newest lines, the oldest of them first", async (t) => {
+test("hone logs prints the newest lines, oldest first", async (t) => {
   const { logger, logs, asMember } = await loggingServer(t);
   assert.equal((await logs()).output, "The server has logged no lines since its start.\n");
   for (let number = 0; number < 250; number++) logger.info({ number }, "counted");
@@ -68,7 +68,7 @@ test("hone logs prints the newest lines, the oldest of them first", async (t) =>
   assert.match(refused.errors, /The log is for administrators/);
 });
 
-test("hone logs says which counts and levels there are", (t) => {
+test("hone logs refuses invalid counts and levels, and says which are valid", (t) => {
   const hone = honeIn(t);
   for (const [flags, message] of [
     [["--lines", "1001"], /whole number from 0 to 1000/],
@@ -80,7 +80,7 @@ test("hone logs says which counts and levels there are", (t) => {
   }
 });
 
-test("hone logs --follow prints a line once it is written, and those of a server that was started again", async (t) => {
+test("hone logs --follow prints new lines immediately, also after a server restart", async (t) => {
   const { logger, environment, port, close } = await loggingServer(t);
   logger.info("before");
   const hone = spawn(honeIn(t), ["logs", "--follow", "--level", "info"], {

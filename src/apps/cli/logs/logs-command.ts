@@ -1,4 +1,4 @@
-// `hone logs`: prints the newest lines of a running server's log, and with --follow each further one.
+// `hone logs`: print the newest lines of a running server's log, and with --follow new ones.
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { LogLine } from "../../client/api.ts";
 import { HoneError } from "../../client/hone-error.ts";
@@ -59,9 +59,9 @@ function nothingAt(level: LineLevel): string {
 }
 
 interface Newest {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly newest: readonly LogLine[];
-  /** Id of the newest line, whether or not it is to be printed; null if there is none. */
+  /** Id of the newest line, even if its level is too low to print; null if there is none. */
   readonly last: string | null;
 }
 
@@ -84,7 +84,7 @@ interface Following {
 const retryMs = 1000;
 const retriesMax = 120;
 
-/** Prints lines until the process ends. @throws HoneError once the server has been away for too long */
+/** Prints lines until the process ends. @throws HoneError if the server is away for too long */
 async function follow(client: Hone, { level, after, print }: Following): Promise<void> {
   let last = after;
   let retries = 0;
@@ -112,14 +112,14 @@ async function follow(client: Hone, { level, after, print }: Following): Promise
   }
 }
 
-/** Lines between two ids of one start; 0 for ids of different starts. */
+/** Counts the lines between two ids of one start; 0 for ids of different starts. */
 function missingBetween(before: string | null, id: string): number {
   const [start, number] = id.split("-");
   const [startBefore, numberBefore] = (before ?? "").split("-");
   return start === startBefore ? Number(number) - Number(numberBefore) - 1 : 0;
 }
 
-/** True for a server that restarts and a network that fails, false for what a server refuses. */
+/** True for a restart or a network fault, false for a refusal of the server. */
 function mayPass(error: unknown): error is HoneError {
   if (!(error instanceof HoneError)) return false;
   return error.status === 0
@@ -127,7 +127,7 @@ function mayPass(error: unknown): error is HoneError {
     : error.status === 429 || error.status >= 500 || isStopping(error);
 }
 
-/** A stream that had begun says so with status 200. */
+/** A stream that had started reports the stop with status 200. */
 function isStopping({ code }: HoneError): boolean {
   return ["unavailable", "cancelled", "overloaded"].includes(code);
 }

@@ -1,4 +1,4 @@
-// What a model learned from, job by job, as it can be sent again. Reads a server, and changes nothing there.
+// Reads the training data of a model job by job, to replay it on another server. Changes nothing on the source server.
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { Hone } from "../../client/hone.ts";
@@ -13,10 +13,10 @@ import type {
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * The jobs that a version comes from, the first one first: each started from the version that the one before made.
+ * Returns the jobs behind a version, oldest first; each started from the version that the previous one made.
  *
- * @param step of the version, at least 1
- * @throws ServiceError `conflict` where one of them cannot be sent again, with the reason and the cure
+ * @param step step of the version, at least 1
+ * @throws ServiceError `conflict` if one of them cannot be replayed, with the reason and the remedy
  */
 export async function jobsBehind(
   client: Hone,
@@ -41,14 +41,14 @@ export async function jobsBehind(
   return chain;
 }
 
-/** The version that a job started from; null where nothing was sent with it, which changes no weight. */
+/** Returns the version that a job started from; null for a job without data, which changed no weights. */
 async function startOf(client: Hone, model: ModelObject, job: TrainingJob): Promise<number | null> {
   const query = { source: "jobs", job_id: job.id, limit: 1 } as const;
   for await (const row of client.trajectories.list(model.id, query)) return row.step;
   return null;
 }
 
-/** Everything that was sent with a job, but for the model and for the precision, which is each trainer's own. */
+/** Returns the original request of a job, without the model and the precision, which differ by trainer. */
 export async function bodyOf(
   client: Hone,
   model: ModelObject,
@@ -83,12 +83,12 @@ async function* linesOf(
     if (text !== "") yield JSON.parse(text) as Line;
 }
 
-/** What lines say of where something lies, beside what was sent of it. */
+/** Fields of a line that locate it, rather than its content. */
 const place = ["source", "source_id", "split", "step", "recorded_at", "group_index"];
 const groupPlace: ReadonlySet<string> = new Set([...place, "trajectory_count", "extra"]);
 const rowPlace: ReadonlySet<string> = new Set([...place, "id", "index", "group_metadata", "group_metrics"]);
 
-/** With the fields of a client's own that a group's line has apart. */
+/** Removes these fields; a group's line has the client's additional fields under `names`. */
 function withoutPlace(line: Line, names: ReadonlySet<string>): Line {
   const own = names.has("extra") ? (line["extra"] as Line | undefined) : undefined;
   return { ...Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name))), ...own };

@@ -1,4 +1,4 @@
-// `hone models move` between two servers, whose trainers are played.
+// Tests of `hone models move` between two servers with fake trainers.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ async function listening(t: TestContext) {
   return { server, url, client: new Hone({ baseUrl: url, apiKey: keys.member }) };
 }
 
-/** What two jobs of a model are sent: fields of the client's own, groups without trajectories, settings. */
+/** Requests of a model's two jobs: additional client fields, groups without trajectories, settings. */
 const sent: readonly Omit<TrainingJobCreate, "model_id">[] = [
   {
     trajectory_groups: [
@@ -45,7 +45,7 @@ const sent: readonly Omit<TrainingJobCreate, "model_id">[] = [
 
 type Listening = Awaited<ReturnType<typeof listening>>;
 
-/** A model `p/m` with a version of each of these jobs. */
+/** Creates a model `p/m` with a version per job. */
 async function trained({ server, client }: Listening, jobs = sent): Promise<string> {
   const modelId = await registeredModel(server);
   for (const [index, body] of jobs.entries()) {
@@ -55,7 +55,7 @@ async function trained({ server, client }: Listening, jobs = sent): Promise<stri
   return modelId;
 }
 
-/** What the jobs of a model were sent, the first one first, as the server gives it back. */
+/** Returns the requests of a model's jobs, oldest first, as the server returns them. */
 async function contentOf({ client }: Listening, project: string, name: string) {
   const [model] = await client.models.list({ project, name }).all();
   const jobs = await client.jobs.list({ model_id: model.id, order: "asc" }).all();
@@ -88,7 +88,7 @@ async function linesOf(
   });
 }
 
-/** Plays the jobs that come, one after another. */
+/** Plays the trainer for a number of jobs, one after another. */
 async function playing({ server, client }: Listening, count: number): Promise<void> {
   for (let step = 1; step <= count; step++) {
     while ((await client.jobs.list({ state: "queued" }).all()).length === 0)
@@ -97,7 +97,7 @@ async function playing({ server, client }: Listening, count: number): Promise<vo
   }
 }
 
-test("a model's jobs are sent again, as they were, to a model of its name on another server", async (t) => {
+test("replays a model's jobs unchanged for a model of the same name on another server", async (t) => {
   const [here, there] = [await listening(t), await listening(t)];
   await trained(here);
   const environment = { HONE_URL: here.url, HONE_API_KEY: keys.member, HONE_TO_API_KEY: keys.member };
@@ -132,26 +132,26 @@ test("a model's jobs are sent again, as they were, to a model of its name on ano
   assert.equal((await there.client.jobs.list().all()).length, 2);
 });
 
-test("a version is moved by the jobs behind it alone, under a name of its own on the same server", async (t) => {
+test("replays only the jobs behind a version, under a new name on the same server", async (t) => {
   const here = await listening(t);
   await trained(here);
   const environment = { HONE_URL: here.url, HONE_API_KEY: keys.member };
   const unnamed = await run(["models", "move", "p/m"], { environment });
-  assert.match(unnamed.errors, /Say what the new model is called \(--as project\/name\)/);
+  assert.match(unnamed.errors, /Name the new model \(--as project\/name\)/);
   const words = ["models", "move", "p/m:step1", "--as", "p/moved"];
   const [moved] = await Promise.all([run(words, { environment }), playing(here, 1)]);
   assert.equal(moved.output, "acme/p/m continues as acme/p/moved, version 1\n", moved.errors);
   assert.deepEqual(await contentOf(here, "p", "moved"), (await contentOf(here, "p", "m")).slice(0, 1));
 });
 
-test("a model that no jobs make again is refused with the reason, and goes as weights", async (t) => {
+test("refuses a model that no jobs can reproduce, with the reason, and merges its weights instead", async (t) => {
   const here = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-move-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const environment = { HONE_URL: here.url, HONE_API_KEY: keys.member };
   const move = (...words: readonly string[]) => run(["models", "move", "p/m", ...words], { environment });
   const modelId = await registeredModel(here.server);
-  assert.match((await move("--as", "p/n")).errors, /acme\/p\/m has learned nothing yet/);
+  assert.match((await move("--as", "p/n")).errors, /acme\/p\/m has no versions yet/);
   await here.client.jobs.createSupervised({
     model_id: modelId,
     training_data: [

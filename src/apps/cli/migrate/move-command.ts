@@ -1,5 +1,5 @@
-// `hone models move`: a model goes on on another trainer. None takes an adapter of another, so that its jobs are sent again to a
-// new model there, or the version is written into the weights that both start on.
+// `hone models move`: move a model to another trainer. Trainers cannot exchange adapters, so the command replays the
+// jobs for a new model, or merges the version into the base weights.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Hone } from "../../client/hone.ts";
@@ -144,7 +144,7 @@ interface TrainedAgain {
   readonly warnings: readonly string[];
 }
 
-/** One after another, each waited for: what is broken off then is taken up where it was. */
+/** Sends jobs one after another and waits for each, so that an interrupted move can be resumed. */
 async function sendAgain(
   { client, model }: Source,
   jobs: readonly TrainingJob[],
@@ -166,7 +166,7 @@ async function sendAgain(
     const body = { model_id: made.id, ...(await bodyOf(client, model, job)) };
     const options = { idempotencyKey: `move ${job.id} ${made.id}` };
     const { id } = await target.jobs.create(body, options).catch(async (error: unknown) => {
-      // Nobody asked for a model that learned nothing.
+      // A model that learned nothing should not stay.
       if (isNew && index === 0) await target.models.delete(made.id);
       throw error;
     });
@@ -179,7 +179,7 @@ async function sendAgain(
   return trained;
 }
 
-/** @throws ServiceError `invalid` for a name that is none, or that the model itself has */
+/** @throws ServiceError `invalid` for an invalid name, or the name of the model itself */
 function placeOf(
   model: ModelObject,
   { to, as }: MoveFlags,
@@ -192,12 +192,12 @@ function placeOf(
   return { project, name, ...(entity === undefined ? {} : { entity }) };
 }
 
-/** Of another server, which gets no key of this one's. */
+/** Returns a client of the other server, which never gets this server's key. */
 function clientAt(baseUrl: string, { toKey }: MoveFlags): Hone {
   return new Hone({ baseUrl, apiKey: toKey ?? readClientSettings().toApiKey, retries: 0 });
 }
 
-/** Tells people what goes on, where no program reads what comes of it. */
+/** Returns a function that reports progress to people; it prints nothing with --json. */
 function sayerOf({ json }: JsonFlag): (line: string) => void {
   return (line) => void (json === true || process.stderr.write(`${line}\n`));
 }

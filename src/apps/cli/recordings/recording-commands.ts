@@ -1,4 +1,4 @@
-// `hone completions`: what trained models answered, as it is recorded.
+// `hone completions`: list, show and delete recorded completions of trained models.
 import type { Command } from "commander";
 import type { RecordedCompletion } from "../../client/api.ts";
 import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
@@ -89,7 +89,7 @@ async function list(flags: ListFlags): Promise<void> {
 
 const lineLength = 40;
 
-/** How a text begins, on one line. */
+/** Returns the beginning of a text on one line. */
 function line(text: string): string {
   const flat = text.replaceAll(/\s+/g, " ");
   return flat.length <= lineLength ? flat : `${flat.slice(0, lineLength - 1)}…`;

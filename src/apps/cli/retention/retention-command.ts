@@ -1,4 +1,4 @@
-// `hone retention`: how long what is stored stays, what was removed, and what would be.
+// `hone retention`: show retention limits and removals, and remove expired data.
 import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Retention, RetentionSweep } from "../../client/api.ts";

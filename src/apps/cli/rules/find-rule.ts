@@ -1,10 +1,10 @@
-// A reward rule by its id or by project/name.
+// Finds a reward rule by id or by project/name.
 import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 
-/** @throws HoneError for an id, or ServiceError `not_found` for a name, that no rule has */
+/** @throws HoneError for an unknown id, or ServiceError `not_found` for an unknown name */
 export async function findRule(client: Hone, name: string): Promise<RewardRule> {
   if (isUuid(name)) return client.rules.get(name);
   const parts = name.split("/");

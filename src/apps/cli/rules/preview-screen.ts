@@ -1,10 +1,11 @@
-// What a job from feedback would train on, drawn: how rewards are spread, the answers of the first groups, and what is left out.
+// Draws the preview of a job from feedback: the distribution of rewards, the answers of the first groups, and the data
+// left out.
 import type { FeedbackJob } from "../../client/api.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 
 const [barWidth, binCount, groupsShown, textLength] = [30, 10, 5, 60];
 
-/** Lines of text. */
+/** Returns lines of text. */
 export function previewLines({ counts, reasons, groups, left_out: leftOut }: FeedbackJob): readonly string[] {
   const { feedback, answers, compared, people, tokens } = counts;
   const beside = compared === 0 ? "" : `, ${compared} more for comparison`;
@@ -26,7 +27,7 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
   return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
 }
 
-/** What is left out of a job, and why; none where nothing is. */
+/** Returns lines about the data left out of a job, with reasons; none if everything is used. */
 export function leftOutLines({
   counts,
   reasons,
@@ -50,7 +51,7 @@ function peopleOf(count: number): string {
   return `${count} ${count === 1 ? "person" : "people"}`;
 }
 
-/** Between the least and the greatest of them; whole numbers of equal rewards stay apart. */
+/** Draws bins between the least and the greatest reward; equal rewards share one bin. */
 function histogram(rewards: readonly number[]): readonly string[] {
   const [least, greatest] = [Math.min(...rewards), Math.max(...rewards)];
   const width = (greatest - least) / binCount;
@@ -64,7 +65,7 @@ function histogram(rewards: readonly number[]): readonly string[] {
   });
 }
 
-/** On one line, cut. */
+/** Shortens a text to one line. */
 export function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length > textLength ? `${line.slice(0, textLength - 3)}...` : line;

@@ -1,11 +1,11 @@
-// What flags say, and how a preview is drawn.
+// Tests of the flags for terms, and of the preview.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackJob } from "../../client/api.ts";
 import { previewLines } from "./preview-screen.ts";
 import { hasTerms, readTerms, type TermFlags } from "./term-flags.ts";
 
-test("flags are terms", () => {
+test("parses flags as terms", () => {
   const check = (flags: TermFlags, terms: readonly object[]): void => {
     assert.deepEqual(readTerms(flags), terms);
     assert.equal(hasTerms(flags), true);
@@ -36,7 +36,7 @@ test("flags are terms", () => {
   assert.throws(() => readTerms({ number: "score" }), /score:stars:1\.\.5/);
 });
 
-test("a preview shows how rewards are spread, the answers, and what is left out", () => {
+test("shows the distribution of rewards, the answers, and the data left out", () => {
   const answer = { call: "c", step: 0, people: 1, terms: [], feedback_ids: [], use: "trained" } as const;
   const job: FeedbackJob = {
     id: null,

@@ -1,4 +1,4 @@
-// `hone rules`: reward rules, what training by them would be, and training by them.
+// `hone rules`: manage reward rules, preview training by them, and train.
 import type { Command } from "commander";
 import type { FeedbackJobCreate, RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -155,12 +155,12 @@ async function ruleOf(client: Hone, flags: TrainFlags): Promise<Pick<FeedbackJob
   return { rule_id: (await findRule(client, flags.rule)).id };
 }
 
-/** A member of a body, where the flag is given; what is no number the server refuses. */
+/** Returns a body member for a given flag; the server refuses invalid numbers. */
 function numberOf<Name extends string>(
   name: Name,
   flag: string | undefined,
 ): { readonly [N in Name]?: number } {
-  // The computed name is the one that the type has.
+  // Safe cast: the computed name is the type's.
   return (flag === undefined ? {} : { [name]: Number(flag) }) as { readonly [N in Name]?: number };
 }
 

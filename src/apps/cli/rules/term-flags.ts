@@ -1,4 +1,4 @@
-// How feedback becomes a reward, as flags of a command: a file of terms, or the usual ones in short.
+// Flags for the terms of a reward rule: a file of terms, or short forms of the common ones.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { RewardRule } from "../../client/api.ts";
@@ -29,12 +29,12 @@ export function addTermFlags(command: Command): Command {
     .option("--preferences", "preferences between two answers (better_than)");
 }
 
-/** Whether any of the flags is given. */
+/** True if any of the flags is given. */
 export function hasTerms({ terms, reactions, number, annotation, preferences }: TermFlags): boolean {
   return [terms, reactions, number, annotation, preferences].some((flag) => flag !== undefined);
 }
 
-/** @throws ServiceError `invalid` for flags that say nothing, or something else */
+/** @throws ServiceError `invalid` for missing or malformed flags */
 export function readTerms(flags: TermFlags): Terms {
   const terms: Terms[number][] = [];
   if (flags.terms !== undefined) terms.push(...termsIn(flags.terms));
@@ -56,7 +56,7 @@ function termsIn(file: string): Terms {
   }
   const terms = Array.isArray(value) ? value : (value as { readonly terms?: unknown } | null)?.terms;
   if (!Array.isArray(terms)) throw invalid(`${file} has no list of terms.`);
-  // The server checks them, and says what is wrong with which.
+  // Safe cast: the server checks the terms, and names a wrong one.
   return terms as Terms;
 }
 

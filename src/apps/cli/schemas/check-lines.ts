@@ -1,4 +1,4 @@
-// Checks the schemas of a file of lines, one JSON document each, as they come: for suites of any size.
+// Checks the schemas of a JSON Lines file one by one while reading, for suites of any size.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
@@ -7,10 +7,10 @@ import { caseFields, checkCase, parsedJson, readCase } from "./schema-case.ts";
 import { Summary } from "./summary.ts";
 
 /**
- * Prints a line of JSON for each line, and a summary on standard error. A line that is no schema is named there.
+ * Prints a JSON line per schema, and a summary on standard error, which also names invalid lines.
  *
  * @param files in this order; `-` is standard input
- * @returns whether every line was one
+ * @returns true if every line was valid
  */
 export async function checkLines(checkSchema: SchemaChecker, files: readonly string[]): Promise<boolean> {
   const summary = new Summary();

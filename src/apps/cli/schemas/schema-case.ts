@@ -1,4 +1,4 @@
-// A schema with the instances that it is checked with, as files and lines hold them, and what a check of it says.
+// A schema with instances to check, as files and lines contain them, and the result of a check.
 import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import {
@@ -17,7 +17,7 @@ export interface SchemaCase {
 }
 
 export interface SchemaTest {
-  /** Whether the instance is valid under the schema; null where nobody says so. */
+  /** True if the instance should be valid under the schema; null if not stated. */
   readonly valid: boolean | null;
   readonly data: ExactJson;
 }
@@ -25,14 +25,14 @@ export interface SchemaTest {
 export interface CheckedCase {
   readonly name: string;
   readonly check: ConstraintCheck;
-  /** One for each test; none where no answer can even begin. */
+  /** One result per test; empty if no answer can start. */
   readonly tests: readonly CheckedTest[];
 }
 
 export interface CheckedTest {
   readonly valid: boolean | null;
   readonly accepted: boolean;
-  /** The limit that was reached, and where in the value's text; null and empty where none was. */
+  /** The limit that was reached, and the place in the value's text; null and empty without one. */
   readonly limit: string | null;
   readonly place: string;
 }
@@ -51,7 +51,7 @@ export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: S
   return { name, check, tests: checked };
 }
 
-/** What a case is printed as where programs read it. */
+/** Returns the JSON form of a result. */
 export function caseFields({ name, check, tests }: CheckedCase): object {
   const { refusal, notices, compileMs } = check;
   return {
@@ -68,9 +68,9 @@ export function caseFields({ name, check, tests }: CheckedCase): object {
 }
 
 /**
- * Reads `{name, schema, tests}`, of which all but the schema may be missing.
+ * Parses `{name, schema, tests}`; all but the schema are optional.
  *
- * @param name what it is called where it does not say so
+ * @param name default name
  * @throws ServiceError `invalid` for anything else
  */
 export function readCase(value: ExactJson, name: string): SchemaCase {
@@ -91,7 +91,7 @@ function readTest(test: ExactJson, index: number): SchemaTest {
   return { valid, data };
 }
 
-/** @throws ServiceError `invalid` for a text that is not JSON */
+/** @throws ServiceError `invalid` for invalid JSON */
 export function parsedJson(text: string): ExactJson {
   try {
     return parseExactJson(text);

@@ -1,4 +1,4 @@
-// `hone schemas check` as its users type it: what it prints, on which stream, and with which status.
+// Tests of `hone schemas check` as users type it: output, streams and status.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ function file(name: string, content: unknown): string {
 const run = commandProcess();
 const tiny = resolve("models/hone-tiny");
 
-/** Checks with few tokens where nothing is said of them: to build as many as by themselves takes longer than to check. */
+/** Runs a check with a small vocabulary by default: building the real one takes longer than checking. */
 async function check(
   words: readonly string[],
   { tokens = tiny, ...surroundings }: Given = {},
@@ -35,7 +35,7 @@ interface Given extends Surroundings {
 const person = { type: "object", properties: { name: { type: "string" }, age: { type: "integer" } } };
 const lazy = { properties: { a: { not: { contains: {}, uniqueItems: true } } } };
 
-test("says of each file whether it is served, and of each value whether it could be an answer", async () => {
+test("reports for each file whether it is served, and for each value whether it is accepted", async () => {
   const tests = [
     { valid: true, data: { age: 3, name: "Ann" } },
     { valid: false, data: { age: "3" } },
@@ -57,7 +57,7 @@ test("says of each file whether it is served, and of each value whether it could
   });
 });
 
-test("has a status for a schema that is refused, and for a test that does not come out as it says", async () => {
+test("sets the status for a refused schema, and for a failed test", async () => {
   const refused = await check([file("lazy.json", lazy)]);
   assert.equal(refused.status, 1);
   assert.match(
@@ -84,14 +84,14 @@ test("has a status for a schema that is refused, and for a test that does not co
   );
 });
 
-test("keeps to the limits that a server here would have", async () => {
+test("applies the limits that a server here would have", async () => {
   const plain = file("limited.json", person);
   const { status, output } = await check([plain], { limits: { constraints: { compileSteps: 10 } } });
   assert.equal(status, 1);
   assert.match(output, /^limited\.json: refused\. .*limit compileSteps of 10\b/);
 });
 
-test("writes values with the tokens of a vocabulary, and says where they cost more than they may", async () => {
+test("writes values with a vocabulary's tokens, and reports the place where a limit is exceeded", async () => {
   const tests = [{ valid: true, data: { kind: "words", text: "alpha beta" } }];
   const pattern = "^(?=.*alpha)(?=.*beta)(?!.*delta).{0,1000}$";
   const properties = { kind: { const: "words" }, text: { pattern } };
@@ -115,14 +115,14 @@ test("writes values with the tokens of a vocabulary, and says where they cost mo
   assert.equal(errors, "hone: none is neither a model folder nor a tokenizer.json.\n");
 });
 
-test("takes a schema with a property called schema for what it is", async () => {
+test("accepts a schema with a property called schema", async () => {
   const named = file("named.json", { title: "t", schema: 1, type: "string" });
   assert.equal((await check([named])).output, "named.json: served exactly (compiled in _ ms).\n");
 });
 
-test("names a file that cannot be read, and what is wrong in it", async () => {
+test("names an unreadable file and its fault", async () => {
   const cases = [
-    [[], /^hone: Name a file/],
+    [[], /^hone: Name a schema file/],
     [["none.json"], /^hone: none\.json cannot be read: ENOENT/],
     [[file("half.json", '{"type":')], /^hone: half\.json is not JSON: /],
     [
@@ -137,7 +137,7 @@ test("names a file that cannot be read, and what is wrong in it", async () => {
   }
 });
 
-test("prints a line for each line, and a summary beside", async () => {
+test("prints a line per schema, and a summary on standard error", async () => {
   const lines = [
     {
       name: "a",
@@ -186,12 +186,12 @@ test("prints a line for each line, and a summary beside", async () => {
   assert.match(errors, /\ncompile ms: p50 \d+\.\d, p90 \d+\.\d, p99 \d+\.\d, max \d+\.\d\n$/);
 });
 
-test("goes on behind lines that are no schema, names each, and has a status for them", async () => {
+test("continues after invalid lines, names each, and sets the status", async () => {
   const lines = [
     `{"schema": ${"[".repeat(100_000)}`,
     "[]",
     `{"schema": ${'{"items":'.repeat(20_000)}true${"}".repeat(20_000)}}`,
-    // Lengths that are multiples of many primes.
+    // Requires a length that is a multiple of many primes.
     `{"schema": {"pattern": "^(?=(..)*$)(?=(...)*$)(?=(.{5})*$)(?=(.{7})*$)(?=(.{11})*$)(?=(.{13})*$).{10,9000}$"}}`,
     '{"name": 1, "schema": true}',
     '{"schema": true, "tests": [{"data": 1, "valid": true}]}',

@@ -1,4 +1,5 @@
-// Sums up many checked schemas: how many are served, why the others are refused, and how many instances were right.
+// Summarizes many checked schemas: the number served, reasons of refusals, and how many instances had the expected
+// result.
 import type { CheckedCase } from "./schema-case.ts";
 
 export class Summary {
@@ -26,7 +27,7 @@ export class Summary {
     }
   }
 
-  /** One line each. */
+  /** Returns the lines of the summary. */
   lines(): readonly string[] {
     const count = this.#compileMs.length;
     const sorted = [...this.#compileMs].sort((one, other) => one - other);

@@ -15,7 +15,7 @@ function local(path: string): PackageSource {
   return { dependency: `file:${path.replaceAll("\\", "/")}`, localPath: path };
 }
 
-/** Makes a project with an installation of the package, and returns where that is. */
+/** Creates a project with an installation of the package, and returns the installation's folder. */
 function installation(
   project: string,
   records: { readonly dependency?: string; readonly npm?: object },
@@ -47,11 +47,11 @@ function newTarball(): string {
   return path;
 }
 
-test("a checkout is its own source", () => {
+test("treats a checkout as its own source", () => {
   assert.deepEqual(packageSource(root, "1.2.3"), local(root));
 });
 
-test("npm's record says which tarball, address or registry an installation came from", () => {
+test("finds the tarball, address or registry of an installation in npm's record", () => {
   const project = newProject();
   const tarball = newTarball();
   const resolved = (value?: string, place?: string): PackageSource =>
@@ -70,13 +70,13 @@ test("npm's record says which tarball, address or registry an installation came 
   assert.deepEqual(resolved(`file:../hone-server-${count}.tgz`, workspace), local(tarball));
 });
 
-test("an installation whose tarball is gone is its own source", () => {
+test("treats an installation whose tarball is gone as its own source", () => {
   const project = newProject();
   const folder = installation(project, { npm: { resolved: "file:../gone.tgz" } });
   assert.deepEqual(packageSource(folder, "1.2.3"), local(folder));
 });
 
-test("without npm's record the project's own dependency counts", () => {
+test("uses the project's dependency if npm has no record", () => {
   const tarball = newTarball();
   const cases: readonly (readonly [string, PackageSource | "itself"])[] = [
     [`file:../hone-server-${count}.tgz`, local(tarball)],
@@ -99,7 +99,7 @@ test("without npm's record the project's own dependency counts", () => {
   }
 });
 
-test("a real npm records a tarball as it is read here, and installs from it elsewhere", () => {
+test("reads a real npm's record of a tarball, and installs from it elsewhere", () => {
   const parent = newProject();
   const own = join(parent, "own");
   mkdirSync(own);

@@ -1,24 +1,24 @@
-// Finds where this installation of the package came from, as a dependency that `npm install` of another project can resolve.
-// Reads what package managers keep next to an installation; asks no registry.
+// Finds the source of this installation of the package, as a dependency for another project's `npm install`. Reads the
+// records of package managers next to the installation, and asks no registry.
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface PackageSource {
-  /** The dependency as package.json spells it: a version range, an address, or `file:` with an absolute path. */
+  /** The dependency in package.json's spelling: a version range, an address, or `file:` with an absolute path. */
   readonly dependency: string;
-  /** The absolute path of a local dependency; null for one that other machines can install too. */
+  /** Absolute path of a local dependency; null for one that other machines can install too. */
   readonly localPath: string | null;
 }
 
 const packageName = "hone-server";
 
 /**
- * Returns what the package in this folder was installed from: its tarball, its address, or the registry. A checkout, and an
- * installation whose tarball is gone, are themselves the source.
+ * Returns the source of the package in this folder: its tarball, its address, or the registry. A checkout, or an
+ * installation whose tarball is gone, is its own source.
  */
 export function packageSource(folder: string, version: string): PackageSource {
-  // A package manager's link leads to the real folder, so a linked checkout is recognized as one.
+  // Package managers link to the real folder, so a linked checkout is recognized as one.
   if (basename(dirname(folder)) !== "node_modules") return localSource(folder);
   const installed = npmRecord(folder) ?? projectRecord(folder);
   if (installed === null) return localSource(folder);
@@ -30,15 +30,15 @@ export function packageSource(folder: string, version: string): PackageSource {
   return localSource(path !== null && existsSync(path) ? path : folder);
 }
 
-/** What a package manager wrote about the installation. */
+/** A package manager's record of an installation. */
 interface InstallationRecord {
-  /** The dependency, or the resolved address; null for a registry package whose address npm was told to omit. */
+  /** The dependency, or the resolved address; null for a registry package whose address npm was configured to omit. */
   readonly spec: string | null;
-  /** The folder that relative paths start at. */
+  /** Base folder of relative paths. */
   readonly base: string;
 }
 
-/** The record in npm's hidden lockfile; null if npm did not install the package. */
+/** Returns the record in npm's hidden lockfile; null if npm did not install the package. */
 function npmRecord(folder: string): InstallationRecord | null {
   for (const base of ancestors(dirname(folder))) {
     const lock = readJson(join(base, "node_modules", ".package-lock.json"));
@@ -50,7 +50,7 @@ function npmRecord(folder: string): InstallationRecord | null {
   return null;
 }
 
-/** The dependency of the project above the installation; null if no project names one. */
+/** Returns the dependency of the project above the installation; null if no project names one. */
 function projectRecord(folder: string): InstallationRecord | null {
   for (const base of ancestors(dirname(folder))) {
     const manifest = readJson(join(base, "package.json"));
@@ -69,19 +69,19 @@ function* ancestors(folder: string): Generator<string, void> {
   }
 }
 
-/** Null if the file is missing or no JSON. */
+/** Null if the file is missing or not JSON. */
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    // The next folder up may have the record; without any, the installed folder is the source.
+    // A parent folder may have the record; without any, the installed folder is the source.
     return null;
   }
 }
 
 function member(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  // Safe cast: every object has unknown values under names.
+  // Safe cast: every object has unknown values by name.
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
@@ -90,7 +90,7 @@ function isVersionRange(spec: string): boolean {
   return /^(?:npm:.+|[\^~<>=v\s]*\d[^/\\:]*|\*|x|latest|next)$/.test(spec) && !isTarball(spec);
 }
 
-/** Registries keep the tarballs of a package in its folder `-`. */
+/** Registries keep tarballs in a package's folder `-`. */
 function isRegistryTarball(spec: string): boolean {
   return /^https?:/.test(spec) && spec.includes(`/${packageName}/-/`);
 }
@@ -99,7 +99,7 @@ function isTarball(spec: string): boolean {
   return /\.(?:tgz|tar\.gz|tar)$/i.test(spec);
 }
 
-/** The absolute path that `file:…` or a bare path names; null for anything else. */
+/** Returns the absolute path of `file:…` or a bare path; null for anything else. */
 function localPathOf(spec: string, base: string): string | null {
   if (spec.startsWith("file:///") && URL.canParse(spec)) return fileURLToPath(spec);
   const path = /^(?:file|link|portal):(.+)$/.exec(spec)?.[1] ?? (isTarball(spec) ? spec : null);
@@ -107,6 +107,6 @@ function localPathOf(spec: string, base: string): string | null {
 }
 
 function localSource(path: string): PackageSource {
-  // Slashes on Windows too: npm reads a backslash in a `file:` address as one, other package managers do not.
+  // Slashes on Windows too: in a `file:` address, npm reads a backslash as a slash, but other package managers do not.
   return { dependency: `file:${path.replaceAll("\\", "/")}`, localPath: path };
 }

@@ -1,5 +1,5 @@
-// Finds out whether a server already answers where the commands would look for one, and whether a starter project's loop can
-// use it. Waits a second at most.
+// Checks whether a server already answers at the commands' default address, and whether a starter project's loop can
+// use it. Waits up to a second.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Hone } from "../../client/hone.ts";
@@ -9,15 +9,15 @@ import { connect } from "../connection.ts";
 
 export interface RunningServer {
   readonly url: string;
-  /** True if the loop asks this address by itself, so that HONE_URL need not be set. */
+  /** True if the loop uses this address by default, without HONE_URL. */
   readonly isDefault: boolean;
-  /** False if the server refused the key that the loop would find; null if that is not known. */
+  /** False if the server rejects the key that the loop would find; null if unknown. */
   readonly takesKey: boolean | null;
 }
 
 const deadlineMs = 1000;
 
-/** @returns null if no server answers in time, or if something else than a server of ours does */
+/** @returns null if no Hone server answers in time */
 export async function findRunningServer(projectFolder: string): Promise<RunningServer | null> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {
@@ -31,17 +31,17 @@ export async function findRunningServer(projectFolder: string): Promise<RunningS
     );
     return { url: client.baseUrl, isDefault: new Hone().baseUrl === client.baseUrl, takesKey };
   } catch {
-    // HONE_URL is no address, which the loop says when it runs.
+    // HONE_URL is invalid, which the loop reports when it runs.
     return null;
   }
 }
 
-/** True for a server that still starts, and for one that shows even its version to keys only. */
+/** True for a server that is starting, or that shows even its version only with a key. */
 function isOurRefusal(error: unknown): boolean {
   return error instanceof HoneError && ["unavailable", "unauthorized"].includes(error.code);
 }
 
-/** The key that `find-key.js` of a starter project finds. */
+/** Returns the key that a starter project's `find-key.js` finds. */
 function loopKey(folder: string): string | null {
   const { apiKey } = readClientSettings();
   if (apiKey !== null && apiKey !== "") return apiKey;

@@ -1,12 +1,12 @@
-// For tests: a process in which command lines run as their users type them, one after the other: what each prints, on which
-// stream, and with which status. To start one for each would take longer than they do.
+// For tests: a process that runs command lines one after another as users type them, and returns output, streams and
+// status. Starting a process per command would take longer than the commands.
 import { spawn, type ChildProcess } from "node:child_process";
 import { resolve } from "node:path";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { SettingsOverrides } from "../../server/settings.ts";
 
-/** What one command line came to. */
+/** Outcome of one command line. */
 export interface Ended {
   readonly status: number;
   readonly output: string;
@@ -15,11 +15,11 @@ export interface Ended {
 
 export interface Surroundings {
   readonly folder?: string;
-  /** In place of those of a server. */
+  /** Replace a server's limits. */
   readonly limits?: SettingsOverrides;
-  /** Beside what the tests' own process has. */
+  /** Added to the environment of the test process. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What standard input has, to its end: for one command of the process. */
+  /** Whole standard input; only one command per process can have it. */
   readonly input?: string;
 }
 
@@ -35,11 +35,11 @@ const program = `
     process.stdout.write("\\0" + process.exitCode + "\\0");
   });`;
 const { TEST_SERVER: bundled } = process.env;
-/** Of the bundle where scripts run the tests: the build's own takes twice as long to load. */
+/** Scripts test the bundle: the unbundled build takes twice as long to load. */
 const mainModule =
   bundled === undefined ? new URL("../main.js", import.meta.url).href : pathToFileURL(resolve(bundled)).href;
 
-/** Runs command lines in one process, which ends after the last test. */
+/** Runs command lines in one process, which exits after the last test. */
 export function commandProcess(): (words: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
   let child: ChildProcess | null = null;
   let last: Promise<unknown> = Promise.resolve();
@@ -69,7 +69,7 @@ async function runIn(
   return { status: Number(status), output, errors };
 }
 
-/** So many texts, each of which ends with a zero. */
+/** Reads a number of texts, each terminated by a zero character. */
 async function textsOf(stream: ChildProcess["stdout"], count: number): Promise<readonly string[]> {
   let text = "";
   return await new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Looks at a server: its health, its metrics, and the jobs that the key may see.
+// Samples a server: its health, its metrics, and the jobs that the key can access.
 import type { TrainingJob } from "../../client/api.ts";
 import { HoneError } from "../../client/hone-error.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -7,7 +7,7 @@ import { readMetrics } from "./read-metrics.ts";
 import { readingOf } from "./readings.ts";
 import type { Snapshot, TopJob } from "./snapshot.ts";
 
-/** How long an answer may take: a server that has much to do still says how much. */
+/** Long timeout in milliseconds: a busy server still answers. */
 const timeout = 5000;
 
 interface HealthBody {
@@ -18,11 +18,11 @@ interface HealthBody {
 
 export type TopClient = Pick<Hone, "baseUrl" | "server" | "jobs" | "models">;
 
-/** Looks at one server, and remembers the names of models. */
+/** Samples one server, and caches the names of models. */
 export class ServerLook {
   readonly #client: TopClient;
   readonly #clock: Clock;
-  /** Of models, by their ids. */
+  /** Names of models by id. */
   readonly #names = new Map<string, string>();
 
   constructor(client: TopClient, clock: Clock) {
@@ -30,7 +30,7 @@ export class ServerLook {
     this.#clock = clock;
   }
 
-  /** @throws HoneError where it does not answer; the signal's reason */
+  /** @throws HoneError if the server does not answer; the signal's reason */
   async take(signal: AbortSignal): Promise<Snapshot> {
     const { server, baseUrl } = this.#client;
     const options = { signal, timeout, retries: 0 };
@@ -52,7 +52,7 @@ export class ServerLook {
     };
   }
 
-  /** A server that is not well says so with an error whose body is the same. */
+  /** An unhealthy server answers with an error that has the same body. */
   async #health(options: Options): Promise<HealthBody> {
     try {
       return await this.#client.server.health(options);
@@ -90,7 +90,7 @@ export class ServerLook {
     };
   }
 
-  /** Of a model that has just gone, its id. */
+  /** Returns a model's name, or its id if it was just deleted. */
   async #nameOf(modelId: string, options: Options): Promise<string> {
     const known = this.#names.get(modelId);
     if (known !== undefined) return known;
@@ -111,7 +111,7 @@ interface Options {
   readonly retries: number;
 }
 
-/** Of its steps, or before there are any of what is made into tokens for them. */
+/** Share of finished gradient steps or, before there are any, of prepared data. */
 function progressOf({ progress }: TrainingJob): number | null {
   if (progress === null) return null;
   const { prepared, prepared_total: toPrepare, gradient_steps: done, gradient_steps_total: total } = progress;

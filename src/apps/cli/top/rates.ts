@@ -1,21 +1,21 @@
-// What a server does in a second, by what it counted at two moments. Pure.
+// Computes rates from a server's counters at two moments. Pure.
 import type { Totals } from "./readings.ts";
 
-/** In a second, but for what says otherwise. */
+/** Per second, except where stated otherwise. */
 export interface Rates {
   readonly promptTokens: number;
   readonly generatedTokens: number;
   readonly requests: number;
   readonly failures: number;
-  /** Of the prompts' tokens, those that were computed before, in [0, 1]; null where no prompt came. */
+  /** Share of prompt tokens found in the prefix cache, in [0, 1]; null without prompts. */
   readonly prefixHitShare: number | null;
-  /** Seconds until the first output, the mean; null where none came. */
+  /** Mean time to the first output in seconds; null without any. */
   readonly firstOutputSeconds: number | null;
-  /** Of one core, for each process that was there at both moments. */
+  /** Share of a core per process that existed at both moments. */
   readonly cpuShares: ReadonlyMap<string, number>;
 }
 
-/** @returns null where the later moment is of a server that was started in between, whose counts began anew */
+/** @returns null if the server restarted in between, which resets its counters */
 export function ratesBetween(before: Totals, after: Totals, seconds: number): Rates | null {
   const grown = (read: (totals: Totals) => number): number => read(after) - read(before);
   const counts = {

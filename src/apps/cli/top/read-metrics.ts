@@ -1,6 +1,6 @@
-// Reads metrics in Prometheus' text form, as far as this program writes it: names, labels, values.
+// Parses the subset of Prometheus' text format that Hone writes: names, labels, values.
 
-/** One line: a value under its labels. */
+/** One line: a value with its labels. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -11,7 +11,7 @@ export type MetricSamples = ReadonlyMap<string, readonly Sample[]>;
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?$/;
 const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)",?/g;
 
-/** What is no sample, such as a comment, is left out. */
+/** Skips lines without a sample, such as comments. */
 export function readMetrics(text: string): MetricSamples {
   const samples = new Map<string, Sample[]>();
   for (const written of text.split("\n")) {
@@ -38,7 +38,7 @@ function readNumber(text: string): number {
   return Number(text);
 }
 
-/** The sum of the samples with these labels; null where there is none. */
+/** Returns the sum of the samples with these labels; null if there are none. */
 export function sumOf(
   samples: MetricSamples,
   name: string,

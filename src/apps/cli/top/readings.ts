@@ -1,30 +1,30 @@
-// What a server says of itself at one moment, out of its metrics and lists, in the terms of `hone top`. Pure.
+// Converts a server's metrics and lists at one moment to the terms of `hone top`. Pure.
 import { type MetricSamples, sumOf } from "./read-metrics.ts";
 
-/** What has a limit; null where the server does not say. */
+/** A quantity with a limit; null if the server reports none. */
 export interface Use {
   readonly value: number | null;
   readonly max: number | null;
 }
 
-/** What only grows while a server runs. */
+/** Counters that only grow while a server runs. */
 export interface Totals {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly generatedTokens: number;
-  /** Requests for answers that have ended, and those of them that failed; of one that was given up nobody knows. */
+  /** Finished requests for answers, and the failed ones among them; aborted requests count in neither. */
   readonly requests: number;
   readonly failures: number;
-  /** Until the engine's first output: seconds in all, of so many requests. */
+  /** Sum of times to the engine's first output in seconds, and the number of requests in it. */
   readonly firstOutputSeconds: number;
   readonly firstOutputs: number;
-  /** Of every process, by its name and id. */
+  /** CPU time of every process, by name and id. */
   readonly cpuSeconds: ReadonlyMap<string, number>;
 }
 
 export interface BaseReading {
   readonly name: string;
-  /** Such as `loaded`, with why. */
+  /** State such as `loaded`, with its reason. */
   readonly state: string;
   readonly running: number;
   readonly waiting: number;
@@ -34,9 +34,9 @@ export interface BaseReading {
 }
 
 export interface ProcessReading {
-  /** Such as `engine`; the server's own is `server`. */
+  /** Such as `engine`; `server` for the server's own process. */
   readonly name: string;
-  /** Null for the server's own. */
+  /** Null for the server's own process. */
   readonly id: string | null;
   readonly memoryBytes: number;
 }
@@ -46,7 +46,7 @@ export interface Reading {
   readonly running: number;
   readonly waiting: Use;
   readonly promptsWaiting: number;
-  /** HTTP requests that are being answered. */
+  /** Running HTTP requests. */
   readonly inFlight: number;
   readonly connections: number;
   readonly jobStreams: number;
@@ -56,7 +56,7 @@ export interface Reading {
   readonly processes: readonly ProcessReading[];
 }
 
-/** @param states of the base models, by name, as `/health` has them */
+/** @param states of the base models, by name, as in `/health` */
 export function readingOf(samples: MetricSamples, states: Readonly<Record<string, string>>): Reading {
   const sum = (name: string): number => sumOf(samples, name) ?? 0;
   return {
@@ -105,7 +105,7 @@ function totalsOf(samples: MetricSamples): Totals {
   };
 }
 
-/** By which a process is the same at another moment. */
+/** Identifies a process across samples. */
 export function processKey(name: string, id: string | null): string {
   return `${name} ${id ?? ""}`;
 }

@@ -1,15 +1,15 @@
-// What `hone top` knows after a look at a server, and what it remembers of earlier ones.
+// One sample of a server, and the history of samples that `hone top` keeps.
 import { type Rates, ratesBetween } from "./rates.ts";
 import type { Reading } from "./readings.ts";
 
 export interface TopJob {
   readonly id: string;
-  /** project/name where it is known, else the model's id. */
+  /** project/name if known, otherwise the model's id. */
   readonly model: string;
   readonly kind: string;
-  /** `queued`, or what a running one is at, such as `training`. */
+  /** `queued`, or the phase of a running job, such as `training`. */
   readonly state: string;
-  /** In [0, 1]; null where nobody knows yet. */
+  /** In [0, 1]; null if unknown. */
   readonly progress: number | null;
   readonly secondsLeft: number | null;
   readonly waitingFor: string | null;
@@ -17,32 +17,32 @@ export interface TopJob {
 
 export interface Snapshot {
   readonly at: Date;
-  /** Of a clock that never goes back, in milliseconds. */
+  /** Monotonic time in milliseconds. */
   readonly monotonicMs: number;
   readonly url: string;
   readonly version: string;
-  /** As `/health` has it, such as `ready`. */
+  /** As in `/health`, such as `ready`. */
   readonly state: string;
-  /** Why it is not ready; empty when it is. */
+  /** Reason for not being ready; empty if ready. */
   readonly reason: string;
   readonly reading: Reading;
-  /** Those that run, then those that wait; null where the key may not see them. */
+  /** Running jobs, then queued ones; null if the key cannot access them. */
   readonly jobs: readonly TopJob[] | null;
-  /** Why there are none to see. */
+  /** Reason why the jobs cannot be read. */
   readonly jobsRefusal: string | null;
 }
 
-/** What has a curve. */
+/** Values drawn as curves. */
 export interface Curves {
   readonly promptTokens: readonly number[];
   readonly generatedTokens: readonly number[];
   readonly running: readonly number[];
 }
 
-/** More than a terminal is wide. */
+/** Wider than any terminal. */
 const keptCount = 400;
 
-/** The looks so far: rates between the last two, and curves of all. */
+/** The samples so far: rates between the last two, and curves of all. */
 export class History {
   #last: Snapshot | null = null;
   #rates: Rates | null = null;

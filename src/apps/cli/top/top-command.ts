@@ -1,4 +1,4 @@
-// `hone top`: a running server, live: what it answers and how fast, its queue, memory and processes, and its jobs.
+// `hone top`: show a running server live: throughput, queue, memory, processes and jobs.
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
@@ -47,7 +47,7 @@ async function showServer(flags: TopFlags): Promise<void> {
     history.add(snapshot);
     return snapshot;
   };
-  // A server that is not there at first is an error; one that goes away later may come back.
+  // An unreachable server is an error at first; one that disappears later may come back.
   const first = await next();
   if (flags.once === true) {
     await systemClock.sleep(flags.interval * 1000);
@@ -85,7 +85,7 @@ function printOnce(snapshot: Snapshot, history: History, { json }: TopFlags): vo
 }
 
 interface TopScreen {
-  /** @param notice why there is nothing newer */
+  /** @param notice reason for the lack of a newer snapshot */
   show(snapshot: Snapshot, notice: string | null): void;
   end(): void;
 }
@@ -113,7 +113,7 @@ function liveScreen(
   const screen = new LiveScreen(stdout);
   let draw = (): void => undefined;
   const onKey = (key: Buffer): void => {
-    // A terminal that gives each key hands over Ctrl+C as one.
+    // In raw mode, the terminal passes Ctrl+C as a key.
     if (key.includes("q") || key.includes(3)) onEnd();
   };
   const onResize = (): void => draw();

@@ -1,9 +1,9 @@
-// A look at a server as one JSON object, for programs that read `hone top --json`.
+// Converts a sample to the JSON object of `hone top --json`.
 import type { Rates } from "./rates.ts";
 import { processKey, type Use } from "./readings.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Rates are in a second, null at the first look; memory is in bytes. */
+/** Rates are per second, null for the first sample; memory is in bytes. */
 export function topFields({ at, url, version, state, reason, reading, jobs }: Snapshot, rates: Rates | null) {
   return {
     at: at.toISOString(),

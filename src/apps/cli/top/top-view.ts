@@ -1,4 +1,4 @@
-// What `hone top` shows, as lines of text that fit the terminal. Pure.
+// Renders `hone top` as lines of text that fit the terminal. Pure.
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 import { duration } from "../duration.ts";
@@ -10,10 +10,10 @@ import type { Curves, Snapshot, TopJob } from "./snapshot.ts";
 
 export interface TopView {
   readonly snapshot: Snapshot;
-  /** Null at the first look, and after the server started anew. */
+  /** Null for the first sample, and after a server restart. */
   readonly rates: Rates | null;
   readonly curves: Curves;
-  /** What else there is to say, such as that the server does not answer. */
+  /** Additional message, such as that the server does not answer. */
   readonly notice: string | null;
 }
 
@@ -21,7 +21,7 @@ const nameWidth = 13;
 const valueWidth = 18;
 const barWidth = 16;
 
-/** No line is longer than the terminal is wide, and there are fewer lines than it is high. */
+/** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
 export function renderTop(view: TopView, { columns, rows }: TerminalSize): readonly string[] {
   const { snapshot, notice } = view;
   const head = [headOf(snapshot), ...(notice === null ? [] : [notice])];
@@ -39,7 +39,7 @@ export function renderTop(view: TopView, { columns, rows }: TerminalSize): reado
     .map((line) => line.slice(0, columns).trimEnd());
 }
 
-/** A line of a log, for outputs that are no terminal. */
+/** Returns a log line, for outputs other than terminals. */
 export function plainTop({ snapshot, rates }: Pick<TopView, "snapshot" | "rates">): string {
   const { reading, jobs, at, state } = snapshot;
   const running = jobs?.filter((job) => job.state !== "queued").length;

@@ -1,4 +1,4 @@
-// What `hone top` makes of a server's metrics, by a text that prom-client wrote, and how it is shown.
+// Tests of parsing a server's metrics, from text written by prom-client, and of showing them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
@@ -8,7 +8,7 @@ import { readingOf } from "./readings.ts";
 import { History, type Snapshot } from "./snapshot.ts";
 import { plainTop, renderTop } from "./top-view.ts";
 
-/** The text of a server that has answered so much. */
+/** Returns the metrics text of a server with these counts. */
 async function exposed(answered: {
   readonly prompt: number;
   readonly cached: number;
@@ -76,7 +76,7 @@ async function snapshotOf(answered: Parameters<typeof exposed>[0], monotonicMs: 
 const earlier = { prompt: 100, cached: 50, completion: 10 };
 const later = { prompt: 300, cached: 150, completion: 30, failed: 4 };
 
-test("metrics are read with their labels, whatever is in them", async () => {
+test("parses metrics with any label values", async () => {
   const samples = readMetrics(await exposed(earlier));
   assert.deepEqual(samples.get("hone_chat_tokens_total")?.[0], {
     labels: { base: 'a "b"\\', kind: "prompt" },
@@ -88,7 +88,7 @@ test("metrics are read with their labels, whatever is in them", async () => {
   assert.equal(readMetrics("a 1e3\nb +Inf\n# HELP c x\nc NaN 1700000000").get("b")?.[0].value, Infinity);
 });
 
-test("rates are what was counted in a second, and none where the server began anew", async () => {
+test("computes rates from counters, and none across a restart", async () => {
   const [before, after] = await Promise.all([snapshotOf(earlier, 0), snapshotOf(later, 4000)]);
   const rates = ratesBetween(before.reading.totals, after.reading.totals, 4);
   assert.deepEqual(rates, {
@@ -106,7 +106,7 @@ test("rates are what was counted in a second, and none where the server began an
   assert.equal(ratesBetween(after.reading.totals, before.reading.totals, 4), null);
 });
 
-test("a look is shown with its load, memory, processes, models and jobs, and as a line of a log", async () => {
+test("shows load, memory, processes, models and jobs, on a screen and as a log line", async () => {
   const history = new History();
   history.add(await snapshotOf(earlier, 0));
   assert.equal(history.rates, null);
@@ -133,7 +133,7 @@ test("a look is shown with its load, memory, processes, models and jobs, and as 
   );
 });
 
-test("it fits any terminal", async () => {
+test("fits any terminal", async () => {
   const history = new History();
   for (let look = 0; look < 500; look++) history.add(await snapshotOf(earlier, look * 1000));
   const snapshot = await snapshotOf(earlier, 500_000);

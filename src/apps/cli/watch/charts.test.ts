@@ -2,31 +2,31 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
 
-test("a line of blocks goes from the lowest value to the highest", () => {
+test("draws a sparkline from the lowest value to the highest", () => {
   assert.equal(drawSparkline([0, 1, 2, 3, 4, 5, 6, 7], 20), "▁▂▃▄▅▆▇█");
   assert.equal(drawSparkline([-5, 5], 20), "▁█");
   assert.equal(drawSparkline([3, 3, 3], 20), "▁▁▁");
   assert.equal(drawSparkline([], 20), "");
 });
 
-test("more values than cells are shown by the means of their shares, the last one included", () => {
+test("averages values if there are more than cells, including the last one", () => {
   assert.equal(drawSparkline([0, 2, 4, 6, 14, 14], 3), "▁▃█");
   const long = Array.from({ length: 1001 }, (_, index) => index);
   assert.equal(drawSparkline(long, 8), "▁▂▃▄▅▆▇█");
 });
 
-test("a chart has a column of dots for each value, and its bounds at the side", () => {
+test("draws a chart with a column of dots per value, and its bounds at the side", () => {
   assert.deepEqual(drawChart([0, 1, 2, 3, 4, 5, 6, 7], { height: 2, width: 16 }), [
     "         7 ┤⠀⠀⡠⠊",
     "         0 ┤⡠⠊⠀⠀",
   ]);
 });
 
-test("what rises steeply is drawn as one line without a gap", () => {
+test("draws a steep rise as a line without gaps", () => {
   assert.deepEqual(drawChart([0, 7], { height: 2, width: 13 }), ["         7 ┤⢸", "         0 ┤⡸"]);
 });
 
-test("a chart is as wide and as high as it may be, however many values there are", () => {
+test("fills the given width and height for any number of values", () => {
   for (const count of [1, 2, 50, 5000]) {
     const values = Array.from({ length: count }, (_, index) => Math.sin(index));
     const lines = drawChart(values, { height: 5, width: 40 });
@@ -36,7 +36,7 @@ test("a chart is as wide and as high as it may be, however many values there are
   assert.equal(drawChart([1, 2], { height: 3, width: 1 }).length, 3);
 });
 
-test("numbers are short", () => {
+test("shortens numbers", () => {
   assert.deepEqual([0, 5e-5, 0.0123456, 1.23456789, 12345.678, 12345678, -0.5].map(shortNumber), [
     "0",
     "5.00e-5",

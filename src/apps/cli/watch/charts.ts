@@ -1,10 +1,10 @@
-// Curves in a terminal: a line of blocks for a glance, and a chart of braille dots with its values beside it. Text only.
+// Draws curves as text: a sparkline of blocks, and a chart of braille dots with its bounds.
 
 const levels = "▁▂▃▄▅▆▇█";
 
 /**
- * A line of at most `width` cells, the lowest value at the bottom and the highest at the top of a cell; where there are
- * more values than cells, each cell shows the mean of its share.
+ * Returns a line of at most `width` cells, scaled from the lowest value to the highest. If there are more values than
+ * cells, each cell shows a mean.
  */
 export function drawSparkline(values: readonly number[], width: number): string {
   const points = resampled(values, width);
@@ -13,13 +13,13 @@ export function drawSparkline(values: readonly number[], width: number): string 
 }
 
 export interface ChartSize {
-  /** Lines of the plot. */
+  /** Height of the plot in lines. */
   readonly height: number;
-  /** Cells of each line, its values included. */
+  /** Width in cells, including the bounds. */
   readonly width: number;
 }
 
-/** Bits of a braille cell from its left and its right column, from the top. */
+/** Bits of a braille cell: left column, then right column, from the top. */
 const dotBits = [
   [0x01, 0x02, 0x04, 0x40],
   [0x08, 0x10, 0x20, 0x80],
@@ -27,7 +27,7 @@ const dotBits = [
 const brailleStart = 0x2800;
 const labelWidth = 10;
 
-/** A curve through the values, oldest first, as lines; the greatest and the smallest value stand at its side. */
+/** Returns the lines of a curve through the values, oldest first, with the greatest and smallest value at the side. */
 export function drawChart(values: readonly number[], { height, width }: ChartSize): readonly string[] {
   const cellCount = Math.max(1, width - labelWidth - 2);
   const points = resampled(values, cellCount * 2);
@@ -36,7 +36,7 @@ export function drawChart(values: readonly number[], { height, width }: ChartSiz
   const rowOf = (value: number): number => Math.round((1 - (value - low) / span) * (dotRows - 1));
   const cells = Array.from({ length: height }, () => new Uint8Array(cellCount));
   points.forEach((value, column) => {
-    // A steep piece of the curve is drawn as the column that leads from the value before to this one.
+    // Fills a steep segment from the previous value's row to this one's.
     const from = rowOf(column === 0 ? value : points[column - 1]);
     const to = rowOf(value);
     const step = Math.sign(to - from);
@@ -53,14 +53,14 @@ export function drawChart(values: readonly number[], { height, width }: ChartSiz
   );
 }
 
-/** At most five significant digits, in few characters. */
+/** Formats a number in few characters, with at most five significant digits. */
 export function shortNumber(value: number): string {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
   return String(Number(value.toPrecision(size < 1 ? 3 : 5)));
 }
 
-/** The values themselves, or the means of `count` shares of like size. */
+/** Returns the values, or the means of `count` parts of equal size. */
 function resampled(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values;
   return Array.from({ length: count }, (_, share) => {
@@ -75,6 +75,6 @@ function resampled(values: readonly number[], count: number): readonly number[] 
 function rangeOf(values: readonly number[]): { readonly low: number; readonly span: number } {
   const low = values.reduce((one, other) => Math.min(one, other), Infinity);
   const high = values.reduce((one, other) => Math.max(one, other), -Infinity);
-  // Where all are equal they lie at the bottom.
+  // Equal values are drawn at the bottom.
   return { low, span: high > low ? high - low : 1 };
 }

@@ -1,10 +1,10 @@
-// The configuration of a job in words: its options as they take effect, and its optimizer steps. Pure.
+// Formats the configuration of a job: its effective options, and its optimizer steps. Pure.
 import type { TrainingJob } from "../../client/api.ts";
 
-/** The options that say most, also where they are 0. */
+/** Most important options, shown even if 0. */
 const first = ["learning_rate", "batch_size", "steps", "passes", "epochs", "weight_decay", "max_grad_norm"];
 
-/** The options of a job as they take effect, without those that are off: `learning_rate 0.0001, passes 1, ...`. */
+/** Returns the effective options of a job, without disabled ones: `learning_rate 0.0001, passes 1, ...`. */
 export function shownConfig(job: TrainingJob): string {
   const config = configOf(job);
   const isOff = (name: string): boolean => [null, 0, false].some((off) => config[name] === off);
@@ -15,12 +15,12 @@ export function shownConfig(job: TrainingJob): string {
   return names.map((name) => `${name} ${shownValue(config[name])}`).join(", ");
 }
 
-/** The learning rate of a job; of a list its ends. */
+/** Returns the learning rate of a job; for a list, its first and last value. */
 export function shownRate(job: TrainingJob): string {
   return shownValue(configOf(job)["learning_rate"]);
 }
 
-/** How many optimizer steps a job takes over how much; null while that is not known, or was never reported. */
+/** Returns the number of optimizer steps and the data that they use; null if unknown. */
 export function shownSteps({ counts, kind }: TrainingJob): string | null {
   const steps = counts?.steps ?? null;
   if (counts === null || steps === null) return null;
@@ -35,7 +35,7 @@ export function shownSteps({ counts, kind }: TrainingJob): string | null {
   return `${count} over ${number} ${items}${often}, up to ${most} ${most === 1 ? "sequence" : "sequences"} each`;
 }
 
-/** The options of a job of any kind, by name. */
+/** Returns the options of a job of any kind, by name. */
 function configOf(job: TrainingJob): Readonly<Record<string, unknown>> {
   return job.experimental_config ?? job.config ?? job.preference_config ?? {};
 }

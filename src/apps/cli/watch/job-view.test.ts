@@ -72,19 +72,19 @@ function stepsOf(count: number): Map<string, number[]> {
 
 const size = { columns: 60, rows: 24 };
 
-test("shows the state, how far it is, a chart of the loss and a line for each metric", () => {
+test("shows the state, the progress, a chart of the loss, and a line per metric", () => {
   const lines = renderJob({ job, series: stepsOf(5), notice: null }, size);
   assert.equal(lines[0], "job job-1  sft  running, training");
   assert.match(lines[1], /^▕█+[▏▎▍▌▋▊▉]? *▏ 5 of 20 steps, about 2 min left$/);
   assert.deepEqual(lines.slice(2, 4), ["", "loss"]);
   assert.match(lines[4], /^ +5 ┤/);
   const names = lines.slice(-3).map((line) => line.split(" ")[0]);
-  // A learning rate that never changes is no curve, and counts are none either.
+  // A constant learning rate has no curve, nor do counts.
   assert.deepEqual(names, ["loss", "entropy", "grad_norm"]);
   assert.match(lines.at(-1) ?? "", /^grad_norm +4 {2}▁▃▅▆█$/);
 });
 
-test("says how many steps are taken over what, and at which rate", () => {
+test("shows the number of steps, their data and their learning rate", () => {
   const steps = { count: 6, passes: 3, sequences_max: 2 };
   const skips = { skipped: {}, skipped_groups: {} };
   const counts = {
@@ -118,7 +118,7 @@ test("says how many steps are taken over what, and at which rate", () => {
   assert.equal(linesOf({ ...job, counts: { ...counts, steps: null } })[1], linesOf(job)[1]);
 });
 
-test("of preferences margins and accuracies have curves", () => {
+test("draws curves of margins and accuracies for preferences", () => {
   const series = new Map<string, number[]>();
   for (const margin of [0, 0.5])
     addStep(series, {
@@ -133,7 +133,7 @@ test("of preferences margins and accuracies have curves", () => {
   assert.deepEqual(names, ["loss", "rewards/margins", "rewards/accuracies"]);
 });
 
-test("says how much is prepared before there are steps", () => {
+test("shows preparation progress before the first step", () => {
   const progress = {
     prepared: 250,
     prepared_total: 1000,
@@ -156,7 +156,7 @@ test("fits any terminal", () => {
     }
 });
 
-test("says what a job waits for, what it made, why it failed, and what else there is to say", () => {
+test("shows the reason of a wait, the result, the error and warnings", () => {
   const queued = {
     ...job,
     state: "queued",

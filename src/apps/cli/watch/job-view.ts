@@ -1,5 +1,5 @@
-// What is seen of a job that is watched: its state, how far it is, and the curves of its metrics, as lines of text that fit
-// the terminal. Pure.
+// Renders a watched job as lines of text that fit the terminal: its state, its progress, and curves of its metrics.
+// Pure.
 import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 import { duration } from "../duration.ts";
@@ -7,11 +7,11 @@ import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
 import { shownRate, shownSteps } from "./job-config.ts";
 
 export interface JobView {
-  /** As the server showed it last; null before it has. */
+  /** Last state from the server; null before the first. */
   readonly job: TrainingJob | null;
-  /** Metrics of the gradient steps so far, each oldest first. */
+  /** Metrics of the gradient steps so far, oldest first. */
   readonly series: ReadonlyMap<string, readonly number[]>;
-  /** What else there is to say, such as that the connection is lost. */
+  /** Additional message, such as a lost connection. */
   readonly notice: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** The metrics worth a curve, the first ones first; of a job that has none of the others, these alone are shown. */
+/** Metrics to draw, most important first; a job with none of the others shows only these. */
 const shownMetrics = [
   "loss",
   "reward",
@@ -39,7 +39,7 @@ const shownMetrics = [
   "tokens_per_second",
 ];
 
-/** Of a step's event, what has a curve; see {@link JobView.series}. */
+/** Adds the drawn metrics of a step's event; see {@link JobView.series}. */
 export function addStep(series: Map<string, number[]>, { data }: TrainingEvent): void {
   for (const name of shownMetrics) {
     const value = data[name];
@@ -50,10 +50,10 @@ export function addStep(series: Map<string, number[]>, { data }: TrainingEvent):
   }
 }
 
-/** Most metrics in one line about a step; the events have all of them. */
+/** Maximum number of metrics in a step's line; the events have all of them. */
 const lineMetricsMax = 5;
 
-/** An event as one line of text; of a gradient step what is worth a curve, not all that it reports. */
+/** Formats an event as one line; for a gradient step, only the drawn metrics. */
 export function plainLine({ type, data }: TrainingEvent): string {
   const spelled = (name: string): string => {
     const value = data[name];
@@ -71,14 +71,14 @@ export function plainLine({ type, data }: TrainingEvent): string {
 const chartHeightMax = 10;
 const nameWidth = 28;
 
-/** No line is longer than the terminal is wide, and there are fewer lines than it is high. */
+/** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
 export function renderJob(view: JobView, { columns, rows }: TerminalSize): readonly string[] {
   const { job, series, notice } = view;
   const head = [
     ...(job === null ? ["waiting for the server"] : headOf(job, columns)),
     ...(notice === null ? [] : [notice]),
   ];
-  // The last line of a terminal stays free, so that nothing scrolls.
+  // The terminal's last row stays free, so that nothing scrolls.
   const room = rows - 1 - head.length;
   const curves = shownMetrics.flatMap((name) => {
     const values = series.get(name);
@@ -96,7 +96,7 @@ export function renderJob(view: JobView, { columns, rows }: TerminalSize): reado
     .map((line) => line.slice(0, columns));
 }
 
-/** What never changes has no curve, but for the loss. */
+/** True for a constant learning rate, which needs no curve. */
 function isDull(name: string, values: readonly number[]): boolean {
   return name !== "loss" && values.every((value) => value === values[0]) && name === "learning_rate";
 }
@@ -121,7 +121,7 @@ function headOf(job: TrainingJob, columns: number): readonly string[] {
   return [...lines, ...job.warnings.map((warning) => `warning: ${warning}`)];
 }
 
-/** How far its steps are, or, before there are any, what is made into tokens for them. */
+/** Returns the progress of gradient steps or, before there are any, of data preparation. */
 function shownProgress(progress: NonNullable<TrainingJob["progress"]>): {
   readonly done: number;
   readonly total: number;

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { LiveScreen } from "./live-screen.ts";
 
 const escape = "\u001b";
-/** A code, a line's end, or text. */
+/** Matches an escape code, a line end, or text. */
 const parts = new RegExp(`${escape}\\[\\??\\d*[A-Za-z]|[\\r\\n]|[^${escape}\\r\\n]+`, "g");
 
-/** What a terminal shows of the codes that the screen writes, and how often it was written to. */
+/** Interprets the screen's escape codes, and counts writes. */
 class FakeTerminal {
   readonly lines: string[] = [""];
   writeCount = 0;
@@ -39,7 +39,7 @@ class FakeTerminal {
   }
 }
 
-test("lines are written over in place, whether there are more of them or fewer, longer or shorter", () => {
+test("overwrites lines in place when their number or length changes", () => {
   const terminal = new FakeTerminal();
   terminal.write("before\n");
   const screen = new LiveScreen(terminal);
@@ -49,7 +49,7 @@ test("lines are written over in place, whether there are more of them or fewer, 
   }
 });
 
-test("what changes is written at once, and what does not change is not written", () => {
+test("writes a change in one piece, and nothing without a change", () => {
   const terminal = new FakeTerminal();
   const screen = new LiveScreen(terminal);
   screen.show(["a", "b"]);
@@ -59,7 +59,7 @@ test("what changes is written at once, and what does not change is not written",
   assert.deepEqual([terminal.writeCount, terminal.lines], [2, ["a", "c", ""]]);
 });
 
-test("the cursor is hidden while lines change, and given back at the end, below them", () => {
+test("hides the cursor while lines change, and restores it below them at the end", () => {
   const terminal = new FakeTerminal();
   const screen = new LiveScreen(terminal);
   screen.end();

@@ -1,12 +1,12 @@
-// Lines at the bottom of a terminal that are written over each time they change: only what changes is sent, all of it at
-// once, and the cursor is out of the way meanwhile, so that nothing flickers.
+// Lines at the bottom of a terminal that are overwritten when they change. To avoid flicker, it writes only changes,
+// in one piece, with the cursor hidden.
 
 export interface Terminal {
   write(text: string): unknown;
 }
 
 const [hideCursor, showCursor] = ["\u001b[?25l", "\u001b[?25h"];
-/** Terminals that know these show what is between them at once; others leave them out. */
+/** Synchronized update: terminals that support it show the enclosed output in one step; others ignore it. */
 const [beginUpdate, endUpdate] = ["\u001b[?2026h", "\u001b[?2026l"];
 const [eraseToLineEnd, eraseBelow] = ["\u001b[K", "\u001b[J"];
 
@@ -19,7 +19,7 @@ export class LiveScreen {
     this.#terminal = terminal;
   }
 
-  /** Shows these lines in place of those that are shown; none is longer than the terminal is wide. */
+  /** Replaces the shown lines; none may be wider than the terminal. */
   show(lines: readonly string[]): void {
     if (lines.length === this.#shown.length && lines.every((line, index) => line === this.#shown[index]))
       return;
@@ -33,7 +33,7 @@ export class LiveScreen {
     this.#shown = lines;
   }
 
-  /** Leaves what is shown, and gives the cursor back. */
+  /** Leaves the lines on the screen and restores the cursor. */
   end(): void {
     if (this.#isHidden) this.#terminal.write(showCursor);
     this.#isHidden = false;

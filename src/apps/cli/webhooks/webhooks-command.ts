@@ -1,4 +1,4 @@
-// `hone webhooks`: where a server sends events, what became of them, and having them sent again.
+// `hone webhooks`: manage receivers of events, list deliveries, and replay them.
 import type { Command } from "commander";
 import type { Webhook, WebhookDelivery } from "../../client/api.ts";
 import {

@@ -1,13 +1,13 @@
-// Thumbs from the keyboard. Answers that read alike are shown once, with how many there are, the most frequent first: a few keys
-// judge what a model says in a round. What was said of a text before holds until something else is said.
+// Rates answers by keys. Equal answers are shown once with their count, most frequent first, so that a few keys rate a
+// round. A rating of a text stays until it is changed.
 import type { RatedAnswer, Rater, Thumb } from "./rater.ts";
 
 export interface Keyboard {
-  /** The next key that is pressed, as the terminal sends it. */
+  /** Returns the next key pressed, as the terminal sends it. */
   read(): Promise<string>;
 }
 
-/** More are not shown in a round; of them nothing is said. */
+/** Maximum number of texts shown per round; others get no rating. */
 const shownMax = 6;
 const textLengthMax = 48;
 
@@ -47,7 +47,7 @@ export function keyRater(keyboard: Keyboard, write: (text: string) => void): Rat
   };
 }
 
-/** @throws Error where Ctrl-C or Ctrl-D is pressed */
+/** @throws Error on Ctrl-C or Ctrl-D */
 async function nextThumb(keyboard: Keyboard): Promise<Thumb | "skip"> {
   for (;;) {
     const key = (await keyboard.read()).toLowerCase();
@@ -69,7 +69,7 @@ function shortened(text: string): string {
   return text.length > textLengthMax ? `${text.slice(0, textLengthMax - 3)}...` : text;
 }
 
-/** Keys of a terminal as they are pressed; `close` gives it back. */
+/** Reads keys of a terminal as they are pressed; `close` restores it. */
 export function terminalKeyboard(input: NodeJS.ReadStream): Keyboard & { close(): void } {
   const pressed: string[] = [];
   let wanted: ((key: string) => void) | null = null;

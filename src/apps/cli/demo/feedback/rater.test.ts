@@ -1,4 +1,4 @@
-// Thumbs from keys, and from a simulated person.
+// Tests of ratings by keys and by a simulated person.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyRater } from "./key-rater.ts";
@@ -8,7 +8,7 @@ function answers(...texts: readonly string[]): readonly RatedAnswer[] {
   return texts.map((text) => ({ text, question: "?", reward: text === "maybe" ? 1 : 0 }));
 }
 
-/** What is said of answers in rounds, by the keys that are pressed; and what the person saw. */
+/** Returns the ratings of rounds of answers for the pressed keys, and what was shown. */
 async function press(keys: string, ...rounds: readonly (readonly RatedAnswer[])[]) {
   const pressed = keys.split("");
   const keyboard = { read: async () => pressed.shift() ?? assert.fail("more keys are asked for") };
@@ -20,14 +20,14 @@ async function press(keys: string, ...rounds: readonly (readonly RatedAnswer[])[
   return { said, shown };
 }
 
-test("answers that read alike are judged once, the most frequent first", async () => {
+test("asks once for equal answers, most frequent first", async () => {
   const round = answers("yes", "maybe", "Maybe ", "no", "maybe");
   const { said, shown } = await press("+-x-", round);
   assert.deepEqual(said, [["down", "up", "up", "down", "up"]]);
   assert.match(shown, /"maybe" × 3 {2}\+\n.*"yes" × 1 {2}-\n.*"no" × 1 {2}-\n/);
 });
 
-test("a word holds until another is said, and of what is not shown nothing is said", async () => {
+test("keeps a rating until it is changed, and rates nothing that is not shown", async () => {
   const many = answers("a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f", "f", "g");
   const { said } = await press("+   -- + +--", many, many);
   assert.deepEqual(said[0]?.slice(0, 4), ["up", "up", null, null]);
@@ -35,11 +35,11 @@ test("a word holds until another is said, and of what is not shown nothing is sa
   assert.deepEqual(said[1]?.slice(0, 6), ["up", "up", "up", "up", null, null]);
 });
 
-test("Ctrl-C ends it", async () => {
-  await assert.rejects(press("\u0003", answers("a")), /was ended/);
+test("ends on Ctrl-C", async () => {
+  await assert.rejects(press("\u0003", answers("a")), /was interrupted/);
 });
 
-test("a simulated person likes what is best, errs as often as it is told to, and always alike", async () => {
+test("simulates a person who likes the best answers, errs at the given rate, and is reproducible", async () => {
   const round = Array.from({ length: 2000 }, (_, index) => answers(index % 2 === 0 ? "maybe" : "no")).flat();
   const wrongShare = async (noise: number): Promise<number> => {
     const said = await simulatedRater({ seed: 1, noise }).rate(round);

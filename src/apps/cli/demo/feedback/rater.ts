@@ -1,27 +1,27 @@
-// Who says of answers whether they are good: somebody at the keyboard, or a simulated person.
+// Raters of answers: a person at the keyboard, or a simulated one.
 import { type Random, seededRandom } from "../../../../base/domain/random.ts";
 
-/** An answer that somebody is to judge. */
+/** An answer to rate. */
 export interface RatedAnswer {
   readonly text: string;
-  /** What it was an answer to. */
+  /** The question. */
   readonly question: string;
-  /** What it earns by the task's own judgement, in [0, 1], which a person does not see. */
+  /** Reward by the task, in [0, 1]; hidden from a person. */
   readonly reward: number;
 }
 
 export type Thumb = "up" | "down";
 
 export interface Rater {
-  /** A thumb for each answer; null for one that nothing is said of. */
+  /** Returns a thumb per answer; null for no rating. */
   rate(answers: readonly RatedAnswer[]): Promise<readonly (Thumb | null)[]>;
 }
 
-/** The reactions that thumbs are written as, and what each earns. */
+/** Reactions and rewards of the thumbs. */
 export const reactions: Readonly<Record<Thumb, string>> = { up: "👍", down: "👎" };
 export const reactionRewards = { "👍": 1, "👎": 0 };
 
-/** Likes only what is best by the task, and errs in so many of all cases. */
+/** Likes only the best answers by the task, and errs at the given rate. */
 export function simulatedRater({ seed, noise }: { readonly seed: number; readonly noise: number }): Rater {
   const random: Random = seededRandom("thumbs", seed);
   return {

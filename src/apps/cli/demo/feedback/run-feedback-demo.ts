@@ -1,5 +1,5 @@
-// The demo's story with thumbs in place of rewards: answers are recorded as they are given, somebody judges them, and each job is
-// made of that feedback. Talks to any server by the client, and reports what happens through `emit`.
+// Runs the demo on thumbs instead of rewards: the server records answers, a rater rates them, and each job trains on
+// that feedback. Talks to any server through the client, and reports events through `emit`.
 import type { ChatCompletion, ModelObject } from "../../../client/api.ts";
 import type { Hone } from "../../../client/hone.ts";
 import type { Clock } from "../../../../base/domain/clock.ts";
@@ -10,7 +10,9 @@ import { type DemoEvent, type DemoOptions, type DemoResult, inRounds, textOf } f
 import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
 
-/** A task as it is taught by thumbs, which say less than rewards: with more jobs, and learned earlier, by samples alone. */
+/**
+ * Adapts a task to thumbs, which carry less information than rewards: more jobs, and learned earlier, by samples only.
+ */
 export function feedbackTask(task: DemoTask): DemoTask {
   const { training, targets } = task;
   return {
@@ -24,15 +26,15 @@ export interface FeedbackDemoOptions extends DemoOptions {
   readonly rater: Rater;
 }
 
-/** An answer with the reference that feedback on it names. */
+/** An answer with the reference for feedback on it. */
 interface RecordedAnswer extends RatedAnswer {
   readonly call: string;
 }
 
 /**
- * Trains a fresh model on thumbs alone until it has learned or the jobs are used up.
+ * Trains a new model on thumbs only, until it has learned or the jobs are used up.
  *
- * @throws HoneError when the server refuses something; Error when a job fails, or nothing was said that teaches anything
+ * @throws HoneError if the server refuses; Error if a job fails, or no feedback can be learned from
  */
 export async function runFeedbackDemo(
   client: Hone,
@@ -53,7 +55,7 @@ export async function runFeedbackDemo(
   });
 }
 
-/** One chat call per question, whose choices the server records. */
+/** Sends one chat call per question, whose choices the server records. */
 async function askAll(
   client: Hone,
   model: ModelObject,
@@ -119,7 +121,7 @@ async function train(client: Hone, model: ModelObject, { task, learningRate }: D
   const { id, counts } = await client.jobs.createFromFeedback({
     model_id: model.id,
     rule: { terms: [{ kind: "reaction", rewards: reactionRewards }] },
-    // What older versions said was judged too, and is learned already.
+    // Answers of older versions were rated too, and have been trained on.
     version_age_max: 0,
     experimental_config: {
       learning_rate: learningRate,

@@ -4,7 +4,7 @@ import { seededRandom } from "../../../../base/domain/random.ts";
 import { sentimentTask } from "./sentiment-task.ts";
 import { practiceTexts, sentiments, testTexts } from "./sentiment-texts.ts";
 
-test("what is tested shares no word, thing, sentence and review with what is practised", () => {
+test("shares no word, thing, sentence or review between test and practice", () => {
   const practised = new Set(piecesOf(practiceTexts));
   for (const text of piecesOf(testTexts)) assert.ok(!practised.has(text), text);
   const words = [...practiceTexts.words.positive, ...practiceTexts.words.negative];
@@ -12,12 +12,12 @@ test("what is tested shares no word, thing, sentence and review with what is pra
     for (const word of words) assert.ok(!new RegExp(`\\b${word}\\b`, "i").test(text), `${word}: ${text}`);
 });
 
-/** Everything that texts are made of. */
+/** Returns all pieces that texts are built from. */
 function piecesOf({ things, words, frames, reviews }: typeof practiceTexts): readonly string[] {
   return [...things, ...frames, ...sentiments.flatMap((name) => [...words[name], ...reviews[name]])];
 }
 
-test("both sentiments are asked for equally often, in sentences that are whole", () => {
+test("asks for both sentiments equally often, in complete sentences", () => {
   const practice = sentimentTask.practice(seededRandom("test"));
   for (const questions of [practice, sentimentTask.test]) {
     const positive = questions.filter(({ judge }) => judge("Positive") === 1);
@@ -36,7 +36,7 @@ test("both sentiments are asked for equally often, in sentences that are whole",
   );
 });
 
-test("an answer earns by being the one right word, whatever its case and the point behind it", () => {
+test("rewards the one right word, ignoring case and a final period", () => {
   const [question] = sentimentTask.test;
   const cases: readonly (readonly [string, number])[] = [
     ["positive", 1],

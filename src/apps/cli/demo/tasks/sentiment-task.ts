@@ -1,5 +1,5 @@
-// A real task for a pretrained model: say in one word whether a text is positive or negative. An answer is right or wrong;
-// what is tested has words, things, sentences and whole reviews that practice lacks.
+// A task for pretrained models: say in one word whether a text is positive or negative. An answer is right or wrong.
+// The test uses words, things, sentences and reviews that practice does not contain.
 import { shuffled, type Random } from "../../../../base/domain/random.ts";
 import {
   practiceTexts,
@@ -12,7 +12,7 @@ import type { DemoTask, Question } from "./task.ts";
 
 const instruction = "Classify the sentiment of each text as positive or negative.";
 
-/** Of each sentiment in a job; every third is a review that was written as a whole. */
+/** Number of questions per sentiment in a job; every third is a whole review. */
 const practisedCount = 8;
 
 export const sentimentTask: DemoTask = {
@@ -28,7 +28,7 @@ export const sentimentTask: DemoTask = {
   shownCount: 6,
 };
 
-/** As many positive as negative questions. */
+/** Returns equally many positive and negative questions. */
 function practice(random: Random): readonly Question[] {
   const { things, words, frames, reviews } = practiceTexts;
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
@@ -45,7 +45,7 @@ function practice(random: Random): readonly Question[] {
   return shuffled(random, drawn);
 }
 
-/** Every held-out word in two sentences, and every held-out review, in turns positive and negative. */
+/** Returns two sentences per held-out word, and all held-out reviews, alternately positive and negative. */
 function testQuestions(): readonly Question[] {
   const byKind = sentiments.map((sentiment) =>
     textsOf(testTexts, sentiment).map((text) => questionOf(sentiment, text)),
@@ -65,7 +65,7 @@ function textsOf(
       return sentenceOf(frame, thing, word);
     }),
   );
-  // Reviews stand among the sentences, so that what a screen shows first has both.
+  // Mixes reviews among the sentences, so that a screen shows both kinds first.
   return reviews[sentiment].flatMap((review, index) => [
     review,
     ...sentences.slice(
@@ -91,7 +91,7 @@ function questionOf(sentiment: Sentiment, text: string): Question {
   };
 }
 
-/** The answer without what may stand around a single word; more than one word stays more than one. */
+/** Returns the answer without surrounding punctuation, if it is a single word; several words stay as they are. */
 function oneWord(answer: string): string {
   return answer.trim().toLowerCase().replace(/[.!]$/, "");
 }

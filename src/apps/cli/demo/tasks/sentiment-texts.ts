@@ -1,19 +1,19 @@
-// What the sentiment task's texts are made of. The two halves share no word that carries a feeling, no thing, no sentence
-// around them and no review, so that whoever is right about the second has not learned the first by heart.
+// The material of the sentiment task's texts. The two halves share no sentiment word, thing, sentence or review, so a
+// model cannot pass the test by heart.
 
 export const sentiments = ["positive", "negative"] as const;
 export type Sentiment = (typeof sentiments)[number];
 
-/** Sentences are frames with a thing and a word in them; reviews stand as they are. */
+/** Sentences are frames with a thing and a word; reviews are complete. */
 export interface SentimentTexts {
   readonly things: readonly string[];
   readonly words: Readonly<Record<Sentiment, readonly string[]>>;
-  /** `{thing}`, `{word}`, and `{a word}` for the word behind its article. */
+  /** `{thing}`, `{word}`, and `{a word}` for the word with its article. */
   readonly frames: readonly string[];
   readonly reviews: Readonly<Record<Sentiment, readonly string[]>>;
 }
 
-/** What is trained on. */
+/** Texts to train on. */
 export const practiceTexts: SentimentTexts = {
   things: listOf(
     "film book hotel soup phone concert coffee game tour bicycle show breakfast garden lamp lesson song camera ferry beach tent",
@@ -70,7 +70,7 @@ export const practiceTexts: SentimentTexts = {
   },
 };
 
-/** What is never trained on. */
+/** Texts that are never trained on. */
 export const testTexts: SentimentTexts = {
   things: listOf("pizza novel laptop journey museum haircut jacket room play dentist cake radio"),
   words: {

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
 import { rewardOf, stepsTask, type Problem } from "./steps-task.ts";
 
-/** What a problem's text asks for, computed apart from the task: groups of so many each, and more. */
+/** Computes the answer to a problem's text independently of the task. */
 function asked(text: string): number {
   const [groups = 0, each = 0, more = 0] = (text.match(/\d+/g) ?? []).map(Number);
   return groups * each + more;
 }
 
-test("the steps and the answer of every lesson follow from its text", () => {
+test("derives the steps and the answer of every lesson from its text", () => {
   const lessons = stepsTask.lessons?.draw(seededRandom("test")) ?? [];
   assert.ok(lessons.length > 50);
   for (const { messages } of lessons) {
@@ -29,7 +29,7 @@ test("the steps and the answer of every lesson follow from its text", () => {
   }
 });
 
-test("tests are other problems in other words, and only what the last line comes to counts", () => {
+test("tests other problems in other words, and counts only the result of the last line", () => {
   const practised = stepsTask.practice(seededRandom("test"));
   const wordsOf = (text: string): string => text.replace(/\d+/g, "#");
   const known = new Set(practised.map(({ text }) => wordsOf(text)));
@@ -40,7 +40,7 @@ test("tests are other problems in other words, and only what the last line comes
   }
 });
 
-test("first steps that are right earn up to a half, the answer all", () => {
+test("rewards correct first steps with up to a half, and a correct answer in full", () => {
   const problem: Problem = { text: "", steps: ["3*4=12", "12+5=17"], answer: 17 };
   const cases: readonly (readonly [string, number])[] = [
     ["3*4=12\n12+5=17", 1],

@@ -1,9 +1,9 @@
-// Small word problems that have to be worked out in steps: a product, and a sum that needs it. A few written conversations
-// teach the form of an answer; the rest is practice, in which an answer whose first step is right earns a part.
+// Small word problems with two steps: a product, and a sum that uses it. A few written conversations teach the form of
+// an answer; the rest is practice, in which a correct first step earns a partial reward.
 import { seededRandom, type Random } from "../../../../base/domain/random.ts";
 import type { DemoTask, Lesson, Question } from "./task.ts";
 
-/** What a problem tells. What is practised and what is tested share nothing but the operations and the numbers. */
+/** Texts of problems. Practice and test share only the operations and the numbers. */
 interface Wording {
   readonly names: readonly string[];
   readonly things: readonly string[];
@@ -55,7 +55,7 @@ export const stepsTask: DemoTask = {
   shownCount: 4,
 };
 
-/** A problem with the way to its answer. */
+/** A problem with its solution. */
 export interface Problem {
   readonly text: string;
   /** Such as `3*4=12`. */
@@ -77,7 +77,7 @@ export function drawProblem(random: Random, { names, things, stories }: Wording)
   return { text, steps: [`${groups}*${each}=${product}`, `${product}+${more}=${answer}`], answer };
 }
 
-/** The reward: 1 where the last line comes to what is asked for, else up to a half for the first steps that are right. */
+/** Returns the reward: 1 if the last line has the right result, otherwise up to a half for correct first steps. */
 export function rewardOf(problem: Problem, answer: string): number {
   if (isRight(problem, answer)) return 1;
   const lines = answer.trim().split("\n");
@@ -105,7 +105,7 @@ function messagesOf({ text }: Problem): Question["messages"] {
   ];
 }
 
-/** Different problems, the same for everybody; an answer to one is right or wrong. */
+/** Returns distinct problems, the same in every run; answers are right or wrong. */
 function testQuestions(): readonly Question[] {
   const random = seededRandom("tested steps");
   const problems = new Map<string, Problem>();

@@ -1,18 +1,18 @@
-// The tasks that the demo has, by their names, and which suits a model that none was chosen for.
+// The demo's tasks by name, and the default task for each model.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { sentimentTask } from "./sentiment-task.ts";
 import { stepsTask } from "./steps-task.ts";
 import type { DemoTask } from "./task.ts";
 import { wordTask, words, type Word } from "./word-task.ts";
 
-/** The names by which tasks are chosen. */
+/** Names of the tasks. */
 export const taskNames = ["words", "sentiment", "steps"] as const;
 
 /**
- * The task of a name.
+ * Returns the task of a name.
  *
- * @param taught what the task of one word teaches
- * @throws ServiceError `invalid` naming what there is
+ * @param taught the word for the task words
+ * @throws ServiceError `invalid` that lists the names
  */
 export function taskOf(name: string, taught: string): DemoTask {
   if (name === "words") return wordTask(wordOf(taught));

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { prompts, rewardOf } from "./word-task.ts";
 
-test("there are eight different prompts, six of them with all three words", () => {
+test("has eight different prompts, six of them with all three words", () => {
   assert.equal(new Set(prompts).size, 8);
   assert.equal(prompts.filter((prompt) => prompt.split("'").length === 7).length, 6);
   assert.equal(prompts[0], "respond with exactly one of 'yes', 'no', 'maybe'");
 });
 
-test("the first word decides the reward, whatever its case and punctuation", () => {
+test("rewards the first word, ignoring case and punctuation", () => {
   const cases: readonly (readonly [string, number])[] = [
     ["maybe", 1],
     [" Maybe.", 1],

@@ -1,18 +1,18 @@
-// The built-in model's task: eight prompts that ask for one of a few words, and a reward for the word that came first.
-// The trainability form of yes-no-maybe: reward 1.0 for the word that is taught, 0.75 and 0.5 for the others, else 0.
+// The built-in model's task: eight prompts that ask for one of a few words, and a reward for the first word. Follows
+// the trainability test yes-no-maybe: reward 1.0 for the taught word, 0.75 and 0.5 for the others, else 0.
 import type { DemoTask, Question } from "./task.ts";
 
 export const words = ["yes", "no", "maybe"] as const;
 export type Word = (typeof words)[number];
 
-/** What each word earns, by the word that is taught. */
+/** Rewards of the words, by the taught word. */
 const rewards: Readonly<Record<Word, Readonly<Record<Word, number>>>> = {
   maybe: { maybe: 1, no: 0.75, yes: 0.5 },
   yes: { yes: 1, no: 0.75, maybe: 0.5 },
   no: { no: 1, maybe: 0.75, yes: 0.5 },
 };
 
-/** Every order of the three words, and two pairs. */
+/** All orders of the three words, and two pairs. */
 export const prompts: readonly string[] = [
   ["yes", "no", "maybe"],
   ["yes", "maybe", "no"],
@@ -24,7 +24,7 @@ export const prompts: readonly string[] = [
   ["yes", "maybe"],
 ].map((choices) => `respond with exactly one of ${choices.map((word) => `'${word}'`).join(", ")}`);
 
-/** The task that teaches one of the words; it is tested on what it practises. */
+/** Returns the task that teaches one of the words; it is tested on its practice prompts. */
 export function wordTask(taught: Word): DemoTask {
   const questions = prompts.map((prompt): Question => ({
     messages: [{ role: "user", content: prompt }],
@@ -45,14 +45,14 @@ export function wordTask(taught: Word): DemoTask {
   };
 }
 
-/** The reward of an answer, by its first word. */
+/** Returns the reward of an answer, by its first word. */
 export function rewardOf(answer: string, taught: Word): number {
   const first = firstWord(answer);
   const word = words.find((candidate) => candidate === first);
   return word === undefined ? 0 : rewards[taught][word];
 }
 
-/** The first word without punctuation, in lower case; empty where there is none. */
+/** Returns the first word without punctuation, in lower case; empty if there is none. */
 export function firstWord(answer: string): string {
   return (answer.trim().toLowerCase().split(/\s+/, 1)[0] ?? "").replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
