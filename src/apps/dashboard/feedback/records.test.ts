@@ -13,7 +13,7 @@ test("a free record has a type and an object, or it is said what is wrong", () =
     return typeof record === "string" ? record : "";
   };
   assert.match(faultOf("", "{}"), /The type is empty/);
-  assert.match(faultOf("score", "{"), /no JSON: .*Write an object/);
+  assert.match(faultOf("score", "{"), /not JSON: .*Write an object/);
   for (const json of ["[]", "null", "1"]) assert.match(faultOf("score", json), /must be an object/);
 });
 

@@ -39,7 +39,7 @@ test("numbers are said as a logarithm and in percent", () => {
   assert.equal(probabilityText(Math.log(0.25)), "−1.386 (25.0 %)");
   assert.equal(probabilityText(Math.log(0.0314)), "−3.461 (3.14 %)");
   assert.equal(probabilityText(-9999), "−9999.000 (under 0.001 %)");
-  assert.equal(probabilityText(null), "not known");
+  assert.equal(probabilityText(null), "unknown");
 });
 
 test("the mean is over what is known", () => {
