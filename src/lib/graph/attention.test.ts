@@ -1,4 +1,4 @@
-// Attention over a cache is the attention of the whole sequence, however the sequence is cut.
+// Attention over a cache equals the attention of the whole sequence, however the sequence is cut.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -89,7 +89,7 @@ function attendCache(options: {
     denseFrom([1, count, x.dims[2] ?? 0], ([, token = 0, channel = 0]) =>
       elementAt(x, [0, past + token, channel]),
     );
-  // What lies beyond the past is rubbish that nobody may see.
+  // Beyond the past, the cache contains garbage that must stay masked.
   const cache = (x: Dense) =>
     denseFrom([1, KV_HEADS, capacity, HEAD_SIZE], ([, head = 0, token = 0, channel = 0]) =>
       token < past ? elementAt(x, [0, token, head * HEAD_SIZE + channel]) : 7,
@@ -111,7 +111,7 @@ function sequenceInputs(b: GraphBuilder, length: string | number, rows: string |
   return [input("q", QUERY_HEADS), input("k", KV_HEADS), input("v", KV_HEADS)] as const;
 }
 
-/** The rows of `actual` are those of `whole` from `start` on. */
+/** Asserts that `actual` equals the rows of `whole` from `start`. */
 function checkRows(actual: Dense, whole: Dense, start: number): void {
   const width = QUERY_HEADS * HEAD_SIZE;
   for (const [place, element] of actual.data.entries()) {

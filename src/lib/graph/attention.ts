@@ -1,9 +1,7 @@
 /**
- * Attention from plain operations, and the masks it adds to its scores.
- *
- * Query heads that share a key head are laid out as extra rows of one matrix, so keys and values are
- * never repeated. Serving whole sequences has a fused operation instead
- * (`GraphBuilder.causalAttention`). Masks are made once per graph and reused by all layers.
+ * Attention from plain operations, and the masks added to its scores. Query heads that share a key head become extra
+ * rows of one matrix, so keys and values are never repeated. Serving uses a fused operation for whole sequences
+ * (`GraphBuilder.causalAttention`).
  */
 import { assert } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -12,24 +10,24 @@ import type { Dimension } from "./dimension.ts";
 import type { Value } from "./graph.ts";
 import { dimensionAt } from "./shape-rules.ts";
 
-/** Far below any score, yet finite: a row that masks everything gives no NaN. */
+/** Far below any score, yet finite, so a fully masked row gives no NaN. */
 const MASKED = -1e30;
 
 export interface AttentionOptions {
   readonly queryHeads: number;
   readonly kvHeads: number;
   readonly headSize: number;
-  /** Multiplies the scores, usually headSize^-0.5. */
+  /** Factor of the scores, usually headSize^-0.5. */
   readonly scale: number;
-  /** Added to the scores; see the functions for its shape. */
+  /** Added to the scores; its shape depends on the function. */
   readonly mask: Value;
 }
 
 /**
- * The mask of whole sequences.
+ * Builds the mask of whole sequences.
  *
- * @param window how many tokens a position sees, itself included; absent means all before it
- * @returns float32 [T, T], 0 where row may see column
+ * @param window number of tokens that a position sees, including itself; absent for all before it
+ * @returns float32 [T, T], 0 where the row may see the column
  */
 export function causalMask(builder: GraphBuilder, length: Dimension, window?: number): Value {
   const position = builder.iota(length);
@@ -39,12 +37,12 @@ export function causalMask(builder: GraphBuilder, length: Dimension, window?: nu
 }
 
 /**
- * The mask of rows that each go on where a prefix ends: their keys are the prefix's, then their own.
+ * Builds the mask of rows that each continue a prefix. Their keys are the prefix's, then their own.
  *
- * @param options.prefixLengths int64 [B], how much of the prefix each row has; the rest is padding
+ * @param options.prefixLengths int64 [B], the length of each row's prefix; the rest is padding
  * @param options.prefixCapacity P, the longest prefix
- * @param options.window how many tokens a position sees, itself included; absent means all before it
- * @returns float32 [B, 1, 1, T, P+T], 0 where row may see column
+ * @param options.window number of tokens that a position sees, including itself; absent for all before it
+ * @returns float32 [B, 1, 1, T, P+T], 0 where the row may see the column
  */
 export function continuationMask(
   builder: GraphBuilder,
@@ -77,11 +75,11 @@ export function continuationMask(
 }
 
 /**
- * The mask of one new token a row over a cache, of which each row has filled its own length, and itself.
+ * Builds the mask of one new token per row, over itself and a cache that each row has filled to its own length.
  *
  * @param options.pastLengths int64 [B], the filled part of the cache and the position of the new token
  * @param options.capacity C, the cache's size
- * @param options.window how many tokens a position sees, itself included; absent means all before it
+ * @param options.window number of tokens that a position sees, including itself; absent for all before it
  * @returns float32 [B, 1, 1, 1, 1+C], the new token first
  */
 export function cacheMask(
@@ -107,9 +105,9 @@ export function cacheMask(
 }
 
 /**
- * Attention of sequences to themselves, or to themselves after a prefix, with a gradient, for training.
+ * Builds self-attention of sequences, optionally after a prefix, with a gradient, for training.
  *
- * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], S being T without a prefix; positions already applied
+ * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], with S = T without a prefix; positions already applied
  * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, S], such as `causalMask` or `continuationMask`
  * @returns [B, T, Hq*K]
  */
@@ -127,7 +125,7 @@ export function selfAttention(
 }
 
 export interface CacheAttentionInputs {
-  /** [B, 1, Hq*K], or [B, T, Hq*K] where T tokens of a row each see another part of the row's cache. */
+  /** [B, 1, Hq*K], or [B, T, Hq*K] if T tokens of a row each see another part of the row's cache. */
   readonly q: Value;
   readonly k: Value;
   readonly v: Value;
@@ -142,20 +140,17 @@ export interface CacheAttentionResults {
 }
 
 /**
- * Attention of one new token a row to a cache and to itself, for serving.
+ * Builds attention of one new token per row to a cache and itself, for serving. T tokens per row are computed as T
+ * rows that read one cache, with the same bits.
+ * - The cache is only read: an output as large as the cache would be copied in each run.
+ * - The new token comes first in the softmax, so a larger cache only adds zeros to the end of its sums. A row's result
+ *   is bit for bit independent of the other rows and the capacity, if capacities are multiples of 64 and exceed all
+ *   past lengths.
+ * - Each query head is a matrix of one row, broadcast over its key head. Products of one row read the cache in place;
+ *   those of a few rows first pack all of it (measured: twice to four times slower).
  *
- * The cache is only read: an output as large as the cache would be copied on every run. The new token
- * comes first in the softmax, so that a larger cache adds nothing but zeros to the end of its sums:
- * a row's result is bit for bit the same whatever the other rows and the capacity are, provided that
- * capacities are multiples of 64 and exceed every past length.
- *
- * Every query head is a matrix of one row over its key head, broadcast: products of one row read the cache as it lies,
- * while those of a few rows first pack all of it (measured: twice to four times slower).
- *
- * Several tokens of a row are computed as so many rows that read one cache, and have the same bits.
- *
- * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or [B, Hkv, 1, C, K], in which
- *   they go into the products of one token a row as they are
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or [B, Hkv, 1, C, K],
+ * which products of one token per row use unchanged
  * @param options.mask `cacheMask` of B*T past lengths and the same C
  * @returns attention [B, T, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K], or [B, T, Hkv, 1, 1, K]
  */
@@ -178,7 +173,7 @@ export function cacheAttention(
   const cacheShape = [...cached, kvHeads, 1, capacity, headSize];
   const newShape = [...tokens, kvHeads, 1, 1, headSize];
   const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
-  // A factor within the product would leave the path for one row.
+  // A factor within the product would prevent the kernel for one row.
   const scaled = scale === 1 ? q : builder.multiply(q, scale);
   const queries = builder.reshape(scaled, [...tokens, kvHeads, groupSize(options), 1, headSize]);
   const keys = builder.reshape(k, newShape);
@@ -225,7 +220,7 @@ function groupQueries(builder: GraphBuilder, q: Value, options: AttentionOptions
   return builder.reshape(heads, [rows, kvHeads, dimensionProduct([group, length]), headSize]);
 }
 
-/** The reverse of `groupQueries`. */
+/** Reverses `groupQueries`. */
 function ungroupQueries(
   builder: GraphBuilder,
   grouped: Value,
@@ -244,7 +239,7 @@ function maskedSoftmax(
   options: AttentionOptions & { readonly q: Value },
 ): Value {
   const [rows, length] = sizes(options.q);
-  // Rows of one key head are its group's heads one after the other: the mask repeats for each.
+  // The rows of a key head are its group's heads in turn, so the mask repeats per head.
   const keys = dimensionAt(scores.shape, 3);
   const perHead = builder.reshape(scores, [rows, options.kvHeads, groupSize(options), length, keys]);
   return builder.reshape(builder.softmax(builder.add(perHead, options.mask)), scores.shape);

@@ -1,4 +1,4 @@
-// Building: shapes that do not fit are refused in words, and repeated or empty work is left out.
+// The builder refuses shapes that do not fit, with a message, and leaves out repeated or redundant operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { causalMask } from "./attention.ts";
@@ -142,7 +142,7 @@ for (const [name, build, message] of refusals) {
   });
 }
 
-test("rows are added up only where each has an id", () => {
+test("adds up rows only if each has an id", () => {
   const updates = { dtype: "float32", shape: ["N", 4] } as const;
   const idsOf = (shape: readonly string[]) => ({ dtype: "int64", shape }) as const;
   const added = shapeRules.scatterAddRows([updates, idsOf(["N"])], { rows: 9 });
@@ -151,7 +151,7 @@ test("rows are added up only where each has an id", () => {
   assert.throws(add, /ids \[M\] do not lead updates \[N, 4\]/);
 });
 
-test("leaves out repeated, empty and unneeded operations", () => {
+test("leaves out repeated, redundant and unneeded operations", () => {
   const b = new GraphBuilder();
   const x = b.input("x", "float32", ["B", 6]);
   b.exp(x);
@@ -173,14 +173,14 @@ test("leaves out repeated, empty and unneeded operations", () => {
   );
 });
 
-test("masks of several layers are made once", () => {
+test("shares masks between layers", () => {
   const b = new GraphBuilder();
   b.input("x", "float32", ["T"]);
   assert.equal(causalMask(b, "T", 4), causalMask(b, "T", 4));
   assert.notEqual(causalMask(b, "T", 4), causalMask(b, "T"));
 });
 
-test("fused attention sees everything before it unless a window is set", () => {
+test("fused attention sees all earlier positions unless a window is set", () => {
   const b = new GraphBuilder();
   const fresh = b.input("fresh", "float32", [1, "T", 4]);
   const cached = b.input("cached", "float32", [1, 2, "C", 2]);
@@ -193,7 +193,7 @@ test("fused attention sees everything before it unless a window is set", () => {
   assert.equal(first.attention, b.causalAttention(fresh, fresh, fresh, { ...heads, window: 0 }).attention);
 });
 
-test("inputs stay inputs when nobody needs them, parameters do not", () => {
+test("keeps unneeded inputs but not unneeded parameters", () => {
   const b = new GraphBuilder();
   b.input("unused", "float32", [1]);
   b.parameter("unusedWeight", [1]);

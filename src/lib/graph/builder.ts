@@ -1,9 +1,8 @@
 /**
  * Builds graphs: one typed method per operation, each returning a handle on its result.
  *
- * An operation that was already made of the same operands is returned again, and operations that
- * change nothing are left out, so graphs need no later simplification. Negative axes count from the
- * end. Larger pieces (masks, attention) are functions in `attention.ts`.
+ * Reuses an operation that exists with the same operands, and leaves out operations that change nothing, so graphs
+ * need no later simplification. Negative axes count from the end.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import { canonicalDimension, dimensionProduct } from "./dimension.ts";
@@ -17,7 +16,7 @@ export type Operand = Value | number;
 export interface MatMulOptions {
   readonly transposeA?: boolean;
   readonly transposeB?: boolean;
-  /** Multiplies the product; costs nothing. */
+  /** Factor of the product, at no cost. */
   readonly alpha?: number;
 }
 
@@ -25,11 +24,11 @@ export interface FusedAttentionOptions {
   readonly queryHeads: number;
   readonly kvHeads: number;
   readonly scale: number;
-  /** How many tokens a position sees, itself included; 0 or absent means all before it. */
+  /** Number of tokens that a position sees, including itself; 0 or absent for all before it. */
   readonly window?: number;
 }
 
-/** Cosines and sines, each [positions, P], of the first 2 P of the `headSize` numbers of a head. */
+/** Cosines and sines, each [positions, P], for the first 2 P of a head's `headSize` channels. */
 export interface Rotation {
   readonly cos: Value;
   readonly sin: Value;
@@ -43,19 +42,19 @@ export class GraphBuilder {
   readonly #inputs: NamedValue[] = [];
   readonly #names = new Set<string>();
 
-  /** The operations so far, in an order in which they can run. */
+  /** The operations so far, in topological order. */
   get nodes(): readonly Node[] {
     return this.#nodes;
   }
 
-  /** The operation that makes a value. */
+  /** Returns the operation that produces a value. */
   producer(value: Value): Node {
     const node = this.#producers[value.id];
     assert(node !== undefined && node.outputs.includes(value), "the value is of another builder");
     return node;
   }
 
-  /** Declares a tensor that every run is given; its plain symbols bind to the sizes it has. */
+  /** Declares an input that each run is fed; its plain symbols are bound to the sizes it has. */
   input(name: string, dtype: DataType, shape: Shape): Value {
     this.#claim(name);
     const value = this.#append("input", [], { name, dtype, shape: shape.map(canonicalDimension) });
@@ -63,28 +62,28 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Declares a weight whose data the session is given once; the shape has no symbols. */
+  /** Declares a weight, whose data is given once to the session; the shape has no symbols. */
   parameter(name: string, shape: readonly number[], dtype: DataType = "float32"): Value {
     this.#claim(name);
     return this.#append("parameter", [], { name, dtype, shape });
   }
 
-  /** A small tensor within the program, values in row-major order. */
+  /** Adds a small tensor to the program, with values in row-major order. */
   constant(dtype: DataType, shape: readonly number[], values: readonly number[]): Value {
     return this.#append("constant", [], { dtype, shape, values });
   }
 
-  /** A constant without axes. */
+  /** Adds a constant of rank 0. */
   scalar(value: number, dtype: DataType = "float32"): Value {
     return this.constant(dtype, [], [value]);
   }
 
-  /** A tensor that holds one number everywhere. */
+  /** Returns a tensor with the same number in all elements. */
   full(shape: Shape, value: number, dtype: DataType = "float32"): Value {
     return this.expand(this.scalar(value, dtype), shape);
   }
 
-  /** 0, 1, …, length-1 as int64. */
+  /** Returns 0, 1, …, length-1 as int64. */
   iota(length: Dimension): Value {
     return this.#append("iota", [], { length: canonicalDimension(length) });
   }
@@ -131,35 +130,35 @@ export class GraphBuilder {
     return x.dtype === dtype ? x : this.#append("cast", [x], { dtype });
   }
 
-  /** Limits to [minimum, maximum]; either may be infinite. The gradient passes at the limits. */
+  /** Clamps to [minimum, maximum]; either may be infinite. The gradient passes at the limits. */
   clip(x: Value, minimum: number, maximum: number): Value {
     return this.#append("clip", [x], { minimum, maximum });
   }
 
-  /** The same value, through which no gradient flows. */
+  /** Returns the same value without a gradient. */
   stopGradient(x: Value): Value {
     return this.#append("stopGradient", [x], {});
   }
 
-  /** The same value, computed or handed on only when the signals, of at least one axis each, have been computed. */
+  /** Returns the same value, computed or passed on only after the signals, which have at least one axis each. */
   after(x: Value, signals: readonly Value[]): Value {
     return this.#append("after", [x, ...signals], {});
   }
 
-  /** The same value, remembered where it lies in a part that is computed again for its gradient (`recompute.ts`). */
+  /** Returns the same value, marked to be kept by a recomputed part (`recompute.ts`). */
   kept(x: Value): Value {
     return this.#append("kept", [x], {});
   }
 
   /**
-   * The same value, marked as the end of a part that is computed again for its gradient: use `recomputed` of
-   * `recompute.ts`, which knows what a part captures.
+   * Returns the same value, marked as the result of a recomputed part. Use `recomputed` of `recompute.ts`, which finds
+   * what the part captures.
    */
   recomputed(result: Value, inputs: readonly Value[], captured: readonly Value[]): Value {
     return this.#append("recomputed", [result, ...inputs, ...captured], { inputCount: inputs.length });
   }
 
-  /** The same operation over other operands. */
+  /** Copies an operation with other operands. */
   copy(node: Node, inputs: readonly Value[]): Node {
     return this.#node(node.kind, inputs, node.attributes);
   }
@@ -220,7 +219,7 @@ export class GraphBuilder {
     return this.#append("where", [condition, ...this.#pair(then, otherwise)], {});
   }
 
-  /** Gives the same numbers another shape; both shapes are written out, symbols included. */
+  /** Reshapes to explicit sizes, including symbols. */
   reshape(x: Value, shape: Shape): Value {
     const target = shape.map(canonicalDimension);
     if (sameShape(x.shape, target)) return x;
@@ -243,7 +242,7 @@ export class GraphBuilder {
     return this.#append("concat", values, { axis: absoluteAxis(first, axis) });
   }
 
-  /** The part [start, end) of one axis; both may be symbolic, `end` defaults to the axis' size. */
+  /** Returns the part [start, end) of one axis; both may be symbolic, and `end` defaults to the axis's size. */
   slice(x: Value, axis: number, start: Dimension, end?: Dimension): Value {
     const position = absoluteAxis(x, axis);
     const size = dimensionAt(x.shape, position);
@@ -274,13 +273,13 @@ export class GraphBuilder {
     return attributes.axes.length === 0 ? x : this.#append("reduceMean", [x], attributes);
   }
 
-  /** The largest over axes (all if absent). */
+  /** Maximum over axes (all if absent). */
   reduceMax(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceMax", [x], attributes);
   }
 
-  /** alpha · op(a) · op(b) over the last two axes; the axes before are broadcast. */
+  /** alpha · op(a) · op(b) over the last two axes; leading axes are broadcast. */
   matMul(a: Value, b: Value, options: MatMulOptions = {}): Value {
     const { transposeA = false, transposeB = false, alpha = 1 } = options;
     return this.#append("matMul", [a, b], { transposeA, transposeB, alpha });
@@ -292,11 +291,11 @@ export class GraphBuilder {
   }
 
   /**
-   * x · (weight · scales) as a product of integers, for which each row of x is rounded to 255 steps.
+   * x · (weight · scales) as an integer product, with each row of x rounded to 255 steps.
    *
    * @param x [..., K]; weight int8 or uint8 [K, N]; scales [N]
-   * @param learned what has a gradient: the source [..., K] that x is another form of, and the weights [N, K] with their
-   *   scales [K] that take the gradient of the result to that of the source; without it there is no gradient
+   * @param learned makes it differentiable: the source [..., K] that x was derived from, and weights [N, K] with
+   * scales [K] that map the gradient of the result to that of the source
    */
   int8MatMul(
     x: Value,
@@ -309,9 +308,9 @@ export class GraphBuilder {
   }
 
   /**
-   * x · Wᵀ for weights of 4 bits in blocks of 32, for which each 32 numbers of x are rounded to 255 steps.
+   * x · Wᵀ for 4-bit weights in blocks of 32, with each block of 32 numbers of x rounded to 255 steps.
    *
-   * @param x [..., K]; codes uint8 [N, K/32, 16], two a byte; scales [N, K/32]
+   * @param x [..., K]; codes uint8 [N, K/32, 16], two per byte; scales [N, K/32]
    */
   int4MatMul(x: Value, codes: Value, scales: Value): Value {
     return this.#append("int4MatMul", [x, codes, scales], {});
@@ -323,18 +322,20 @@ export class GraphBuilder {
   }
 
   /**
-   * Rows of `table` [N, …rest] in another order: as `gatherRows`, but with a gradient that is a gather too. What stands at
-   * `ids` beyond one copy of each row is padding, through which no gradient flows.
+   * Reorders rows of `table` [N, …rest] like `gatherRows`, but with a gradient that is also a gather. Ids beyond one
+   * copy of each row are padding without a gradient.
    *
-   * @param ids int64 of any shape, M in all
-   * @param places int64 [N]: where in the flat `ids` each row stands
-   * @param options.isPartial whether a row may stand nowhere; its place is then M
+   * @param ids int64 of any shape with M elements
+   * @param places int64 [N]: place of each row in the flat `ids`
+   * @param options.isPartial true if rows may have no place; theirs is then M
    */
   moveRows(table: Value, ids: Value, places: Value, options: { readonly isPartial?: boolean } = {}): Value {
     return this.#append("moveRows", [table, ids, places], { isPartial: options.isPartial ?? false });
   }
 
-  /** The table [N, ...rest] with rows [M, ...rest] in place of those at int64 ids [M]; rows of equal ids are equal. */
+  /**
+   * The table [N, ...rest] with rows [M, ...rest] in place of those at int64 ids [M]; rows of equal ids must be equal.
+   */
   placeRows(table: Value, rows: Value, ids: Value): Value {
     return this.#append("placeRows", [table, rows, ids], {});
   }
@@ -372,8 +373,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Natural-log probabilities of one id per row under the scores x · weightᵀ, and the entropies of these distributions, of
-   * which no more than a block of rows is in memory. No gradient flows through the entropies.
+   * Natural-log probabilities of one id per row under the scores x · weightᵀ, and the entropies of these
+   * distributions, with only a block of rows in memory. Entropies have no gradient.
    *
    * @param x [N, D]; weight [V, D]; ids int64 [N]
    */
@@ -386,7 +387,7 @@ export class GraphBuilder {
   }
 
   /**
-   * As `linearLogprob`, with products of integers.
+   * Like `linearLogprob`, with integer products.
    *
    * @param x [N, D]
    * @param weight [V, D] as columns [D, V], the same codes as rows [V, D], both int8 or uint8, and scales [V]
@@ -406,7 +407,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Rotates pairs (i, i + P) of every head by the angle of its position, for all i below P; a head has K ≥ 2 P numbers.
+   * Rotates the pairs (i, i + P) of each head, for all i below P, by the angle of the position. A head has K ≥ 2 P
+   * channels.
    *
    * @param x [B, T, H*K]
    */
@@ -414,16 +416,16 @@ export class GraphBuilder {
     return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: false, headSize });
   }
 
-  /** The reverse rotation; also the gradient of `rotary`. */
+  /** The inverse rotation, which is also the gradient of `rotary`. */
   inverseRotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
     return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: true, headSize });
   }
 
   /**
-   * Attention of whole sequences to themselves, fused, for serving (it has no gradient).
+   * Fused self-attention of whole sequences, for serving (without a gradient).
    *
    * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
-   * @returns attention [B, T, Hq*K], and the keys and values as the cache wants them, [B, Hkv, T, K]
+   * @returns attention [B, T, Hq*K], and the keys and values in the cache's layout, [B, Hkv, T, K]
    */
   causalAttention(
     q: Value,
@@ -443,7 +445,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Attention of whole sequences to themselves, for training. Its gradient computes the probabilities again, block by block.
+   * Self-attention of whole sequences, for training. Its gradient recomputes the probabilities block by block.
    *
    * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
    * @returns [B, T, Hq*K]
@@ -455,7 +457,7 @@ export class GraphBuilder {
   /**
    * The gradients of `blockedAttention` by q, k and v.
    *
-   * @param values attended, which it gave, and the gradient by that, [B, T, Hq*K]
+   * @param values attended, its result, and the gradient by that, [B, T, Hq*K]
    */
   blockedAttentionGradient(
     values: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", Value>>,
@@ -467,11 +469,11 @@ export class GraphBuilder {
   }
 
   /**
-   * Attention of some tokens to the filled part of a cache and to themselves, fused, for serving (it has no gradient).
-   * For two tokens or more the numbers are, to the last bit, those of `causalAttention` of the whole sequence.
+   * Fused attention of some tokens to the filled part of a cache and to themselves, for serving (without a gradient).
+   * For two or more tokens the result equals `causalAttention` of the whole sequence bit for bit.
    *
    * @param inputs q [1, T, Hq*K]; k and v [1, T, Hkv*K]; positions already applied
-   * @param past keys and values [1, Hkv, C, K] of which the first `length` (int64 [1], at most C) are filled
+   * @param past keys and values [1, Hkv, C, K], filled up to `length` (int64 [1], at most C)
    * @returns [1, T, Hq*K]
    */
   continuedAttention(
@@ -483,7 +485,7 @@ export class GraphBuilder {
     return this.#append("continuedAttention", operands, { window: 0, ...options });
   }
 
-  /** Ends building: the graph that computes these outputs, without operations nobody needs. */
+  /** Returns the graph of these outputs, without unneeded operations. */
   build(outputs: Readonly<Record<string, Value>>): Graph {
     const named = Object.entries(outputs).map(([name, value]) => ({ name, value }));
     for (const { name } of named) {
@@ -508,7 +510,7 @@ export class GraphBuilder {
   }
 
   #node<K extends OpKind>(kind: K, inputs: readonly Value[], attributes: OpAttributes[K]): Node {
-    // A value of another builder would silently become whatever has its number here.
+    // Asserts that the value is from this builder: another's would silently become the value with its number here.
     for (const value of inputs) this.producer(value);
     const key = `${kind} ${inputs.map(({ id }) => id).join(" ")} ${attributesKey(attributes)}`;
     const known = this.#known.get(key);
@@ -519,7 +521,7 @@ export class GraphBuilder {
       dtype,
       shape,
     }));
-    // The compiler cannot see that kind and attributes belong together through a type parameter.
+    // Safe cast: the compiler cannot see that kind and attributes belong together.
     const node = { kind, inputs, attributes, outputs } as unknown as Node;
     this.#nodes.push(node);
     for (let index = 0; index < outputs.length; index++) this.#producers.push(node);
@@ -563,7 +565,7 @@ function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly n
     : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
 }
 
-/** Of long lists of numbers, which a graph may hold at many places: those of a constant. */
+/** Keys of long lists of numbers, such as a constant's, which may occur many times in a graph. */
 const listKeys = new WeakMap<readonly unknown[], string>();
 const longListLength = 64;
 
@@ -581,7 +583,7 @@ function listKey(list: readonly unknown[]): string {
   return key;
 }
 
-/** JSON would spell infinities and NaN all as null. */
+/** JSON would write infinities and NaN as null. */
 function exactNumber(value: unknown): unknown {
   return typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value;
 }

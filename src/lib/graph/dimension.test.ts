@@ -24,7 +24,7 @@ test("equal sizes have one spelling", () => {
   assert.equal(dimensionProduct([]), 1);
 });
 
-test("only a symbol alone binds", () => {
+test("only a single symbol can be bound", () => {
   assert.deepEqual(["B", "B*T", 3, "2*B"].map(isSymbol), [true, false, false, false]);
   assert.throws(() => evaluateDimension("B*T", new Map([["B", 2]])), /no input binds the dimension symbol T/);
   assert.throws(() => canonicalDimension("B T"), /"B T" is no dimension/);

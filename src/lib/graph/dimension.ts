@@ -1,15 +1,14 @@
 /**
- * The size of one axis: a number, or a polynomial over symbols such as "B*T" or "C+T".
- *
- * Symbols are bound when a graph runs. Polynomials are kept in one canonical spelling, so that two
- * dimensions are equal exactly when `===` says so. There is no division and no inequality.
+ * The size of one axis: a number, or a polynomial over symbols such as "B*T" or "C+T". Symbols are bound when a graph
+ * runs. Polynomials have one canonical spelling, so that `===` compares dimensions; division and inequalities are not
+ * supported.
  */
 import { assert } from "../../base/domain/assert.ts";
 
 export type Dimension = number | string;
 export type Shape = readonly Dimension[];
 
-/** Coefficient by term; a term is its symbols sorted and joined by "*", the constant term is "". */
+/** Coefficient by term. A term is its sorted symbols joined by "*"; the constant term is "". */
 type Polynomial = Map<string, number>;
 
 /** Adds dimensions; the result is canonical. */
@@ -41,12 +40,12 @@ export function dimensionProduct(dimensions: readonly Dimension[]): Dimension {
   return print(product);
 }
 
-/** Gives the canonical spelling, for instance "B*T" for "T*B". */
+/** Returns the canonical spelling, such as "B*T" for "T*B". */
 export function canonicalDimension(dimension: Dimension): Dimension {
   return typeof dimension === "number" ? dimension : print(parse(dimension));
 }
 
-/** The terms of a dimension: a coefficient and the symbols it multiplies. */
+/** Returns the terms of a dimension, each with a coefficient and symbols. */
 export function dimensionTerms(
   dimension: Dimension,
 ): readonly { readonly coefficient: number; readonly symbols: readonly string[] }[] {
@@ -56,7 +55,7 @@ export function dimensionTerms(
   }));
 }
 
-/** True if the dimension is one symbol alone, so that a tensor of that size can bind it. */
+/** True if the dimension is a single symbol, so that a tensor of that size can bind it. */
 export function isSymbol(dimension: Dimension): dimension is string {
   return typeof dimension === "string" && /^[A-Za-z_]\w*$/.test(dimension);
 }

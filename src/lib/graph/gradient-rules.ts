@@ -1,8 +1,8 @@
 /**
- * How every operation is differentiated: one rule per kind, exhaustive, so that a forgotten one does not compile.
+ * Gradient rules (VJPs) of all operations: an exhaustive record, so that a missing rule does not compile.
  *
- * A rule says what the gradient by each operand is, made of the gradient by the first result. In which order operations
- * are walked is in `gradient.ts`.
+ * A rule computes the gradient by each operand from the gradient by the first result. `gradient.ts` decides the order
+ * of operations.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -12,25 +12,25 @@ import type { OpAttributes, OpKind, Value } from "./graph.ts";
 import { recomputedGradients, type RecomputedBackward } from "./recompute.ts";
 import { dimensionAt, replaceAt } from "./shape-rules.ts";
 
-/** What a rule sees of the operation it differentiates. */
+/** Inputs of a rule: the operation that it differentiates. */
 export interface Backward<K extends OpKind> extends Omit<RecomputedBackward, "inputCount"> {
   readonly attributes: OpAttributes[K];
-  /** Copies of the originals where the operation lies in a part that is computed again. */
+  /** Copies of the originals if the operation is in a recomputed part. */
   readonly inputs: readonly Value[];
-  /** The first result; further results are never differentiated. */
+  /** The first result; other results are never differentiated. */
   readonly output: Value;
   readonly outputs: readonly Value[];
 }
 
-/** Per input the gradient by it, made only when asked; undefined where none flows. */
+/** For each input a function that adds its gradient on demand; undefined without a gradient. */
 export type Contributions = readonly ((() => Value) | undefined)[];
 
 export type GradientRule<K extends OpKind> = (operation: Backward<K>) => Contributions;
 
-/** Says that results do not depend on operands in a way that has a derivative. */
+/** Marks operations whose results have no derivative by their operands. */
 export const NOT_DIFFERENTIABLE = "not differentiable";
 
-/** One rule per kind, or the statement that there is none. */
+/** The rule of each kind, or the mark that it has none. */
 export const gradientRules: {
   readonly [K in OpKind]: GradientRule<K> | typeof NOT_DIFFERENTIABLE;
 } = {
@@ -154,7 +154,7 @@ export const gradientRules: {
     () => gradient,
   ],
 
-  // Of the source alone: weights of 8 bits are frozen. What rounding does is passed over.
+  // Only the source has a gradient: 8-bit weights are frozen. Rounding is treated as the identity.
   int8MatMul: ({ builder, inputs: [, , , source, weight, scales], gradient }) => {
     if (source === undefined) return [];
     const back = (): Value =>
@@ -200,7 +200,7 @@ export const gradientRules: {
     assert(x !== undefined && weight !== undefined && ids !== undefined, "linearLogprob has three operands");
     return [
       () => slopesTimes(builder, outputs, gradient),
-      // All scores at once: nothing that learns such a weight is short of memory.
+      // Computes all scores at once: training such a weight is never short of memory.
       () => {
         const scores = builder.matMul(builder.after(x, [gradient]), weight, { transposeB: true });
         return builder.matMul(tokenLogprobSlope(builder, scores, ids, gradient), x, { transposeA: true });
@@ -260,7 +260,7 @@ function binary<K extends OpKind>(
   };
 }
 
-/** The chosen operand gets the gradient; equal operands get half each, as in PyTorch. */
+/** Gives the gradient to the selected operand, and half of it to each of equal operands, as PyTorch does. */
 function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "minimum"> {
   return binary(({ builder, a, b, gradient }) => {
     const half = builder.multiply(gradient, 0.5);
@@ -274,13 +274,13 @@ function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "min
   });
 }
 
-/** The gradient by the rows of which log-probabilities were taken, whose slopes are the third result. */
+/** Returns the gradient by the rows of the log-probabilities, whose derivatives are the third result. */
 function slopesTimes(builder: GraphBuilder, outputs: readonly Value[], gradient: Value): Value {
   const perRow = builder.reshape(gradient, [...gradient.shape, 1]);
   return builder.multiply(present(outputs[2], "the slopes"), perRow);
 }
 
-/** The gradient of log-probabilities [...] by their logits [..., V]. */
+/** Returns the gradient of log-probabilities [...] by their logits [..., V]. */
 function tokenLogprobSlope(builder: GraphBuilder, logits: Value, ids: Value, gradient: Value): Value {
   const column = [...gradient.shape, 1];
   const perRow = builder.reshape(gradient, column);
@@ -319,7 +319,7 @@ function rightGradient(
   { transposeA, transposeB, alpha }: OpAttributes["matMul"],
   { a, b, gradient }: { readonly a: Value; readonly b: Value; readonly gradient: Value },
 ): Value {
-  // A matrix shared by a batch gets one product over all rows instead of a product per row and a sum.
+  // A matrix shared by a batch gets one product over all rows, instead of a product per row and a sum.
   const isShared = b.shape.length === 2 && a.shape.length > 2 && !transposeA;
   const left = isShared ? flattenRows(builder, a) : a;
   const back = isShared ? flattenRows(builder, gradient) : gradient;
@@ -333,7 +333,7 @@ function flattenRows(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [count, dimensionAt(x.shape, -1)]);
 }
 
-/** Puts reduced axes back with size 1. */
+/** Restores reduced axes with size 1. */
 function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: readonly number[]): Value {
   return builder.reshape(
     reduced,
@@ -341,7 +341,7 @@ function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: read
   );
 }
 
-/** The reverse of `gatherLast`; equal ids in one row add up. */
+/** Reverses `gatherLast`, adding up equal ids in one row. */
 function scatterLast(builder: GraphBuilder, gradient: Value, inputs: readonly Value[]): Value {
   const [x, ids] = inputs;
   assert(x !== undefined && ids !== undefined, "gatherLast has two operands");

@@ -1,4 +1,4 @@
-// Every gradient rule against central finite differences in float64.
+// Each gradient rule against central finite differences in float64.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildCase, compositeCases, differentiateCase, opCases } from "../../../test/op-cases.ts";
@@ -15,16 +15,16 @@ import { printGraph } from "./testing/print.ts";
 import { recomputed } from "./recompute.ts";
 
 const STEP = 1e-5;
-/** At most so many elements of each input are moved. */
+/** Maximum number of elements varied per input. */
 const SAMPLES = 15;
 const kinds = Object.keys(opCases) as OpKind[];
-/** What rounds has no slope that moving an element would show; see the test of it. */
+/** Rounding operations have no slope that finite differences could show; a separate test covers them. */
 const rounding: ReadonlySet<OpKind> = new Set(["int8MatMul", "int8LinearLogprob"]);
 const differentiable = kinds.filter(
   (kind) => gradientRules[kind] !== NOT_DIFFERENTIABLE && !rounding.has(kind),
 );
 
-test("every differentiable operation has an example whose gradient is checked", () => {
+test("each differentiable operation has an example whose gradient is checked", () => {
   const checked = new Set<OpKind>();
   for (const kind of differentiable) {
     for (const opCase of opCases[kind]) {
@@ -41,7 +41,7 @@ for (const [name, opCase] of Object.entries(compositeCases)) {
   });
 }
 
-test("the gradient of a product of 8-bit weights is the rounded gradient times the weights behind it, for its source alone", () => {
+test("the gradient of an 8-bit product reaches only its source, as the rounded gradient times the back weights", () => {
   const builder = new GraphBuilder();
   const source = builder.input("x", "float32", ["B", 3]);
   const weight = builder.constant("int8", [3, 2], [1, -127, 127, 0, -50, 3]);
@@ -72,7 +72,7 @@ test("the gradient of a product of 8-bit weights is the rounded gradient times t
   );
 });
 
-test("the gradient of log-probabilities under 8-bit weights is that under what they stand for", () => {
+test("the gradient of log-probabilities under 8-bit weights equals that under the dequantized weights", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", [2, 2]);
   const ids = builder.constant("int64", [2], [2, 0]);
@@ -88,7 +88,7 @@ test("the gradient of log-probabilities under 8-bit weights is that under what t
     rounded: slopeOf(builder.int8LinearLogprob(x, weight, ids)),
     exact: slopeOf(builder.linearLogprob(x, floats, ids)),
   });
-  // Rows that rounding leaves as they are.
+  // Rows that rounding leaves unchanged.
   const outputs = interpret(graph, { x: { dims: [2, 2], data: Float64Array.of(1.27, -0.5, 0.2, 1.27) } });
   const exact = present(outputs["exact"], "a gradient").data;
   present(outputs["rounded"], "a gradient").data.forEach((value, index) =>
@@ -108,7 +108,7 @@ test("a frozen weight gets no gradient work", () => {
   assert.equal(text.match(/matMul/g)?.length, 1, text);
 });
 
-test("a value the loss does not depend on gets zeros, and stopGradient stops", () => {
+test("a value that the loss does not depend on gets zeros, and stopGradient stops the gradient", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B"]);
   const y = builder.input("y", "float32", [2]);
@@ -121,7 +121,7 @@ test("a value the loss does not depend on gets zeros, and stopGradient stops", (
   assert.deepEqual([...present(outputs["byY"], "byY").data], [0, 0]);
 });
 
-test("the gradient of a recomputed part reads copies, made after the gradient has come, and what was kept", () => {
+test("the gradient of a recomputed part reads copies, made after the incoming gradient, and kept values", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", 3]);
   const y = recomputed(builder, [x], (start) =>
@@ -138,7 +138,7 @@ test("the gradient of a recomputed part reads copies, made after the gradient ha
   }
 });
 
-test("whole numbers have no slope, also between two casts", () => {
+test("integers have no slope, also between two casts", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", [2]);
   const whole = builder.cast(builder.cast(x, "int64"), "float32");
@@ -158,7 +158,7 @@ test("equal operands of a minimum share its gradient, as in PyTorch", () => {
   assert.deepEqual([...present(interpret(graph, { x: feed, y: feed })["slope"], "slope").data], [0.5, 0.5]);
 });
 
-/** Checks the gradients by all float inputs; returns the kinds of operation on their way. */
+/** Checks the gradients by all float inputs; returns the kinds of operations on their paths. */
 function check(opCase: OpCase, name: string): readonly OpKind[] {
   const built = buildCase(opCase);
   const forward = built.builder.nodes.map(({ kind }) => kind);

@@ -1,9 +1,9 @@
 /**
  * Reverse-mode gradients: appends to a builder the operations that compute them.
  *
- * Only operations on a path from a wanted value to the loss get gradient work, so frozen weights cost nothing but the way
- * through them. What an operation's gradient is says `gradient-rules.ts`. Second derivatives work wherever every rule on
- * the way is made of differentiable operations.
+ * Only operations on a path from a wanted value to the loss get gradient work, so frozen weights cost only the path
+ * through them. `gradient-rules.ts` has the gradient of each operation. Second derivatives work if all rules on the
+ * path consist of differentiable operations.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -16,9 +16,9 @@ import { sameShape } from "./shape-rules.ts";
 /**
  * Appends the gradients of a scalar.
  *
- * @param loss float32 without axes
+ * @param loss float32 of rank 0
  * @param wanted float32 values of the same builder, such as inputs
- * @returns one gradient per wanted value, of its shape; zeros where the loss does not depend on it
+ * @returns one gradient per wanted value, of the same shape; zeros if the loss does not depend on it
  */
 export function gradient(builder: GraphBuilder, loss: Value, wanted: readonly Value[]): readonly Value[] {
   assert(loss.dtype === "float32" && loss.shape.length === 0, "the loss is a float32 scalar");
@@ -28,7 +28,7 @@ export function gradient(builder: GraphBuilder, loss: Value, wanted: readonly Va
   return wanted.map((value) => gradients.get(value.id) ?? builder.full(value.shape, 0));
 }
 
-/** The ids of all values that depend on the wanted ones, these included. */
+/** Returns the ids of all values that depend on the wanted ones, including these. */
 function dependents(nodes: readonly Node[], wanted: readonly Value[]): ReadonlySet<number> {
   const active = new Set(wanted.map(({ id }) => id));
   for (const { inputs, outputs } of nodes) {
@@ -47,13 +47,13 @@ class BackwardWalk {
   }
 
   /**
-   * Walks operations from the last to the first, adding to the gradients of their operands.
+   * Walks operations from last to first, adding to the gradients of their operands.
    *
-   * @param gradients by the id of a value; extended
-   * @param valueOf where rules find a value that the forward computation made
+   * @param gradients by value id; extended
+   * @param valueOf returns the value that rules read in place of a forward value
    */
   pullBack(nodes: readonly Node[], gradients: Map<number, Value>, valueOf: (value: Value) => Value): void {
-    // Rules append to the builder's nodes while these are walked.
+    // A copy, since rules append to the builder's nodes during the walk.
     for (const node of [...nodes].reverse()) {
       const output = present(node.outputs[0], "a result");
       const outputGradient = gradients.get(output.id);
@@ -72,7 +72,7 @@ class BackwardWalk {
     const rule = gradientRules[node.kind];
     if (rule === NOT_DIFFERENTIABLE) return [];
     const outputs = node.outputs.map(valueOf);
-    // The compiler cannot see that the rule of this node's kind takes this node.
+    // Safe cast: the compiler cannot see that the rule belongs to the node's kind.
     return (rule as GradientRule<OpKind>)({
       builder: this.#builder,
       attributes: node.attributes,

@@ -1,36 +1,34 @@
 /**
- * A tensor program as an immutable value: operations in the order in which they can run.
- *
- * An operation's kind decides its attributes (`OpAttributes`); shape, gradient, lowering and
- * interpretation are records over all kinds, so a forgotten rule does not compile. Graphs are made
- * with `GraphBuilder`; nothing here computes.
+ * A tensor program as an immutable value: operations in topological order, made with `GraphBuilder`. An operation's
+ * kind decides its attributes (`OpAttributes`). Shapes, gradients, lowering and interpretation are records over all
+ * kinds, so that a missing rule does not compile.
  */
 import type { Dimension, Shape } from "./dimension.ts";
 
-/** Of the two with 8 bits there are parameters and constants, no inputs. */
+/** 8-bit types occur only as parameters and constants, not as inputs. */
 export type DataType = "float32" | "int64" | "int32" | "int8" | "uint8" | "bool";
 
-/** What is known of a tensor before the program runs. */
+/** Type of a tensor, known before the program runs. */
 export interface TensorType {
   readonly dtype: DataType;
   readonly shape: Shape;
 }
 
-/** A handle on one tensor of a program under construction or built. */
+/** A handle on one tensor of a program, under construction or built. */
 export interface Value extends TensorType {
-  /** Unique in its builder; the order of ids is an order in which the program can run. */
+  /** Unique in its builder; ascending ids are a topological order. */
   readonly id: number;
 }
 
 type None = Readonly<Record<string, never>>;
 
-/** Attributes by operation kind. `dtype` and `shape` appear only where inputs do not decide them. */
+/** Attributes by operation kind. `dtype` and `shape` appear only if inputs do not decide them. */
 export interface OpAttributes {
   // Sources.
   readonly input: TensorType & { readonly name: string };
-  /** A named initialiser; its data is given to the session by name. */
+  /** A named initializer; the session gets its data by name. */
   readonly parameter: TensorType & { readonly name: string };
-  /** A small tensor in the program itself, row-major; booleans are 0 and 1. */
+  /** A small tensor in the program, row-major; booleans are 0 and 1. */
   readonly constant: TensorType & { readonly values: readonly number[] };
   /** 0, 1, …, length-1 as int64. */
   readonly iota: { readonly length: Dimension };
@@ -68,15 +66,12 @@ export interface OpAttributes {
   /** (condition, then, otherwise). */
   readonly where: None;
 
-  // What is remembered for the gradient; see recompute.ts.
-  /** (x, ...signals) → x, but not before the signals have been computed. */
+  // Rematerialization; see recompute.ts.
+  /** (x, ...signals) → x, but only after the signals have been computed. */
   readonly after: None;
-  /** (x) → x, which a recomputed part remembers instead of computing it again. */
+  /** (x) → x, which a recomputed part keeps instead of computing it again. */
   readonly kept: None;
-  /**
-   * (result, ...inputs, ...captured) → result, whose part of the program from the inputs on is computed again for the
-   * gradient.
-   */
+  /** (result, ...inputs, ...captured) → result. The operations from the inputs on are computed again for the gradient. */
   readonly recomputed: { readonly inputCount: number };
 
   // Shape.
@@ -102,20 +97,22 @@ export interface OpAttributes {
     readonly transposeB: boolean;
     readonly alpha: number;
   };
-  /** (a [M, K], b [N, K], c [M, N]) → c + alpha · a · bᵀ, without a pass of its own for the sum. */
+  /** (a [M, K], b [N, K], c [M, N]) → c + alpha · a · bᵀ, without a separate pass for the sum. */
   readonly gemm: { readonly alpha: number };
 
   /**
-   * (x [..., K], weight codes [K, N], scales [N]) → x · (weight · scales). Codes are int8, or uint8 with a zero point of 128;
-   * both give the same bits. Each row of x is rounded to 127 steps up to its largest magnitude, and the sums are integers, so a
-   * row is the same in any batch. With (source [..., K], back codes [N, K], back scales [K]) behind them, x stands for the
-   * source, the only operand with a gradient: that of the result, rounded in the same way, times (back · back scales).
+   * (x [..., K], weight codes [K, N], scales [N]) → x · (weight · scales).
+   * - Codes are int8, or uint8 with a zero point of 128; both give the same bits.
+   * - Each row of x is rounded to 127 steps up to its largest magnitude, and the sums are integers, so a row is the
+   *   same in any batch.
+   * - With three more operands (source [..., K], back codes [N, K], back scales [K]), x stands for the source, the
+   *   only operand with a gradient: that of the result, rounded in the same way, times (back · back scales).
    */
   readonly int8MatMul: None;
   /**
-   * (x [..., K], codes uint8 [N, K/32, 16], scales [N, K/32]) → x · Wᵀ, W = (code − 8) · scale: two codes a byte, the first in
-   * its lower half. Each 32 numbers of x are taken as 127 steps up to their largest magnitude. Serving only: it has no
-   * gradient.
+   * (x [..., K], codes uint8 [N, K/32, 16], scales [N, K/32]) → x · Wᵀ, W = (code − 8) · scale, with two codes per
+   * byte, the first in its lower half. Each 32 numbers of x are rounded to 127 steps up to their largest magnitude.
+   * Serving only: it has no gradient.
    */
   readonly int4MatMul: None;
 
@@ -123,8 +120,8 @@ export interface OpAttributes {
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
   /**
-   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: rows at `ids`, each of which counts once. `places` says
-   * where: flat in `ids`, or, where `isPartial`, one past its end for a row that counts nowhere.
+   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: rows at `ids`, each of which counts once, at its
+   * place in the flat `ids`. With `isPartial`, a place one past the end means that the row counts nowhere.
    */
   readonly moveRows: { readonly isPartial: boolean };
   /** (table [N, …rest], rows [M, …rest], ids [M]) → the table with the rows at their ids; rows of equal ids are equal. */
@@ -140,14 +137,15 @@ export interface OpAttributes {
   /** (logits [..., V], ids [...]) → [...]: log-softmax at one id of each row. */
   readonly tokenLogprob: None;
   /**
-   * (x [N, D], weight [V, D], ids [N]) → (log-probabilities [N] of the ids under the scores x · weightᵀ, entropies [N] in
-   * nats, and the gradients [N, D] of each log-probability by its row of x). In blocks of rows: nothing is N × V.
+   * (x [N, D], weight [V, D], ids [N]) → (log-probabilities [N] of the ids under the scores x · weightᵀ, entropies [N]
+   * in nats, and the gradients [N, D] of each log-probability by its row of x). Computed in blocks of rows: no tensor
+   * is N × V.
    */
   readonly linearLogprob: None;
   /**
-   * (x [N, D], columns [D, V], scales [V], rows [V, D], ids [N]) → as `linearLogprob` with the weight rows · scales, of which
-   * the columns are the transpose. Codes are as for `int8MatMul`, and so is x rounded; probabilities are rounded to 16 bits for
-   * the gradients.
+   * (x [N, D], columns [D, V], scales [V], rows [V, D], ids [N]) → like `linearLogprob` with the weight rows · scales,
+   * whose transpose are the columns. Codes and the rounding of x are as for `int8MatMul`; probabilities are rounded to
+   * 16 bits for the gradients.
    */
   readonly int8LinearLogprob: None;
   /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */
@@ -155,25 +153,24 @@ export interface OpAttributes {
 
   // Attention.
   /** (x [B, T, H*K], positions [B, T], cos [P, K/2], sin [P, K/2]); pairs are (i, i + K/2). */
-  /** `headSize` is at least twice the width of the tables; what of a head is beyond that stays as it is. */
+  /** `headSize` is at least twice the width of the tables; the remaining channels of a head stay unchanged. */
   readonly rotary: { readonly inverse: boolean; readonly headSize: number };
   /**
-   * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K],
-   * keys [B, Hkv, T, K], values [B, Hkv, T, K]); every row starts at its first token.
-   * Serving only: it has no gradient. `window` 0 means unlimited.
+   * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K], keys [B, Hkv, T, K], values [B, Hkv,
+   * T, K]); each row starts at its first token. Serving only: it has no gradient. `window` 0 means unlimited.
    */
   readonly causalAttention: FusedAttention;
   /**
-   * (q [1, T, Hq*K], k [1, T, Hkv*K], v [1, T, Hkv*K], past keys [1, Hkv, C, K], past values [1, Hkv, C, K],
-   * past length int64 [1]) → [1, T, Hq*K]: tokens that go on where the filled part of a cache ends. Serving only.
+   * (q [1, T, Hq*K], k and v [1, T, Hkv*K], past keys and values [1, Hkv, C, K], past length int64 [1]) → [1, T,
+   * Hq*K]: tokens that continue after the filled part of a cache. Serving only.
    */
   readonly continuedAttention: FusedAttention;
   /**
-   * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → [B, T, Hq*K]: as `causalAttention`, for training. It is computed in
-   * blocks of queries, so that nothing in memory is T × T.
+   * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → [B, T, Hq*K]: like `causalAttention`, for training. Computed
+   * in blocks of queries, so no tensor is T × T.
    */
   readonly blockedAttention: FusedAttention;
-  /** (q, k, v, the attended values, the gradient by them) → the gradients by q, by k and by v, in blocks too. */
+  /** (q, k, v, the attended values, the gradient by them) → the gradients by q, by k and by v, also in blocks. */
   readonly blockedAttentionGradient: FusedAttention;
 }
 
@@ -191,7 +188,7 @@ interface Reduction {
 
 export type OpKind = keyof OpAttributes;
 
-/** One operation. Narrow on `kind` to reach its attributes. */
+/** One operation. Narrow on `kind` to access its attributes. */
 export type Node<K extends OpKind = OpKind> = {
   readonly [P in K]: {
     readonly kind: P;
@@ -207,9 +204,9 @@ export interface NamedValue {
 }
 
 export interface Graph {
-  /** In topological order; sources included; nothing that no output needs. */
+  /** In topological order, including sources, without operations that no output needs. */
   readonly nodes: readonly Node[];
-  /** Inputs in the order in which they were declared, also those that no output needs. */
+  /** Inputs in the order of their declaration, including unneeded ones. */
   readonly inputs: readonly NamedValue[];
   readonly parameters: readonly NamedValue[];
   readonly outputs: readonly NamedValue[];

@@ -1,4 +1,4 @@
-// The estimate of a program's memory, by programs whose memory can be told by hand.
+// The memory estimate, for programs whose memory is known by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -8,7 +8,7 @@ import type { Value } from "./graph.ts";
 import { peakBytes } from "./peak-memory.ts";
 import { recomputed } from "./recompute.ts";
 
-/** The peak in tensors of the input's size. */
+/** Checks the peak, in tensors of the input's size. */
 function check(
   build: (builder: GraphBuilder, x: Value) => Readonly<Record<string, Value>>,
   peak: number,
@@ -19,19 +19,19 @@ function check(
   assert.equal(peakBytes(graph, new Map([["B", 10]])) / (10 * 4 * 4), peak);
 }
 
-test("what nobody reads any more is freed, and outputs stay", () => {
+test("frees values after their last use, and keeps outputs", () => {
   check((b, x) => ({ y: b.exp(b.tanh(b.exp(b.tanh(x)))) }), 2);
   check((b, x) => ({ y: b.exp(b.tanh(x)), z: b.tanh(x) }), 2);
 });
 
-test("a value that is read later stays until then", () => {
+test("keeps a value that is read later", () => {
   check((b, x) => {
     const early = b.exp(x);
     return { y: b.add(b.tanh(b.exp(b.tanh(early))), early) };
   }, 3);
 });
 
-test("another shape or name of a value takes nothing, and keeps it", () => {
+test("an alias or reshape of a value takes no memory and keeps the value alive", () => {
   check((b, x) => {
     const early = b.kept(b.reshape(b.exp(x), [4, "B"]));
     const late = b.tanh(b.exp(b.tanh(early)));
@@ -39,7 +39,7 @@ test("another shape or name of a value takes nothing, and keeps it", () => {
   }, 3);
 });
 
-test("a gradient through a recomputed part remembers the part's input alone", () => {
+test("a gradient through a recomputed part keeps only the part's input", () => {
   const depth = 10;
   const chain = (b: GraphBuilder, start: Value): Value => {
     let value = start;

@@ -1,9 +1,7 @@
 /**
- * How much memory a program needs for its values: those that are alive at once, where that is most.
- *
- * Walks the operations in the order in which they were added and frees what nobody reads any more, as the runtime does.
- * Parameters and inputs are the caller's and do not count. The runtime's own order differs a little, and its allocator
- * leaves gaps, so this is an estimate.
+ * Estimates a program's peak memory for its live values. Walks the operations in order and frees each value after its
+ * last use, without parameters and inputs, which belong to the caller. The estimate is approximate: the runtime's
+ * order differs slightly, and its allocator leaves gaps.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import { evaluateDimension } from "./dimension.ts";
@@ -20,20 +18,20 @@ const bytesPerElement: { readonly [D in DataType]: number } = {
   bool: 1,
 };
 
-/** Operations that give their first operand another name or shape: no data moves. */
+/** Operations that only rename or reshape their first operand, without moving data. */
 const aliases: ReadonlySet<OpKind> = new Set(["reshape", "after", "kept", "recomputed", "stopGradient"]);
 
-/** What lies somewhere in memory, under all its names. */
+/** A block of memory with all its aliases. */
 interface Buffer {
   readonly bytes: number;
-  /** How many operations have yet to read it. */
+  /** Number of operations that have yet to read it. */
   readerCount: number;
 }
 
 /**
- * Estimates the bytes of values that are alive at once, at most.
+ * Estimates the maximum bytes of simultaneously live values.
  *
- * @param sizes by dimension symbol, as `bindSymbols` finds them
+ * @param sizes by dimension symbol, as found by `bindSymbols`
  */
 export function peakBytes(graph: Graph, sizes: ReadonlyMap<string, number>): number {
   const sizeOf = memoized((dimension: Dimension) => evaluateDimension(dimension, sizes));
@@ -56,7 +54,7 @@ export function peakBytes(graph: Graph, sizes: ReadonlyMap<string, number>): num
   return peak;
 }
 
-/** The buffer of every value, with how often it is read; that of an output is never freed. */
+/** Returns the buffer of each value, with its number of reads; outputs get one more, so they are never freed. */
 function buffersOf(graph: Graph, bytesOf: (value: Value) => number): ReadonlyMap<number, Buffer> {
   const buffers = new Map<number, Buffer>();
   for (const node of graph.nodes) {
@@ -75,7 +73,7 @@ function isGiven({ kind }: Node): boolean {
   return kind === "input" || kind === "parameter" || kind === "constant";
 }
 
-/** A program has few dimensions and many values. */
+/** Caches results, since a program has few dimensions and many values. */
 function memoized<Key, Result>(compute: (key: Key) => Result): (key: Key) => Result {
   const known = new Map<Key, Result>();
   return (key) => {

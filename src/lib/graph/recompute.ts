@@ -1,21 +1,19 @@
 /**
- * Parts of a program whose inside is not remembered for the gradient but computed again (arXiv:1604.06174).
- *
- * Without this a gradient reads whatever the forward computation made, so all of it stays in memory until the way back
- * has come to it. Within a recomputed part the gradient reads copies instead, made from the part's inputs and from what
- * was marked with `GraphBuilder.kept`. The copies wait for the gradient that comes into the part (`GraphBuilder.after`):
- * otherwise the runtime would merge them with the originals, or make them long before they are needed.
+ * Rematerialization (arXiv:1604.06174): parts of a program whose intermediates are computed again for the gradient,
+ * instead of staying in memory until the backward pass reaches them. The gradient reads copies, made from the part's
+ * inputs and from values marked with `GraphBuilder.kept`. The copies wait for the gradient of the part's result
+ * (`GraphBuilder.after`); otherwise the runtime would merge them with the originals, or compute them too early.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
 import type { Node, Value } from "./graph.ts";
 
 /**
- * Builds a part of a program that keeps only its inputs, its result, and what it marks as kept.
+ * Builds a part of a program that keeps only its inputs, its result, and values marked as kept.
  *
- * @param inputs what the part starts from; it may use any other value too, such as weights and masks, which have their
- *   gradient as everywhere
- * @param build what is made of the inputs
+ * @param inputs start of the part. It may also use other values, such as weights and masks, which have their usual
+ * gradients.
+ * @param build computes the result from the inputs
  */
 export function recomputed<Inputs extends readonly Value[]>(
   builder: GraphBuilder,
@@ -27,19 +25,19 @@ export function recomputed<Inputs extends readonly Value[]>(
   return builder.recomputed(result, inputs, captured);
 }
 
-/** What the gradient of a recomputed part needs of the walk that it is a step of. */
+/** Access of a recomputed part's gradient to the backward walk that it is a step of. */
 export interface RecomputedBackward {
   readonly builder: GraphBuilder;
-  /** The operands of the operation `recomputed`, as the forward computation made them. */
+  /** The forward operands of the operation `recomputed`. */
   readonly originals: readonly Value[];
   readonly inputCount: number;
   /** The gradient by the part's result. */
   readonly gradient: Value;
-  /** Where the forward computation's values are found: this part may lie in another one that is computed again. */
+  /** Returns the value to read for a forward value: this part may be nested in another recomputed one. */
   readonly valueOf: (value: Value) => Value;
-  /** Whether a value has a gradient at all. */
+  /** True if a value has a gradient. */
   readonly isActive: (value: Value) => boolean;
-  /** Walks operations backwards from gradients by their results to those by everything, reading values through `valueOf`. */
+  /** Walks operations backwards from the gradients by their results, reading values through `valueOf`. */
   readonly pullBack: (
     nodes: readonly Node[],
     gradients: Map<number, Value>,
@@ -47,7 +45,10 @@ export interface RecomputedBackward {
   ) => void;
 }
 
-/** The gradients by the part's inputs and by what it captured, in the order of the operands; undefined where there is none. */
+/**
+ * Returns the gradients by the part's inputs and captured values, in the order of the operands; undefined if there is
+ * none.
+ */
 export function recomputedGradients(backward: RecomputedBackward): readonly (Value | undefined)[] {
   const { builder, originals, inputCount, gradient, valueOf, isActive, pullBack } = backward;
   const [result, ...boundary] = originals;
@@ -60,7 +61,8 @@ export function recomputedGradients(backward: RecomputedBackward): readonly (Val
   pullBack(nodes, gradients, (value) => copies.of(value));
   const found = (values: readonly Value[]) =>
     values.map((value) => (isActive(value) ? gradients.get(value.id) : undefined));
-  // Whatever learns here is done with first: its gradient reads what was computed again, which would else stay for it.
+  // Captured parameters come first: their gradients read the recomputed values, which would otherwise stay in memory
+  // for them.
   const learned = found(captured);
   const signals = learned.filter((value) => value !== undefined);
   const passed = found(starts).map((value) =>
@@ -69,7 +71,7 @@ export function recomputedGradients(backward: RecomputedBackward): readonly (Val
   return [undefined, ...passed, ...learned];
 }
 
-/** The operations on the ways from the inputs to the result, in order, and what else they read. */
+/** Returns the operations on the paths from the inputs to the result, in order, and the other values they read. */
 function partBetween(
   builder: GraphBuilder,
   inputs: readonly Value[],
@@ -88,7 +90,7 @@ function partBetween(
   return { nodes: [...inside], captured };
 }
 
-/** Everything that a value is made of, back to where the part starts. */
+/** Returns all operations that a value depends on, back to the part's inputs. */
 function ancestors(builder: GraphBuilder, result: Value, starts: ReadonlySet<number>): ReadonlySet<Node> {
   const found = new Set<Node>();
   const pending = [result];
@@ -102,7 +104,7 @@ function ancestors(builder: GraphBuilder, result: Value, starts: ReadonlySet<num
   return found;
 }
 
-/** The values of a part computed again, each when it is first asked for. */
+/** Copies of a part's values, each made at its first use. */
 class Copies {
   readonly #builder: GraphBuilder;
   readonly #inside: ReadonlySet<Node>;

@@ -1,8 +1,8 @@
 /**
- * Result types of every operation, and the refusal of operands that do not fit.
+ * Shape rules: result types of each operation, and the refusal of operands that do not fit.
  *
- * A refusal is a mistake in the program that builds the graph, so it is an assertion whose text
- * names the operation and both shapes. Only types are looked at, never data.
+ * A refusal means a bug in the code that builds the graph, so it is an assertion that names the operation and both
+ * shapes. Only types are checked, never data.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import { dimensionDifference, dimensionProduct, dimensionSum } from "./dimension.ts";
@@ -12,7 +12,7 @@ import type { DataType, OpAttributes, OpKind, TensorType } from "./graph.ts";
 type Operands = readonly TensorType[];
 type ShapeRule<K extends OpKind> = (operands: Operands, attributes: OpAttributes[K]) => readonly TensorType[];
 
-/** One rule per operation kind: operand types and attributes to result types. */
+/** The rule of each operation kind, from operand types and attributes to result types. */
 export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
   input: (_, { dtype, shape }) => [{ dtype, shape }],
   parameter: (_, { dtype, shape }) => [{ dtype, shape }],
@@ -343,7 +343,7 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
   },
 };
 
-/** Queries [B, T, Hq*K] with keys and values [B, T, Hkv*K]. */
+/** Checks queries [B, T, Hq*K] with keys and values [B, T, Hkv*K]. */
 function requireHeads(
   operation: string,
   operands: readonly (TensorType | undefined)[],
@@ -365,7 +365,7 @@ function requireHeads(
   return { query, headSize };
 }
 
-/** Broadcasts two shapes as NumPy does; equal sizes or 1, aligned at the last axis. */
+/** Broadcasts two shapes as NumPy does: equal sizes or 1, aligned at the last axis. */
 function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {
   const rank = Math.max(left.length, right.length);
   return Array.from({ length: rank }, (_, axis) => {
@@ -377,29 +377,29 @@ function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {
   });
 }
 
-/** True if two shapes are the same, symbols included. */
+/** True if two shapes are the same, including symbols. */
 export function sameShape(left: Shape, right: Shape): boolean {
   return left.length === right.length && left.every((size, axis) => size === right[axis]);
 }
 
-/** Writes a shape as `[B, T, 64]`. */
+/** Formats a shape as `[B, T, 64]`. */
 export function formatShape(shape: Shape): string {
   return `[${shape.join(", ")}]`;
 }
 
-/** The size of an axis; asserts that the axis is there. */
+/** Returns the size of an axis; asserts that it exists. */
 export function dimensionAt(shape: Shape, axis: number): Dimension {
   const size = shape.at(axis);
   assert(size !== undefined, `${formatShape(shape)} has no axis ${axis}`);
   return size;
 }
 
-/** A copy of the shape with one axis changed. */
+/** Returns a copy of the shape with one axis changed. */
 export function replaceAt(shape: Shape, axis: number, size: Dimension): Shape {
   return shape.map((old, other) => (other === axis ? size : old));
 }
 
-/** x [..., K] by a weight of 8-bit codes [K, N] whose columns have scales [N]. */
+/** Checks x [..., K] times 8-bit weight codes [K, N] with scales [N] of the columns. */
 function int8Product(
   operation: string,
   ...[x, weight, scales]: readonly (TensorType | undefined)[]
@@ -419,7 +419,7 @@ function int8Product(
   return { dtype: "float32", shape: replaceAt(shape, shape.length - 1, dimensionAt(weightShape, 1)) };
 }
 
-/** Codes of 8 bits: int8, or uint8 with a zero point of 128. */
+/** Requires 8-bit codes: int8, or uint8 with a zero point of 128. */
 function requireCodes(operation: string, operand: TensorType | undefined): TensorType {
   return requireType(operation, operand, operand?.dtype === "uint8" ? "uint8" : "int8");
 }

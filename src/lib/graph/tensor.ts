@@ -1,11 +1,11 @@
-// Tensors with their data, which a program is fed and returns, and the check of feeds against a graph's inputs.
-// Data is row-major. Nothing here copies; a tensor borrows the array that it is made of.
+// Tensors with data, fed to and returned by a program, and the check of feeds against a graph's inputs. Data is
+// row-major. Nothing here copies; a tensor borrows its array.
 import { assert } from "../../base/domain/assert.ts";
 import type { DataType, Graph, TensorType } from "./graph.ts";
 import { evaluateDimension, isSymbol } from "./dimension.ts";
 import { formatShape } from "./shape-rules.ts";
 
-/** The array that holds each type; booleans are bytes 0 and 1. */
+/** The array type of each data type; booleans are bytes 0 and 1. */
 export interface DataArrays {
   readonly float32: Float32Array;
   readonly int64: BigInt64Array;
@@ -39,13 +39,13 @@ export function int64Tensor(
   return { dtype: "int64", dims, data: array };
 }
 
-/** The data of a tensor that must be float32. */
+/** Returns the data of a tensor that must be float32. */
 export function float32Data(tensor: Tensor | undefined): Float32Array {
   assert(tensor?.dtype === "float32", `a float32 tensor, got ${tensor?.dtype}`);
   return tensor.data;
 }
 
-/** The number of elements. */
+/** Returns the number of elements. */
 export function elementCount(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }
@@ -55,16 +55,16 @@ function requireLength(dims: readonly number[], length: number): void {
 }
 
 /**
- * Binds every plain symbol to the size that the feeds give it.
+ * Binds each plain symbol to the size in the feeds.
  *
- * Asserts that the feeds are exactly the graph's inputs, with their types and consistent sizes.
+ * Asserts that the feeds are exactly the graph's inputs, with matching types and consistent sizes.
  */
 export function bindSymbols(
   graph: Graph,
   feeds: Readonly<Record<string, Tensor>>,
 ): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
-  // A decoding step has hundreds of inputs: texts are made only for what does not fit.
+  // A decoding step has hundreds of inputs, so messages are built only for a mismatch.
   for (const { name, value } of graph.inputs) {
     const feed = feeds[name];
     if (feed?.dtype !== value.dtype || feed.dims.length !== value.shape.length) refuse(name, value, feed);

@@ -1,4 +1,4 @@
-// Where the data of a parameter lies: in memory or in a file. Nothing here reads it.
+// The location of a parameter's data: in memory or in a file. Reads nothing.
 import type { DataType, TensorType } from "./graph.ts";
 import type { DataArrays } from "./tensor.ts";
 
@@ -8,15 +8,15 @@ export type WeightSource<D extends DataType = DataType> =
   | {
       readonly file: string;
       readonly offset: number;
-      /** What else of the graph's weights lies in that file: any parameter's, not this one's alone. */
+      /** Prepacked copies of any of the graph's weights in that file, not only of this parameter's. */
       readonly arranged?: readonly ArrangedWeight[];
     };
 
-/** A copy of a weight in the order in which a kernel of the runtime reads it. */
+/** A copy of a weight, packed in the order in which a kernel of the runtime reads it. */
 export interface ArrangedWeight {
-  /** By which the runtime knows it: the kernel and a hash of the bytes. */
+  /** The runtime's key for it: the kernel and a hash of the bytes. */
   readonly key: string;
-  /** Where its bytes lie in the file. */
+  /** Location of its bytes in the file. */
   readonly pieces: readonly FilePiece[];
 }
 
@@ -27,12 +27,12 @@ export interface FilePiece {
 
 const bytesPerElement = { float32: 4, int32: 4, int64: 8, int8: 1, uint8: 1, bool: 1 } as const;
 
-/** The bytes that a tensor takes; its shape must have no symbols. */
+/** Returns the number of bytes of a tensor; its shape must have no symbols. */
 export function byteLengthOf({ dtype, shape }: TensorType): number {
   return shape.reduce<number>((product, size) => product * Number(size), bytesPerElement[dtype]);
 }
 
-/** A view, not a copy. */
+/** Returns a view, not a copy. */
 export function bytesOf(data: DataArrays[DataType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -1,21 +1,21 @@
-/** How large the blocks are in which some operations are computed, and what they hold while they run. */
+/** Block sizes of operations that are computed in blocks, and their temporary memory. */
 import type { Dimension } from "../dimension.ts";
 import type { Node } from "../graph.ts";
 
 /**
- * Queries of a block of attention: many enough for fast products, few enough that scores stay in the cache, and that
- * little is computed of what the mask takes away.
+ * Queries per block of attention: enough for fast products, but few enough that scores stay in the cache and little
+ * masked work is done.
  */
 export const queriesPerBlock = 64;
 
-/** Rows of a block of scores over the vocabulary. */
+/** Rows per block of scores over the vocabulary. */
 export const rowsPerBlock = 256;
 
 const floatBytes = 4;
 
 /**
- * The bytes of what an operation makes for itself while it runs: a few tensors as large as a block's scores. What it
- * collects from block to block is as large as its results, and counted with them.
+ * Returns an operation's temporary memory in bytes: a few tensors as large as a block's scores. Results accumulated
+ * over blocks are counted as results.
  */
 export function blockBytes(
   { kind, inputs, attributes }: Node,
@@ -30,7 +30,7 @@ export function blockBytes(
       return floatBytes * scores * (kind === "blockedAttention" ? 2 : 4);
     }
     case "int8MatMul": {
-      // Magnitudes, what is rounded of them, and the product before it has the size of its row.
+      // The magnitudes, the rounded row, and the unscaled product.
       const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
     }
@@ -39,7 +39,7 @@ export function blockBytes(
       return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock) * vocabularySize * 2;
     }
     case "int8LinearLogprob": {
-      // Beside the scores, what their gradient rounds them from.
+      // Besides the scores, the inputs of their gradient's rounding.
       return floatBytes * Math.min(first[0], rowsPerBlock) * second[1] * 4;
     }
     default:

@@ -1,9 +1,9 @@
-// What an ONNX model says of data that lies beside it, the runtime's own entries for arranged weights included: an entry
-// `prepacked…` holds a key and, behind a bar each, `offset;length;checksum` of its pieces. Reads and writes no data.
+// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights: an entry
+// `prepacked…` holds a key and, after a bar each, `offset;length;checksum` of its pieces. Reads and writes no data.
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ArrangedWeight, FilePiece } from "../weight-source.ts";
 
-/** A parameter whose data lies in a file beside the model. */
+/** A parameter with its data in a file next to the model. */
 export interface ExternalParameter extends FilePiece {
   readonly name: string;
   readonly arranged: readonly ArrangedWeight[];
@@ -11,13 +11,13 @@ export interface ExternalParameter extends FilePiece {
 
 const arrangedPrefix = "prepacked";
 
-/** The entry of one arranged weight; the runtime wants a checksum and does not look at it. */
+/** Returns the entry of one prepacked weight; the runtime requires a checksum but ignores it. */
 export function arrangedEntry({ key, pieces }: ArrangedWeight, index: number): readonly [string, string] {
   const places = pieces.map(({ offset, byteLength }) => `${offset};${byteLength};0`);
   return [`${arrangedPrefix}_${index}`, [key, ...places].join("|")];
 }
 
-/** The parameters of a model whose data lies in a file. */
+/** Returns the parameters of a model whose data is in a file. */
 export function readExternalParameters(model: Uint8Array): readonly ExternalParameter[] {
   const graphs = messagesOf(model, 7);
   return graphs
@@ -52,7 +52,7 @@ function textOf(message: Uint8Array, field: number): string {
     .join("");
 }
 
-/** What stands in a message under a number: messages and texts, which both have a length. */
+/** Returns the length-delimited values of a field: messages and texts. */
 function messagesOf(message: Uint8Array, field: number): readonly Uint8Array[] {
   const reader = new BinaryReader(message);
   const found: Uint8Array[] = [];

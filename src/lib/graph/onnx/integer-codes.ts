@@ -1,27 +1,30 @@
-// Products of integers: rows of numbers as bytes, multiplied with weights in 8-bit codes.
+// Integer products: quantizes rows to bytes and multiplies them with weights in 8-bit codes.
 import type { DataType } from "../graph.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** What a byte of {@link rowCodes} counts in, as a part of its row's largest magnitude. */
+/** Step of a code of {@link rowCodes}, relative to its row's largest magnitude. */
 const step = 1 / 127;
 
-/** The byte that stands for 0. */
+/** The code of 0. */
 const zero = 128;
 
-/** Each row of x as bytes around 128 and its largest magnitude, once for all products of the same operand. */
+/**
+ * Quantizes each row of x to bytes around 128 with its largest magnitude as scale, once for all products of the
+ * operand.
+ */
 export function rowCodes(
   model: OnnxModelWriter,
   x: string,
 ): { readonly codes: string; readonly size: string } {
   const last = model.constant("int64", [1], [-1]);
-  // A row of zeros is divided by 0: whatever codes that gives, they are multiplied by 0.
+  // A zero row is divided by 0; its codes are irrelevant, since they are multiplied by 0.
   const size = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
-  // The kernel for it has one step for all rows, which is therefore made the same for all.
+  // The kernel has one step for all rows, so rows are normalized first.
   const codes = model.shared("QuantizeLinear", [model.shared("Div", [x, size]), ...stepAndZero(model)]);
   return { codes, size };
 }
 
-/** What the codes of {@link rowCodes} stand for, of rows that are 1 at most. */
+/** Dequantizes the codes of {@link rowCodes}, for rows of magnitude 1. */
 export function ofCodes(model: OnnxModelWriter, codes: string): string {
   return model.node("DequantizeLinear", [codes, ...stepAndZero(model)]);
 }
@@ -32,7 +35,7 @@ export interface WeightCodes {
   readonly dtype: DataType;
 }
 
-/** Multiplies the codes of rows whose magnitudes are at most 1 with weights [K, N] that have a scale for each column. */
+/** Multiplies the codes of rows with magnitudes of at most 1 by weights [K, N] with a scale per column. */
 export function codeProduct(
   model: OnnxModelWriter,
   codes: string,
@@ -43,7 +46,7 @@ export function codeProduct(
   return integerProduct(model, { codes, step: stepName, zero: zeroName }, weight, scales);
 }
 
-/** Rows of codes times weights of codes, as float32 numbers. */
+/** Multiplies codes of rows by codes of weights; the result is float32. */
 export function integerProduct(
   model: OnnxModelWriter,
   { codes, step: stepName, zero: zeroName }: Readonly<Record<"codes" | "step" | "zero", string>>,
@@ -55,7 +58,7 @@ export function integerProduct(
   return model.node("MatMulIntegerToFloat", operands, { domain: CONTRIB_DOMAIN });
 }
 
-/** The signed numbers that codes of weights stand for, as float32. */
+/** Converts codes of weights to signed float32 numbers. */
 export function signedNumbers(model: OnnxModelWriter, { name, dtype }: WeightCodes): string {
   const numbers = model.node("Cast", [name], { attributes: { to: dataTypeNumbers.float32 } });
   return dtype === "uint8" ? model.node("Sub", [numbers, model.constant("float32", [], [zero])]) : numbers;

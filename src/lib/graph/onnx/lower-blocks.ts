@@ -1,6 +1,6 @@
 /**
- * Attention, computed by blocks of queries in a loop of the model. Nothing that is made on the way outlives its block, so
- * memory grows with the sizes of operands and results alone.
+ * Lowers attention to blocks of queries in a loop of the model. No intermediate outlives its block, so memory grows
+ * only with the sizes of operands and results.
  */
 import type { OpAttributes } from "../graph.ts";
 import { queriesPerBlock } from "./block-sizes.ts";
@@ -10,7 +10,7 @@ import { CONTRIB_DOMAIN } from "./onnx-model.ts";
 /** Far below any score, yet finite. */
 const masked = -1e30;
 
-/** How wide a head is, and the name of an int64 [1] that says how many queries a row has. */
+/** Head size, and the name of an int64 [1] with the number of queries per row. */
 export interface QueryShape {
   readonly headSize: number;
   readonly length: string;
@@ -18,7 +18,7 @@ export interface QueryShape {
 
 type Attention = OpAttributes["blockedAttention"] & QueryShape;
 
-/** Adds attention; names the result [B, T, Hq*K]. */
+/** Adds attention; returns the name of its result [B, T, Hq*K]. */
 export function blockedAttention(
   model: OnnxModelWriter,
   operands: { readonly q: string; readonly k: string; readonly v: string },
@@ -33,7 +33,7 @@ export function blockedAttention(
   return attended;
 }
 
-/** Adds the gradients of attention by q, k and v; names them. */
+/** Adds the gradients of attention by q, k and v; returns their names. */
 export function blockedAttentionGradient(
   model: OnnxModelWriter,
   operands: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", string>>,
@@ -67,7 +67,7 @@ export function blockedAttentionGradient(
   return [byQ, blocks.ungrouped(byKeys), blocks.ungrouped(byValues)];
 }
 
-/** Where a block of queries starts and ends, and how many it has: int64 [1] each. */
+/** Start, end and size of a block of queries: int64 [1] each. */
 interface Block {
   readonly start: string;
   readonly end: string;
@@ -75,8 +75,8 @@ interface Block {
 }
 
 /**
- * What attention and its gradient share: operands by head, and the probabilities of a block. Every query head is a product of
- * its own: three key heads are badly shared by two threads, nine query heads well.
+ * The parts shared by attention and its gradient: operands by head, and the probabilities of a block. Each query head
+ * is a separate product: two threads share three key heads badly, but nine query heads well.
  */
 class AttentionBlocks {
   /** [B, Hkv, G, T, K] */
@@ -87,11 +87,11 @@ class AttentionBlocks {
   readonly values: string;
   readonly #model: OnnxModelWriter;
   readonly #attributes: Attention;
-  /** int64 [1]: how many blocks there are. */
+  /** int64 [1]: number of blocks. */
   readonly #count: string;
-  /** int64 [1]: where the last block starts. */
+  /** int64 [1]: start of the last block. */
   readonly #lastStart: string;
-  /** What is added to the scores of a last block that is full: 0 where a query sees a key. */
+  /** Mask of a full last block, added to its scores: 0 where a query sees a key. */
   readonly #lastMask: string;
 
   constructor(
@@ -114,7 +114,7 @@ class AttentionBlocks {
   readonly int = (...values: readonly number[]): string =>
     this.#model.constant("int64", [values.length], values);
 
-  /** Runs a body for every block of queries, in order. */
+  /** Runs a body for each block of queries, in order. */
   loop(
     initial: readonly string[],
     body: (block: Block, state: readonly string[]) => readonly string[],
@@ -130,7 +130,7 @@ class AttentionBlocks {
     });
   }
 
-  /** The probabilities of a block over the keys up to its end, [B, Hkv, G, U, E]. */
+  /** Returns the probabilities of a block over the keys up to its end, [B, Hkv, G, U, E]. */
   probabilities(block: Block): string {
     const { scale } = this.#attributes;
     const queries = this.rowsOf(this.queries, block);
@@ -140,17 +140,17 @@ class AttentionBlocks {
     });
   }
 
-  /** The rows of a block, of [B, Hkv, G, T, X]: [B, Hkv, G, U, X]. */
+  /** Returns the rows of a block, from [B, Hkv, G, T, X]: [B, Hkv, G, U, X]. */
   rowsOf(x: string, { start, end }: Block): string {
     return this.#model.node("Slice", [x, start, end, this.int(3)]);
   }
 
-  /** The keys or values up to the end of a block, [B, Hkv, 1, E, K]. */
+  /** Returns the keys or values up to the end of a block, [B, Hkv, 1, E, K]. */
   visible(x: string, { end }: Block): string {
     return this.#model.node("Slice", [x, this.int(0), end, this.int(3)]);
   }
 
-  /** Rows of a block, [B, Hkv, G, U, K], as they lie in results: [B, U, Hq*K]. */
+  /** Converts rows of a block, [B, Hkv, G, U, K], to the layout of results: [B, U, Hq*K]. */
   merged(x: string): string {
     const model = this.#model;
     const { queryHeads, headSize } = this.#attributes;
@@ -158,7 +158,7 @@ class AttentionBlocks {
     return model.node("Reshape", [byToken, this.int(0, 0, queryHeads * headSize)]);
   }
 
-  /** The sum of what the keys before a block had, and what those up to its end get. */
+  /** Adds a block's values for the keys up to its end to the sum of earlier blocks. */
   added(before: string, more: string, { size }: Block): string {
     const model = this.#model;
     const { headSize, kvHeads } = this.#attributes;
@@ -185,7 +185,7 @@ class AttentionBlocks {
     return this.#model.node("Reshape", [byToken, this.int(0, 0, kvHeads * headSize)]);
   }
 
-  /** The rows of all query heads of a key head together, of [B, Hkv, G, U, X]: [B, Hkv, 1, G*U, X]. */
+  /** Joins the rows of all query heads of a key head: [B, Hkv, G, U, X] to [B, Hkv, 1, G*U, X]. */
   ofKeyHead(x: string): string {
     const last = this.#model.node("Shape", [x], { attributes: { start: 4, end: 5 } });
     const shape = this.#model.node("Concat", [this.int(0, 0, 1, -1), last], { attributes: { axis: 0 } });
@@ -204,7 +204,7 @@ class AttentionBlocks {
     });
   }
 
-  /** What is added to the scores of a block, [U, E]: a part of the last one's, since only the distance of a key counts. */
+  /** Returns the mask of a block, [U, E]: a part of the last one's, since only the distance to a key matters. */
   #maskOf({ start, end, size }: Block): string {
     const model = this.#model;
     const first = model.node("Sub", [this.#lastStart, start]);
@@ -214,7 +214,7 @@ class AttentionBlocks {
     return model.node("Slice", [this.#lastMask, from, to, this.int(0, 1)]);
   }
 
-  /** 0 where queries from a start to an end see keys up to that end, far below zero elsewhere. */
+  /** Returns 0 where queries from start to end see keys up to that end, and far below zero elsewhere. */
   #mask(start: string, end: string): string {
     const model = this.#model;
     const scalar = (name: string): string => model.shared("Squeeze", [name]);

@@ -1,6 +1,6 @@
 /**
- * Log-probabilities over a vocabulary, computed by blocks of rows in a loop of the model: the scores of all rows are never in
- * memory at once. How scores are made, in float32 or of integers, is a parameter.
+ * Lowers log-probabilities over a vocabulary to blocks of rows in a loop of the model, so that the scores of all rows
+ * are never in memory at once. The computation of scores, in float32 or integers, is a parameter.
  */
 import { rowsPerBlock } from "./block-sizes.ts";
 import type { DataType } from "../graph.ts";
@@ -8,16 +8,16 @@ import { codeProduct, integerProduct, ofCodes, rowCodes, signedNumbers } from ".
 import type { WeightCodes } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** The rows of a block, of a tensor that has as many as x. */
+/** Returns the rows of a block, from a tensor with as many rows as x. */
 type RowsOf = (of: string) => string;
 
-/** How the scores x · Wᵀ of a block are made, and what their gradients need of W. */
+/** The computation of a block's scores x · Wᵀ, and the parts of W that their gradients need. */
 export interface Scores {
-  /** The rows of x [M, D] as they are multiplied, and their scores [M, V]. */
+  /** Returns the rows of x [M, D] as multiplied, and their scores [M, V]. */
   readonly of: (rows: RowsOf) => { readonly x: string; readonly scores: string };
-  /** The mean of the rows of W, weighed with probabilities [M, V]: [M, D]. */
+  /** Returns the mean of W's rows, weighted by probabilities [M, V]: [M, D]. */
   readonly mean: (probabilities: string) => string;
-  /** The rows of W at ids [M]: [M, D]. */
+  /** Returns the rows of W at ids [M]: [M, D]. */
   readonly weightsAt: (ids: string) => string;
 }
 
@@ -38,8 +38,8 @@ export function floatScores(model: OnnxModelWriter, x: string, weight: string): 
 }
 
 /**
- * Scores by products of integers. Probabilities have few large values and a long tail that 8 bits would lose: they are taken
- * as two numbers of 8 bits each, the second of what the first leaves.
+ * Scores by integer products. Probabilities have few large values and a long tail that 8 bits would lose, so they are
+ * split into two 8-bit numbers, the second of which is the remainder of the first.
  *
  * @param weight columns [D, V], the same codes as rows [V, D], and scales [V]
  */
@@ -75,8 +75,8 @@ export function int8Scores(
 }
 
 /**
- * Rows [M, V] of numbers that are not negative times weights [V, D] in 8-bit codes, each row rounded to 65,025 steps up to its
- * largest number: [M, D].
+ * Multiplies non-negative rows [M, V] by weights [V, D] in 8-bit codes, with each row rounded to 65,025 steps up to
+ * its largest number: [M, D].
  */
 function int16Product(model: OnnxModelWriter, values: string, weights: WeightCodes): string {
   const last = model.constant("int64", [1], [-1]);
@@ -107,8 +107,8 @@ function int16Product(model: OnnxModelWriter, values: string, weights: WeightCod
  * Adds the log-probabilities of ids under scores.
  *
  * @param operands x [N, D], ids int64 [N]
- * @param wanted which results are used
- * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D]; "" for what is not wanted
+ * @param wanted the results that are used
+ * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D]; "" for unused ones
  */
 export function linearLogprob(
   model: OnnxModelWriter,
@@ -131,7 +131,7 @@ export function linearLogprob(
       model.node(operation, [of, last], { attributes: { keepdims: 0 } });
     const { x: ownRows, scores } = made.of(rows);
     const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
-    // The logarithm of what the softmax divides by, found at the largest score, where it is most exact.
+    // Logarithm of the softmax's divisor, computed at the largest score, where it is most exact.
     const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
     const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
     const blockIds = rows(ids);
@@ -140,7 +140,7 @@ export function linearLogprob(
     const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
     const mean = wanted.slopes ? made.mean(probabilities) : "";
     if (wanted.entropy) {
-      // The expected score is that of the expected row of weights, which the slopes need.
+      // The expected score equals that of the expected row of weights, which the slopes need.
       const weighted = wanted.slopes ? [mean, ownRows] : [probabilities, scores];
       parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
     }

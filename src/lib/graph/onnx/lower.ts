@@ -1,8 +1,8 @@
 /**
  * Lowers a graph to an ONNX model for onnxruntime, with weights as external data.
  *
- * One rule per operation. Rules choose the kernel that was measured to be fastest on the CPU;
- * nothing here changes what is computed.
+ * One rule per operation. Rules choose the kernel measured as fastest on the CPU; nothing here changes the
+ * computation.
  */
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { Shape } from "../dimension.ts";
@@ -17,9 +17,9 @@ import type { WeightSource } from "../weight-source.ts";
 
 interface Lowering {
   readonly model: OnnxModelWriter;
-  /** The name of a value. */
+  /** Returns the name of a value. */
   readonly nameOf: (value: Value) => string;
-  /** The name of an operand, or of a result that is used; "" for a result that nobody uses. */
+  /** Names of the results; "" for unused ones. */
   readonly results: readonly string[];
 }
 
@@ -32,8 +32,8 @@ type LoweringRule<K extends OpKind> = (
 /**
  * Writes a graph as ONNX bytes.
  *
- * @param sourceOf where each parameter lies, by its name; files by the names that the model shall have for them
- * @param onNode is told each operation of the model with its name there
+ * @param sourceOf returns the source of each parameter by name; files by the names they get in the model
+ * @param onNode called with each operation of the model and its name there
  */
 export function lower(
   graph: Graph,
@@ -54,14 +54,14 @@ export function lower(
       continue;
     }
     if (node.kind === "kept" || node.kind === "recomputed") {
-      // Another name of their first operand.
+      // The result is an alias of the first operand.
       names.set(present(node.outputs[0], "a result").id, nameOf(present(node.inputs[0], "an operand")));
       continue;
     }
     const results = node.outputs.map((value) => names.get(value.id) ?? "");
     for (const [index, name] of results.entries())
       if (name !== "" && !declared.has(name)) model.result({ name, value: node.outputs[index] });
-    // The compiler cannot see that the rule of this node's kind takes this node.
+    // Safe cast: the compiler cannot see that the rule belongs to the node's kind.
     const rule = loweringRules[node.kind] as LoweringRule<OpKind>;
     rule(node, node.inputs.map(nameOf), { model, nameOf, results });
   }
@@ -73,7 +73,7 @@ export function lower(
   return model.finish();
 }
 
-/** Names every used value: inputs, parameters and outputs as they are called, others by number. */
+/** Names each used value: inputs, parameters and outputs by their names, others by number. */
 function nameValues(graph: Graph): Map<number, string> {
   const names = new Map<number, string>();
   for (const { name, value } of [...graph.inputs, ...graph.parameters]) names.set(value.id, name);
@@ -90,7 +90,7 @@ function nameValues(graph: Graph): Map<number, string> {
 }
 
 const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
-  // Declared before the nodes; constants and other names of a value are named above.
+  // Declared before the nodes; constants and aliases are named above.
   input: () => {},
   parameter: () => {},
   constant: () => {},
@@ -142,8 +142,8 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   where: direct("Where"),
 
   after: ({ inputs: [x] }, [value, ...signals], lowering) => {
-    // A reshape moves no data, and a size of 0 is that of the operand. How many elements a signal has is known once it is there;
-    // a part of its shape may be taken from another tensor that has the same.
+    // A reshape moves no data, and a size of 0 copies the operand's. The number of elements in a signal is known only
+    // once it is computed; a part of its shape may come from another tensor with the same size.
     const { model } = lowering;
     const { length: rank } = present(x, "an operand").shape;
     const zeros = model.constant("int64", [rank], Array<number>(rank).fill(0));
@@ -208,7 +208,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     assert(typeof K === "number" && typeof N === "number", "the sizes of a weight are known");
     emit(lowering, "MatMulNBits", operands, {
       domain: CONTRIB_DOMAIN,
-      // With larger blocks, and with other levels, a row depends on how many rows there are.
+      // With larger blocks, and at other levels, a row depends on the number of rows.
       attributes: { K, N, bits: 4, block_size: 32, accuracy_level: 4 },
     });
   },
@@ -222,7 +222,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     emit(lowering, "ScatterND", [present(table, "a table"), indices, present(rows, "rows")]);
   },
   scatterAddRows: ({ outputs }, [updates, ids], lowering) => {
-    // ScatterElements adds one element after the other; ScatterND would race on equal ids.
+    // ScatterElements adds elements in order; ScatterND would race on equal ids.
     const { model } = lowering;
     const rows = present(updates, "updates");
     const column = model.node("Unsqueeze", [present(ids, "ids"), model.constant("int64", [1], [1])]);
@@ -255,7 +255,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
   },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
-    // The first result has to have a name.
+    // The first result must have a name.
     const outputs = [result || `%unused 0 of ${inverse}`, ...(inverse ? [inverse] : [])];
     model.node("SimplifiedLayerNormalization", operands, {
       attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
@@ -265,7 +265,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
 
   rotary: ({ inputs, attributes: { inverse, headSize } }, [x, positions, cos, sin], lowering) => {
     const { model } = lowering;
-    // Without these a head has as many numbers as the tables rotate.
+    // Without these attributes a head has as many channels as the tables rotate.
     const rotated = 2 * Number(present(inputs[2], "cos").shape[1]);
     const width = Number(present(inputs[0], "x").shape[2]);
     const attributes: Readonly<Record<string, number>> =
@@ -316,7 +316,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
 };
 
-/** Emits the results of log-probabilities under scores, those that are used. */
+/** Emits the used results of log-probabilities under scores. */
 function emitLogprobs(
   operands: { readonly x: string; readonly ids: string; readonly scores: Scores },
   { model, results }: Lowering,
@@ -327,7 +327,7 @@ function emitLogprobs(
     if (result !== "") model.node("Identity", [present(names[index], "a result")], { outputs: [result] });
 }
 
-/** What blocks of attention need to know of queries [B, T, Hq*K]. */
+/** Returns the query shape that blocks of attention need, for queries [B, T, Hq*K]. */
 function queriesOf(
   [queries]: readonly Value[],
   { queryHeads }: { readonly queryHeads: number },
@@ -340,10 +340,10 @@ function queriesOf(
 }
 
 /**
- * Rows of equal length, past included.
+ * Emits attention of rows of equal length, including the past.
  *
  * @param operands q, k, v, and past keys and values or "" twice
- * @param totals names of int64 [1]: the length of each row, and how many rows there are
+ * @param totals names of int64 [1]: the length of each row, and the number of rows
  */
 function fusedAttention(
   operands: readonly string[],
@@ -356,7 +356,7 @@ function fusedAttention(
   const int32 = { attributes: { to: dataTypeNumbers.int32 } };
   const rowLengths = model.node("Cast", [model.node("Expand", [last, totals.rows])], int32);
   const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
-  // It always returns three results: what attends, and all keys and values.
+  // It always returns three results: the attention, and all keys and values.
   const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
   model.node("GroupQueryAttention", [...operands, rowLengths, total], {
     domain: CONTRIB_DOMAIN,
@@ -364,7 +364,7 @@ function fusedAttention(
       num_heads: queryHeads,
       kv_num_heads: kvHeads,
       scale: { float: scale },
-      // Here a window counts the position itself, as ours does; -1 is none.
+      // The kernel's window includes the position itself, like ours; -1 means none.
       local_window_size: window === 0 ? -1 : window,
     },
     outputs: names,
@@ -393,7 +393,7 @@ function reduction(operation: string): LoweringRule<"reduceSum" | "reduceMean" |
   };
 }
 
-/** A constant target (0 copies the operand's size, one -1 is inferred), or undefined if none says it. */
+/** Returns a constant target (0 copies the operand's size, one -1 is inferred); undefined if none fits. */
 function reshapeTarget(from: Shape, to: Shape): readonly number[] | undefined {
   const target = to.map((size, axis) => {
     if (typeof size === "number") return size;

@@ -1,4 +1,4 @@
-// The bytes of a model against the field numbers of the format; whether it computes what it should is tested where it runs.
+// A model's bytes against the field numbers of the format; the runtime's tests check the computation.
 // https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { GraphBuilder } from "../builder.ts";
 import { lower } from "./lower.ts";
 import { OnnxModelWriter } from "./onnx-model.ts";
 
-/** By number, the fields of a message: bytes of those with a length, numbers of the others. */
+/** Returns the fields of a message by number: bytes of length-delimited ones, numbers of the others. */
 function fieldsOf(message: Uint8Array): Map<number, (Uint8Array | string)[]> {
   const reader = new BinaryReader(message);
   const fields = new Map<number, (Uint8Array | string)[]>();
@@ -23,7 +23,7 @@ function text(field: Uint8Array | string | undefined): string {
   return field instanceof Uint8Array ? new TextDecoder().decode(field) : (field ?? "absent");
 }
 
-test("a model says its format, its maker and its operators' versions, and its graph has a name", () => {
+test("a model states its format, producer and operator versions, and its graph has a name", () => {
   const model = fieldsOf(new OnnxModelWriter().finish());
   assert.deepEqual([...model.keys()], [1, 2, 7, 8]);
   assert.equal(text(model.get(1)?.[0]), "10");
@@ -45,7 +45,7 @@ test("a model says its format, its maker and its operators' versions, and its gr
   ]);
 });
 
-test("equal shared operations are written once, outside of the loop that asks for them first", () => {
+test("writes equal shared operations once, outside the loop that uses them first", () => {
   const model = new OnnxModelWriter();
   const count = model.constant("int64", [], [2]);
   const state = { name: model.constant("float32", [1], [0]), dtype: "float32" as const };
@@ -66,7 +66,7 @@ test("equal shared operations are written once, outside of the loop that asks fo
   assert.deepEqual(operations, ["Size", "Shape", "Loop", "Shape"]);
 });
 
-test("the sizes of results that the runtime cannot infer are stated by their symbols", () => {
+test("states the sizes of results that the runtime cannot infer, by their symbols", () => {
   const builder = new GraphBuilder();
   const x_BT = builder.input("x", "float32", ["B", "T"]);
   const flat = builder.reshape(builder.negate(x_BT), ["B*T"]);

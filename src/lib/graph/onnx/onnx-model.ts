@@ -1,8 +1,8 @@
 /**
  * Writes an ONNX model as protobuf bytes: nodes, constants, inputs, outputs and external weights.
  *
- * Knows the file format and dimension arithmetic, not our operations; those are in `lower.ts`.
- * Equal constants and equal sizes are written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+ * Knows the file format and dimension arithmetic, but not the operations of `lower.ts`. Equal constants and sizes are
+ * written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { assert, present } from "../../../base/domain/assert.ts";
@@ -13,12 +13,12 @@ import type { DataArrays } from "../tensor.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../weight-source.ts";
 import { arrangedEntry } from "./external-data.ts";
 
-/** The newest versions whose kernels the runtime has and that we use. */
+/** The newest versions for which the runtime has all kernels that are used. */
 const IR_VERSION = 10;
 const OPSET_VERSION = 21;
 export const CONTRIB_DOMAIN = "com.microsoft";
 
-/** The numbers that the format gives to types of elements. */
+/** The format's numbers of element types. */
 export const dataTypeNumbers: { readonly [D in DataType]: number } = {
   float32: 1,
   uint8: 2,
@@ -39,18 +39,18 @@ export type OnnxAttribute =
 export interface OnnxNodeOptions {
   readonly domain?: string;
   readonly attributes?: Readonly<Record<string, OnnxAttribute>>;
-  /** Names of the outputs; absent means one, named by the writer. */
+  /** Names of the outputs; if absent, one output named by the writer. */
   readonly outputs?: readonly string[];
 }
 
-/** The sizes of one input axis, by which a symbol can be found when the model runs. */
+/** The sizes of one input axis, from which a symbol is computed when the model runs. */
 interface SymbolSource {
   readonly input: string;
   readonly axis: number;
 }
 
 export class OnnxModelWriter {
-  /** Of the model itself, and of the bodies of loops that are being written, the innermost last. */
+  /** Nodes of the model, and of the loop bodies being written, the innermost last. */
   readonly #scopes: Uint8Array[][] = [[]];
   readonly #initializers: Uint8Array[] = [];
   readonly #inputs: Uint8Array[] = [];
@@ -61,7 +61,7 @@ export class OnnxModelWriter {
   #nameCount = 0;
   readonly #onNode: (operation: string, name: string) => void;
 
-  /** @param onNode is told each operation with its name */
+  /** @param onNode called with each operation and its name */
   constructor(onNode: (operation: string, name: string) => void = () => undefined) {
     this.#onNode = onNode;
   }
@@ -78,15 +78,15 @@ export class OnnxModelWriter {
   }
 
   /**
-   * States what the runtime cannot infer: the sizes of an operation's result, by their symbols. It plans which results take
-   * the memory of which earlier ones, and compares each with all those whose sizes it does not know: a program of 13,000
-   * operations then takes seven seconds to load, and most of one with them.
+   * States the sizes of an operation's result by their symbols, which the runtime cannot infer. It plans the reuse of
+   * memory by comparing each result with all those of unknown size. Without this, a program of 13,000 operations takes
+   * seven seconds to load; with it, most of one second.
    */
   result({ name, value }: NamedValue): void {
     this.#results.push(encodeValueInfo(name, value.dtype, value.shape));
   }
 
-  /** Data in memory goes into the model, a file is named in it. */
+  /** Data in memory is embedded in the model; a file is referenced by name. */
   parameter({ name, value }: NamedValue, source: WeightSource): void {
     const writer = tensorHeader(name, value.dtype, value.shape.map(requireNumber));
     if ("data" in source) {
@@ -108,7 +108,7 @@ export class OnnxModelWriter {
     this.#initializers.push(writer.tag(14, WireType.Varint).int32(1).finish());
   }
 
-  /** Names a constant tensor. */
+  /** Returns the name of a constant tensor. */
   constant(dtype: DataType, shape: readonly number[], values: readonly number[]): string {
     return this.#once(`constant ${dtype} [${shape.join()}] ${values.map(exact).join()}`, () => {
       const name = this.#freshName();
@@ -139,7 +139,9 @@ export class OnnxModelWriter {
     return outputs[0] ?? "";
   }
 
-  /** As {@link OnnxModelWriter.node} with one output, which equal ones share; its inputs are named outside of loops. */
+  /**
+   * Like {@link OnnxModelWriter.node} with one output, shared by equal operations; its inputs are named outside loops.
+   */
   shared(
     operation: string,
     inputs: readonly string[],
@@ -150,11 +152,11 @@ export class OnnxModelWriter {
   }
 
   /**
-   * Adds a loop whose body sees everything that is named outside of it.
+   * Adds a loop, whose body can read all names outside it.
    *
-   * @param count int64 without axes: how often the body runs
-   * @param initial what the state is before the first time; types and names, the sizes may change
-   * @param body adds the operations of one time and names the next state
+   * @param count int64 of rank 0: number of iterations
+   * @param initial the initial state; types and names, the sizes may change
+   * @param body adds the operations of one iteration and returns the names of the next state
    * @returns the names of the last state
    */
   loop(
@@ -185,7 +187,7 @@ export class OnnxModelWriter {
     return results;
   }
 
-  /** Names a one-element int64 vector that holds a dimension. */
+  /** Returns the name of a one-element int64 vector with a dimension. */
   dimension(dimension: Dimension): string {
     if (typeof dimension === "number") return this.constant("int64", [1], [dimension]);
     return this.#once(`dimension ${dimension}`, () => {
@@ -200,7 +202,7 @@ export class OnnxModelWriter {
     });
   }
 
-  /** Names an int64 vector that holds a shape. */
+  /** Returns the name of an int64 vector with a shape. */
   shape(shape: Shape): string {
     if (shape.every((size) => typeof size === "number")) {
       return this.constant("int64", [shape.length], shape);
@@ -211,7 +213,7 @@ export class OnnxModelWriter {
     });
   }
 
-  /** The whole model as bytes. */
+  /** Returns the whole model as bytes. */
   finish(): Uint8Array {
     const graph = new BinaryWriter();
     for (const node of this.#scopes[0]) graph.tag(1, WireType.LengthDelimited).bytes(node);
@@ -240,7 +242,7 @@ export class OnnxModelWriter {
   #once(key: string, make: () => string): string {
     const known = this.#memo.get(key);
     if (known !== undefined) return known;
-    // Also others use it: it belongs to the model, not to the body of a loop.
+    // Shared by others, so it belongs to the model rather than to a loop's body.
     const scopes = this.#scopes.splice(1);
     const name = make();
     this.#scopes.push(...scopes);
@@ -275,7 +277,7 @@ function writeAttribute(writer: BinaryWriter, name: string, attribute: OnnxAttri
   }
 }
 
-/** @param shape absent where the number of axes or their sizes are not stated */
+/** @param shape absent if the number of axes or their sizes are not stated */
 function encodeValueInfo(name: string, dtype: DataType, shape?: Shape): Uint8Array {
   const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
   writer.tag(2, WireType.LengthDelimited).fork();

@@ -1,7 +1,7 @@
 /**
  * Plain dense arrays for the reference interpreter: indexing, broadcasting, reducing.
  *
- * Written to be obviously right, not fast. All types are kept as float64; booleans are 0 and 1.
+ * Written to be obviously correct, not fast. All types are stored as float64; booleans are 0 and 1.
  */
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
@@ -13,10 +13,10 @@ export interface Dense {
   readonly data: Float64Array;
 }
 
-/** Makes an array from a function of the coordinates, which may not keep the list that it is given. */
+/** Makes an array from a function of the coordinates, which must not keep its argument. */
 export function denseFrom(dims: readonly number[], at: (coordinates: readonly number[]) => number): Dense {
   const data = new Float64Array(elementCount(dims));
-  // Counted up from element to element: a list for each would take most of the time.
+  // Incremented in place: a new list per element would take most of the time.
   const coordinates = dims.map(() => 0);
   for (let position = 0; position < data.length; position++) {
     data[position] = at(coordinates);
@@ -29,31 +29,31 @@ export function denseFrom(dims: readonly number[], at: (coordinates: readonly nu
   return { dims, data };
 }
 
-/** Converts a tensor, for instance to feed the interpreter. */
+/** Converts a tensor, for example to feed the interpreter. */
 export function toDense({ dims, data }: Tensor): Dense {
   return { dims, data: Float64Array.from(data as ArrayLike<number | bigint>, Number) };
 }
 
-/** The element at coordinates; axes of size 1 and missing leading axes are broadcast. */
+/** Returns the element at coordinates; axes of size 1 and missing leading axes are broadcast. */
 export function elementAt({ dims, data }: Dense, coordinates: readonly number[]): number {
   return present(data[positionOf(dims, coordinates)], "an element");
 }
 
-/** Where the element at coordinates lies. */
+/** Returns the position of the element at coordinates. */
 export function positionOf(dims: readonly number[], coordinates: readonly number[]): number {
   const offset = coordinates.length - dims.length;
   let position = 0;
   for (let axis = 0; axis < dims.length; axis++) {
     const size = present(dims[axis], "a size");
     const coordinate = size === 1 ? 0 : present(coordinates[axis + offset], "a coordinate");
-    // Worded only when it is so: that would be most of the time this takes.
+    // The message is built only on failure, since it would take most of the time.
     if (!(coordinate >= 0 && coordinate < size)) throw outside(coordinate, size);
     position = position * size + coordinate;
   }
   return position;
 }
 
-/** The elements of the matrix in the last two axes at coordinates of those before, which are broadcast. */
+/** Returns the accessor of a matrix in the last two axes, at coordinates of the leading axes, which are broadcast. */
 export function matrixAt(x: Dense, outer: readonly number[]): (row: number, column: number) => number {
   const [rows = 1, columns = 1] = x.dims.slice(-2);
   const start = rows * columns * positionOf(x.dims.slice(0, -2), outer);
@@ -79,7 +79,7 @@ export function mapDense(operands: readonly Dense[], combine: (...elements: numb
   return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
 }
 
-/** Folds the elements along axes into one, which keeps those axes with size 1 or drops them. */
+/** Reduces axes to one element each, which stay with size 1 or are dropped. */
 export function reduceDense(
   x: Dense,
   options: { readonly axes: readonly number[]; readonly keepDimensions: boolean },
@@ -88,14 +88,14 @@ export function reduceDense(
   const { axes, keepDimensions } = options;
   const kept = x.dims.map((size, axis) => (axes.includes(axis) ? 1 : size));
   const groups = Array.from({ length: elementCount(kept) }, (): number[] => []);
-  // Axes of one element are broadcast, so that every element finds its group.
+  // Axes of size 1 are broadcast, so each element finds its group.
   const groupOf = denseFrom(x.dims, (at) => positionOf(kept, at)).data;
   x.data.forEach((element, place) => present(groups[groupOf[place]], "a group").push(element));
   const dims = keepDimensions ? kept : kept.filter((_, axis) => !axes.includes(axis));
   return { dims, data: Float64Array.from(groups, fold) };
 }
 
-/** Applies a function to every row of the last axis. */
+/** Applies a function to each row of the last axis. */
 export function mapRows(x: Dense, map: (row: Float64Array) => ArrayLike<number>): Dense {
   const width = x.dims.at(-1) ?? 1;
   const rows: number[][] = [];
@@ -106,7 +106,7 @@ export function mapRows(x: Dense, map: (row: Float64Array) => ArrayLike<number>)
   return { dims: [...x.dims.slice(0, -1), size], data: Float64Array.from(rows.flat()) };
 }
 
-/** Replaces one entry of a list. */
+/** Returns the list with one entry replaced. */
 export function withEntry(list: readonly number[], index: number, entry: number): number[] {
   return list.map((old, other) => (other === index ? entry : old));
 }
@@ -115,7 +115,7 @@ function outside(coordinate: number, size: number): Error {
   return new RangeError(`index ${coordinate} in an axis of ${size}`);
 }
 
-/** The coordinates of the element at a position. */
+/** Returns the coordinates of the element at a position. */
 export function coordinatesOf(dims: readonly number[], position: number): number[] {
   const coordinates = Array.from(dims, () => 0);
   let rest = position;

@@ -1,5 +1,5 @@
 /**
- * The slow reference interpreter: what every operation means, one rule per kind, in float64.
+ * The slow reference interpreter: the meaning of each operation, one rule per kind, in float64.
  *
  * Lowering and gradients are checked against it.
  */
@@ -36,7 +36,7 @@ type Meaning<K extends OpKind> = (
 /**
  * Computes a graph's outputs.
  *
- * @param feeds the data of every input and parameter that is used, by name
+ * @param feeds the data of each used input and parameter, by name
  */
 export function interpret(
   graph: Graph,
@@ -53,7 +53,7 @@ export function interpret(
   const values = new Map<number, Dense>();
   const valueOf = (id: number) => present(values.get(id), `value ${id}`);
   for (const node of graph.nodes) {
-    // The compiler cannot see that the meaning of this node's kind takes this node.
+    // Safe cast: the compiler cannot see that the meaning belongs to the node's kind.
     const meaning = meanings[node.kind] as Meaning<OpKind>;
     const operands = node.inputs.map(({ id }) => valueOf(id));
     for (const [index, result] of meaning(operands, node.attributes, scope, node.inputs).entries()) {
@@ -309,7 +309,7 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     attentionGradient({ q: operand(q), k: operand(k), v: operand(v), slope: operand(slope) }, attributes),
 };
 
-/** By the definition, one query of one head after the other. */
+/** Computes the gradient by definition, one query of one head at a time. */
 function attentionGradient(
   { q, k, v, slope }: Readonly<Record<"q" | "k" | "v" | "slope", Dense>>,
   { queryHeads, kvHeads, scale, window }: OpAttributes["blockedAttentionGradient"],
@@ -349,7 +349,7 @@ function attentionGradient(
   return [byQ, byK, byV];
 }
 
-/** Queries from position `past` on, over keys and values from position 0 on. */
+/** Attends with queries from position `past` on, over keys and values from position 0 on. */
 function fusedAttention(
   { q, k, v, past }: { readonly q: Dense; readonly k: Dense; readonly v: Dense; readonly past: number },
   { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
@@ -357,7 +357,7 @@ function fusedAttention(
   const headSize = (q.dims[2] ?? 0) / queryHeads;
   const group = queryHeads / kvHeads;
   const channels = Array.from({ length: headSize }, (_, channel) => channel);
-  /** The positions that a query looks at, and how much it takes of each. */
+  /** Returns the positions that a query attends to, with their probabilities. */
   const lookOf = ([row = 0, token = 0, head = 0]: readonly number[]) => {
     const offset = Math.floor(head / group) * headSize;
     const position = past + token;
@@ -388,7 +388,7 @@ function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind
   return (operands) => [mapDense(operands, combine)];
 }
 
-/** What `linearLogprob` is, of rows x [N, D] and weights [V, D]. */
+/** Computes `linearLogprob` for rows x [N, D] and weights [V, D]. */
 function logprobsUnder(rows: Dense, scores: Dense, ids: Dense): readonly Dense[] {
   const [count = 0, width = 0] = rows.dims;
   const [vocabulary = 0] = scores.dims;
@@ -413,7 +413,7 @@ function logprobsUnder(rows: Dense, scores: Dense, ids: Dense): readonly Dense[]
   ];
 }
 
-/** Rounds each block of so many numbers to 127 steps up to its largest magnitude. */
+/** Rounds each block of numbers to 127 steps up to its largest magnitude. */
 function inSteps(row: Float64Array, blockSize: number): Float64Array {
   return row.map((element, index) => {
     const start = index - (index % blockSize);
@@ -422,7 +422,7 @@ function inSteps(row: Float64Array, blockSize: number): Float64Array {
   });
 }
 
-/** Codes as the numbers that they stand for: unsigned ones count from 128. */
+/** Converts codes to signed numbers: unsigned ones are offset by 128. */
 function signedCodes(codes: Dense, type: TensorType | undefined): Dense {
   return type?.dtype === "uint8" ? mapDense([codes], (code) => code - 128) : codes;
 }

@@ -1,10 +1,8 @@
-/**
- * The text form of a graph: one line per operation, stable, for reading and for tests. Not parsed.
- */
+/** The text form of a graph: one line per operation, stable, for people and tests. Not parsed. */
 import type { Graph, Node, Value } from "../graph.ts";
 import { formatShape } from "../shape-rules.ts";
 
-/** Writes a graph as text; values are numbered in order of use, so equal programs print equally. */
+/** Prints a graph; values are numbered in order of use, so equal programs print equally. */
 export function printGraph(graph: Graph): string {
   const names = new Map<number, string>();
   const nameOf = (value: Value): string => {
@@ -25,7 +23,7 @@ export function printGraph(graph: Graph): string {
 
 function formatAttributes({ attributes }: Node): string {
   const entries = Object.entries(attributes)
-    // The result's type already says these.
+    // Part of the printed result type.
     .filter(([name]) => name !== "dtype" && name !== "shape")
     .map(([name, value]) => `${name}: ${formatAttribute(value)}`);
   return entries.length === 0 ? "" : ` {${entries.join(", ")}}`;
