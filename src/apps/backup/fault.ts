@@ -1,8 +1,8 @@
-// Something that is wrong with a copy, or with what was copied: named, so that it can be mended.
+// A fault in a copy or in the copied data, identified so that it can be repaired.
 
 export interface Fault {
   /** A path in the copy, the key of an artifact, or `database`. */
   readonly what: string;
-  /** A sentence. */
+  /** Description of the fault as a sentence. */
   readonly message: string;
 }

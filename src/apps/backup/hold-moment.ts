@@ -1,6 +1,6 @@
-// A moment of a server that runs: its database as it is then, with every artifact that it names, though versions come and go.
-// Whoever removes an artifact first removes it from the database. So what a snapshot names and is not there was removed
-// behind the snapshot, and the next one does not name it; what was gone before a snapshot that names it is lost.
+// Holds a consistent snapshot of a running server: its database, and every artifact that it names. Versions are
+// removed from the database before their files. So a missing artifact was removed after the snapshot, and a new
+// snapshot no longer names it, or it is lost.
 import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ import { type Reference, referenceOf, referringTables } from "./references.ts";
 export interface MomentSources {
   readonly tables: DatabaseTables;
   readonly artifacts: Pick<ArtifactStore, "copyTo">;
-  /** An empty folder on the artifacts' own disk, which takes no copies then. */
+  /** An empty folder on the artifacts' disk, where hard links need no copies. */
   readonly staging: string;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** A reference, and where its files are kept. */
+/** A reference, and the location of its files. */
 export interface StagedArtifact {
   readonly reference: Reference;
   readonly path: string;
@@ -28,17 +28,17 @@ export interface StagedArtifact {
 
 export interface Moment {
   readonly at: Date;
-  /** To be closed. */
+  /** Must be closed. */
   readonly snapshot: TableSnapshot;
   readonly artifacts: readonly StagedArtifact[];
-  /** What is lost. */
+  /** Lost artifacts. */
   readonly faults: readonly Fault[];
 }
 
-/** To link what was published since the try before takes a moment: a try that fails met a removal in just that one. */
+/** Linking new artifacts takes a moment; an attempt fails only if a removal happens within it. */
 const triesMax = 20;
 
-/** @throws ServiceError `unavailable` where versions went at each try */
+/** @throws ServiceError `unavailable` if versions were removed during each attempt */
 export async function holdMoment(sources: MomentSources, signal: AbortSignal): Promise<Moment> {
   const { tables, artifacts, staging, clock } = sources;
   const staged = new Map<string, string>();
@@ -70,7 +70,7 @@ export async function holdMoment(sources: MomentSources, signal: AbortSignal): P
   throw new ServiceError({ code: "unavailable", message });
 }
 
-/** What the rows of a snapshot name, each key once. */
+/** Returns the references in a snapshot's rows, one per key. */
 export async function referencesIn(
   database: Pick<DatabaseTables, "tables">,
   snapshot: TableSnapshot,
@@ -86,7 +86,7 @@ export async function referencesIn(
   return [...found.values()];
 }
 
-/** Whether all of its files are there. */
+/** Stages an artifact's files; false if any is missing. */
 async function stage(
   artifacts: MomentSources["artifacts"],
   { key, files }: Reference,
@@ -98,7 +98,7 @@ async function stage(
   return false;
 }
 
-/** Also true for a symbolic link that leads nowhere, which is named when it is about to be copied. */
+/** Also true for a dangling symbolic link, which is reported when it is copied. */
 function isEntry(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,4 +1,4 @@
-// Fills an empty database with the tables of an archive, whichever kind it was made of.
+// Loads the tables of an archive into an empty database of either kind.
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
 import { type ArchivedFile, type ArchiveReader, damaged } from "./archive/archive-reader.ts";
 import { isOfDatabase, tablePath } from "./archive/layout.ts";
@@ -12,10 +12,10 @@ export interface Reading {
 }
 
 /**
- * All of it or nothing.
+ * Loads all tables in one transaction.
  *
- * @throws ServiceError `invalid` where the archive is damaged, and as `DatabaseTables.requireTables` and `fill`; what `signal`
- *   was aborted with
+ * @throws ServiceError `invalid` for a damaged archive, and as `DatabaseTables.requireTables` and `fill`; the signal's
+ * reason
  */
 export async function loadTables(
   archive: ArchiveReader,
@@ -33,14 +33,14 @@ export async function loadTables(
   });
 }
 
-/** The files of the tables, by their paths. */
+/** Returns the files of the tables by path. */
 export async function tableFiles(archive: ArchiveReader): Promise<ReadonlyMap<string, ArchivedFile>> {
   const files = new Map<string, ArchivedFile>();
   for await (const file of archive.files()) if (isOfDatabase(file.path)) files.set(file.path, file);
   return files;
 }
 
-/** The rows of a table, of which there are as many as the manifest says. @throws as {@link loadTables} */
+/** Yields the rows of a table, and checks their number against the manifest. @throws as {@link loadTables} */
 export async function* rowsOf(
   archive: ArchiveReader,
   { table, columns, rows: rowCount }: ArchivedTable,

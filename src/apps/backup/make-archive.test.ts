@@ -1,5 +1,5 @@
-// Archives of a moment: what is in them though versions come and go, what is named where something is lost, restoring and
-// verifying them. Archives are read by tools that are not ours as well.
+// Tests of archives: a consistent snapshot under concurrent removals, faults, restoring and verifying. Standard tools
+// read the archives too.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -42,9 +42,9 @@ interface Place {
   readonly root: string;
   readonly database: MemoryDatabase;
   readonly artifacts: FolderArtifacts;
-  /** Puts a version's adapter there, and names it. */
+  /** Writes a version's adapter and registers it. */
   readonly publish: (modelId: string, step: number) => Promise<void>;
-  /** Takes it out of the database, and then its files away. */
+  /** Removes it from the database, then its files. */
   readonly remove: (modelId: string, step: number) => Promise<void>;
   readonly backUp: (name: string, signal?: AbortSignal) => Promise<Manifest>;
 }
@@ -96,7 +96,7 @@ async function faultsOf(faults: AsyncIterable<Fault>): Promise<readonly string[]
   return found;
 }
 
-test("a backup has what its moment names, and sha256sum and zcat read it", async (t) => {
+test("backs up everything in the snapshot, readable by sha256sum and zcat", async (t) => {
   const { root, publish, backUp, database } = await place(t);
   await publish("m", 1);
   const manifest = await backUp("one");
@@ -125,7 +125,7 @@ test("a backup has what its moment names, and sha256sum and zcat read it", async
   assert.deepEqual(readdirSync(join(root, "staging")), []);
 });
 
-test("a version that goes right behind the moment is of another moment", async (t) => {
+test("takes a new snapshot if a version is removed right after the first one", async (t) => {
   const { root, publish, remove, database } = await place(t);
   await publish("m", 1);
   await publish("m", 2);
@@ -145,17 +145,17 @@ test("a version that goes right behind the moment is of another moment", async (
   );
   assert.deepEqual(manifest.faults, []);
   assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), []);
-  // The second one went behind the moment that holds.
+  // The second version was removed after the held snapshot.
   assert.deepEqual(readdirSync(join(root, "one", "adapters/m")), ["2"]);
   assert.equal(await artifacts.has("adapters/m/2"), false);
   assert.equal(database.openSnapshots, 0);
 });
 
-test("a version that goes while its tables are written is in the backup", async (t) => {
+test("backs up a version that is removed while its tables are written", async (t) => {
   const { root, publish, remove, database, artifacts } = await place(t);
   await publish("m", 1);
   const report = (progress: { readonly kind: string }): void => {
-    // What was linked is there already.
+    // The artifacts are already linked.
     if (progress.kind === "table") rmSync(join(root, "data", "adapters"), { recursive: true, force: true });
   };
   const manifest = await makeBackup(
@@ -168,7 +168,7 @@ test("a version that goes while its tables are written is in the backup", async 
   assert.ok(existsSync(join(root, "one", "adapters/m/1/adapter_config.json")));
 });
 
-test("what is lost or changed is named, and the rest is in the backup", async (t) => {
+test("names lost or changed artifacts, and backs up the rest", async (t) => {
   const { root, publish, backUp, database, artifacts } = await place(t);
   for (const step of [1, 2, 3]) await publish("m", step);
   rmSync(join(root, "data/adapters/m/1"), { recursive: true });
@@ -188,7 +188,7 @@ test("what is lost or changed is named, and the rest is in the backup", async (t
   ]);
 });
 
-test("verify names whatever is damaged, missing or too many", async (t) => {
+test("names everything damaged, missing or surplus", async (t) => {
   const { root, publish, backUp } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -219,7 +219,7 @@ test("verify names whatever is damaged, missing or too many", async (t) => {
   });
 });
 
-/** Things that may lie in place of a plain file, each with the words that name it. */
+/** Kinds of entries other than plain files, each with the words that name it. */
 const otherKinds: readonly (readonly [string, (path: string) => unknown, RegExp])[] = [
   ["a named pipe", (path) => execFileSync("mkfifo", [path]), /is a named pipe/],
   ["a link to the same bytes", (path) => linkToCopy(path), /is a symbolic link/],
@@ -233,7 +233,7 @@ function linkToCopy(path: string): void {
   symlinkSync(path.replace("/copy/", "/one/"), path);
 }
 
-/** It stays there when the process ends that was bound to it. */
+/** The socket file stays when the process that bound it exits. */
 function bindSocket(path: string): void {
   const program = `require("net").createServer().listen("s", () => process.kill(process.pid, "SIGKILL"))`;
   spawnSync(process.execPath, ["-e", program], { cwd: dirname(path) });
@@ -241,7 +241,7 @@ function bindSocket(path: string): void {
 }
 
 test(
-  "what is no plain file is named, and never opened",
+  "names entries that are not plain files, and never opens them",
   { skip: process.platform === "win32", timeout: 120_000 },
   async (t) => {
     const { root, publish, backUp } = await place(t);
@@ -277,7 +277,7 @@ test(
 );
 
 test(
-  "what is no plain file in a data folder is named by its backup, and never opened; links to files are followed",
+  "names entries that are not plain files in a data folder, and follows links to files",
   { skip: process.platform === "win32", timeout: 120_000 },
   async (t) => {
     const { root, publish, backUp } = await place(t);
@@ -305,7 +305,7 @@ test(
       for (const [kind, put, expected] of specials) {
         const at = join(root, "data", path);
         const isExtra = path.endsWith("more");
-        // Nothing is stored there that it could be a link to.
+        // No stored file exists that it could link to.
         if (expected === null && isExtra) continue;
         rmSync(at, { force: true });
         put(at);
@@ -329,7 +329,7 @@ test(
   },
 );
 
-test("folders of an archive are its own", { skip: process.platform === "win32" }, async (t) => {
+test("refuses an archive whose folders are links", { skip: process.platform === "win32" }, async (t) => {
   const { root, publish, backUp } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -349,7 +349,7 @@ test("folders of an archive are its own", { skip: process.platform === "win32" }
     ),
     { code: "invalid", message: /one\/adapters is a symbolic link, where a folder should be/ },
   );
-  // The archive as a whole may be linked to.
+  // The archive's folder itself may be a link.
   symlinkSync(folder, join(root, "linked"));
   rmSync(join(folder, "adapters"));
   rmSync(join(folder, "more"));
@@ -358,7 +358,7 @@ test("folders of an archive are its own", { skip: process.platform === "win32" }
 });
 
 test(
-  "a server's file that is a named pipe is named",
+  "names a server's file that is a named pipe",
   { skip: process.platform === "win32", timeout: 60_000 },
   async (t) => {
     const { root, publish, database, artifacts } = await place(t);
@@ -374,7 +374,7 @@ test(
   },
 );
 
-test("a restore puts everything in its place, and may be repeated after it failed", async (t) => {
+test("restores everything in place, and can be repeated after a failure", async (t) => {
   const { root, publish, backUp, database } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -396,7 +396,7 @@ test("a restore puts everything in its place, and may be repeated after it faile
   assert.equal(readFileSync(join(data, "adapters/m/1/optimizer.safetensors"), "utf8"), "state");
 });
 
-test("nothing is restored beside others, from an export, or from what is damaged", async (t) => {
+test("restores nothing next to other data, from an export, or from a damaged archive", async (t) => {
   const { root, publish, backUp, database, artifacts: own } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -426,7 +426,7 @@ test("nothing is restored beside others, from an export, or from what is damaged
   assert.deepEqual(await faultsOf(verifyArchive(making.place, anyTables, silent)), []);
 });
 
-test("an archive never leads out of its folder", async (t) => {
+test("never writes outside the target folder", async (t) => {
   const { root, backUp } = await place(t);
   for (const path of [
     "../data/hone.json",
@@ -453,13 +453,13 @@ test("an archive never leads out of its folder", async (t) => {
   }
 });
 
-test("one that is ended leaves nothing, and one that died is begun anew", async (t) => {
+test("leaves nothing after an interruption, and starts over after a crash", async (t) => {
   const { root, publish, backUp } = await place(t);
   await publish("m", 1);
   const ended = new Error("ended");
   await assert.rejects(backUp("one", AbortSignal.abort(ended)), ended);
   assert.deepEqual(readdirSync(join(root, "one")), []);
-  // As a process leaves it that dies.
+  // The state after a crash.
   writeFileSync(join(root, "one", ".unfinished-archive"), "");
   writeFileSync(join(root, "one", "SHA256SUMS"), "half");
   mkdirSync(join(root, "one", "database"));
@@ -472,7 +472,7 @@ test("one that is ended leaves nothing, and one that died is begun anew", async 
   assert.deepEqual(readdirSync(join(root, "other")), ["letter"]);
 });
 
-test("an archive of a newer program is refused", async (t) => {
+test("refuses an archive of a newer program", async (t) => {
   const { root, backUp } = await place(t);
   await backUp("one");
   const path = join(root, "one", "manifest.json");

@@ -1,4 +1,4 @@
-// A copy of a server that runs, as it was at one moment: the story of `hone backup` and `hone export`.
+// Makes a consistent copy of a running server, for `hone backup` and `hone export`.
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,17 +16,17 @@ import { tablePath } from "./archive/layout.ts";
 import { packedRows, type Rows } from "./archive/table-rows.ts";
 
 export interface ArchiveMaking {
-  /** Where it is written. */
+  /** Target of the archive. */
   readonly place: ArchivePlace;
-  /** The version of the program. */
+  /** Version of the program. */
   readonly program: string;
   readonly report: Report;
-  /** Ends it; nothing is left then. */
+  /** Aborts the copy; nothing is left then. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Copies database and artifacts; what of these is lost or changed is in the manifest's faults.
+ * Copies database and artifacts. The manifest's faults name lost or changed artifacts.
  *
  * @throws ServiceError `conflict` for a place that is in use, as {@link holdMoment}, and as `DatabaseTables.snapshot`
  */
@@ -45,7 +45,7 @@ export async function makeBackup(sources: MomentSources, making: ArchiveMaking):
   });
 }
 
-/** Copies the database alone. */
+/** Copies only the database. */
 export async function makeExport(
   { tables, clock }: { readonly tables: DatabaseTables; readonly clock: Pick<Clock, "now"> },
   making: ArchiveMaking,
@@ -91,10 +91,10 @@ async function copyTables(
 }
 
 /**
- * What is written goes from where it was kept.
+ * Writes the artifacts, and removes each from the staging folder.
  *
- * @returns a fault for each artifact that is not as it was stored, and for each path that is not a plain file; such paths are
- *   not opened and not copied
+ * @returns a fault per artifact that differs from the stored one, and per path that is not a plain file; such paths
+ * are neither opened nor copied
  */
 async function writeArtifacts(
   writer: ArchiveWriter,
@@ -140,7 +140,7 @@ interface TableWriting {
   readonly signal: AbortSignal;
 }
 
-/** @throws what `signal` was aborted with; as {@link TableSnapshot.rows} */
+/** @throws the signal's reason; as {@link TableSnapshot.rows} */
 async function writeTables(
   writer: ArchiveWriter,
   database: Pick<DatabaseTables, "tables">,

@@ -1,11 +1,11 @@
-// How far a copy is, for whoever waits for it.
+// Progress of a copy.
 
 export type Progress =
-  /** A table is begun. */
+  /** A table was started. */
   | { readonly kind: "table"; readonly table: string; readonly index: number; readonly count: number }
-  /** Rows of it that are done. */
+  /** Number of rows done in it. */
   | { readonly kind: "rows"; readonly table: string; readonly rows: number }
-  /** Files that are done, and their bytes; of all, as far as they are known. */
+  /** Files and bytes done, and their totals as far as known. */
   | {
       readonly kind: "files";
       readonly files: number;

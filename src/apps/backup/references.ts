@@ -1,4 +1,4 @@
-// What of the artifacts a database names, by the rows of its tables, and what each has to be. Pure.
+// Finds the artifacts that rows of a database name, and checks their files. Pure.
 import type { Cell, TableColumns } from "../../base/domain/backup/tables.ts";
 import { assert } from "../../base/domain/assert.ts";
 import { adapterFiles, adapterSeal } from "../../inference/architectures/hashes/adapter-hash.ts";
@@ -9,19 +9,19 @@ import type { Fault } from "./fault.ts";
 export interface Reference {
   /** Its key. */
   readonly key: string;
-  /** Whose it is, for people: "version 3 of the model 2f1c…". */
+  /** Its owner, for people: "version 3 of the model 2f1c…". */
   readonly owner: string;
-  /** Files that it has; none where it is a file itself. */
+  /** Names of its files; empty if it is a single file. */
   readonly files: readonly string[];
-  /** Null where it was not recorded. */
+  /** Null if it was not recorded. */
   readonly seal: Seal | null;
-  /** Of a file. */
+  /** Size of a single file. */
   readonly byteCount: number | null;
 }
 
 type Row = (column: string) => Cell;
 
-/** By table: what a row names. */
+/** Reference of a row, by table. */
 const referencesOfTable: Readonly<Record<string, (row: Row) => Reference | null>> = {
   model_versions: (row) => {
     const key = row("adapter_folder");
@@ -44,14 +44,14 @@ const referencesOfTable: Readonly<Record<string, (row: Row) => Reference | null>
     ),
 };
 
-/** The tables whose rows name artifacts. */
+/** Tables whose rows name artifacts. */
 export const referringTables: readonly string[] = Object.keys(referencesOfTable);
 
 function fileReference(key: string, owner: string, byteCount: Cell): Reference {
   return { key, owner, files: [], seal: null, byteCount: Number(byteCount) };
 }
 
-/** What a row names; null where it names nothing. */
+/** Returns the reference of a row; null if it names nothing. */
 export function referenceOf({ table, columns }: TableColumns, row: readonly Cell[]): Reference | null {
   return (
     referencesOfTable[table]?.((column) => {
@@ -63,10 +63,10 @@ export function referenceOf({ table, columns }: TableColumns, row: readonly Cell
 }
 
 /**
- * What is wrong with an artifact of these files; null where nothing is.
+ * Returns the fault of an artifact with these files; null if it is intact.
  *
- * @param found.hashes the hex SHA-256 of each file by its name, which is empty of an artifact that is a file
- * @param found.bytes of such a file; null where it is not known
+ * @param found.hashes hex SHA-256 of each file by name; the name is empty for a single file
+ * @param found.bytes size of a single file; null if unknown
  */
 export function faultOfFiles(
   { key, owner, files, seal, byteCount }: Reference,

@@ -1,5 +1,5 @@
-// Puts an archive in the place of a server: artifacts first, each file compared with its hash, and the database behind them in
-// one transaction. So a restore that dies leaves an empty database, and the next one takes the same way again.
+// Restores an archive: first the artifacts, each file compared with its hash, then the database in one transaction. An
+// interrupted restore therefore leaves an empty database, and can be repeated.
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
@@ -16,10 +16,10 @@ export interface RestoreTargets {
 }
 
 /**
- * Restores all of a backup.
+ * Restores a backup.
  *
- * @throws ServiceError `conflict` where a database or artifacts of others are, before anything is written; `invalid` where the
- *   archive is damaged, lacks tables, or has no artifacts
+ * @throws ServiceError `conflict` if the target holds other data, before anything is written; `invalid` if the archive
+ * is damaged, lacks tables, or has no artifacts
  */
 export async function restoreArchive(
   archive: ArchiveReader,
@@ -28,7 +28,7 @@ export async function restoreArchive(
 ): Promise<void> {
   const { content, database } = archive.manifest;
   if (content === "database") throw databaseAlone(archive.place);
-  // Before artifacts are put there.
+  // Checked before any artifact is written.
   await tables.requireTables(database.version, database.tables);
   await tables.requireEmpty(database.version);
   await refuseOthers(archive, artifacts);
@@ -36,7 +36,7 @@ export async function restoreArchive(
   await loadTables(archive, tables, reading);
 }
 
-/** What an earlier try put there is the archive's own, and is put again. */
+/** Artifacts of an earlier attempt are the archive's own, and are written again. */
 async function refuseOthers(archive: ArchiveReader, artifacts: RestoreTargets["artifacts"]): Promise<void> {
   const own = new Set<string>();
   for await (const { path } of archive.files()) own.add(path.split("/").slice(0, 2).join("/"));
@@ -68,7 +68,7 @@ async function putArtifacts(
   }
 }
 
-/** The files of each artifact, which come together. */
+/** Groups the files by artifact; they are adjacent. */
 async function* byKey(
   files: AsyncIterable<ArchivedFile>,
 ): AsyncGenerator<readonly [key: string, files: readonly ArchivedFile[]], void> {
@@ -84,7 +84,7 @@ async function* byKey(
   if (ofKey.length > 0) yield [keyOf(ofKey[0].path), ofKey];
 }
 
-/** @returns how many bytes there were */
+/** @returns the number of bytes */
 async function copyCompared(pieces: AsyncIterable<Uint8Array>, target: string): Promise<number> {
   await mkdir(dirname(target), { recursive: true });
   const file = await open(target, "wx");

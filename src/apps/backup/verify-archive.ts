@@ -1,5 +1,5 @@
-// Reads all of an archive and names what is wrong with it: files that are not as they were written, missing or too many, rows
-// that are none, and artifacts that its database names and it does not have.
+// Reads a whole archive and names its faults: changed, missing or surplus files, invalid rows, and artifacts that its
+// database names but that it lacks.
 import type { RequireTables } from "../../base/domain/backup/tables.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
@@ -10,11 +10,10 @@ import { type Reading, rowsOf, tableFiles } from "./load-tables.ts";
 import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
 
 /**
- * Each fault as it is found; none where the archive can be relied on.
+ * Yields each fault as it is found; none for an intact archive.
  *
- * @param requireTables of the database that the archive would be restored into
- * @throws ServiceError `not_found` where there is no archive, `unsupported` for a newer one; what `reading.signal` was aborted
- *   with
+ * @param requireTables checks of the database that the archive would be restored into
+ * @throws ServiceError `not_found` if there is no archive, `unsupported` for a newer one; the signal's reason
  */
 export async function* verifyArchive(
   place: ArchivePlace,
@@ -39,7 +38,7 @@ export async function* verifyArchive(
   try {
     await requireTables(version, tables);
   } catch (error) {
-    // Where tables or columns are others, what their rows name is not known.
+    // With other tables or columns, the references in their rows are unknown.
     yield faultOf(manifestName, error);
     yield* verifyTables(archive, null, reading);
     return;
@@ -50,7 +49,7 @@ export async function* verifyArchive(
     yield* verifyReferences(archive, { references, sums, sizes });
 }
 
-/** What the archive has by its own word, by path. */
+/** The archive's content by its own lists, by path. */
 interface Known {
   readonly sums: Map<string, string>;
   readonly sizes: Map<string, number>;
@@ -65,7 +64,7 @@ async function* verifyFiles(
   let [files, bytes] = [0, 0];
   for await (const file of archive.files()) {
     sums.set(file.path, file.sha256);
-    // These are read by their rows.
+    // Tables are read row by row.
     if (isOfDatabase(file.path)) continue;
     try {
       let size = 0;
@@ -114,7 +113,7 @@ async function* verifyTables(
   }
 }
 
-/** Those that the manifest names are known already. */
+/** Faults that the manifest already lists are skipped. */
 function* verifyReferences(
   { manifest }: ArchiveReader,
   { references, sums, sizes }: Known & { readonly references: readonly Reference[] },
@@ -138,7 +137,7 @@ function* verifyReferences(
   }
 }
 
-/** @throws the error itself where it says nothing of the archive */
+/** @throws the error itself if it is not about the archive */
 function faultOf(what: string, error: unknown): Fault {
   if (error instanceof ServiceError) return { what, message: error.message };
   throw error;

@@ -1,5 +1,5 @@
-// Reads all that a server keeps, also while it runs, and names what is wrong with it: what the database finds in itself, and
-// artifacts that it names and that are not there, or not those that were stored.
+// Reads all data of a server, even while it runs, and names faults: those that the database finds in itself, and
+// artifacts that it names but that are missing or changed.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -18,7 +18,7 @@ export interface VerifiedServer {
   readonly artifacts: Pick<ArtifactStore, "path">;
 }
 
-/** Each fault as it is found. @throws as `DatabaseTables.snapshot` */
+/** Yields each fault as it is found. @throws as `DatabaseTables.snapshot` */
 export async function* verifyServer(server: VerifiedServer, reading: Reading): AsyncGenerator<Fault, void> {
   const { tables } = server;
   const snapshot = await tables.snapshot();
@@ -35,7 +35,7 @@ export async function* verifyServer(server: VerifiedServer, reading: Reading): A
   yield* stillNamed(server, found);
 }
 
-/** So that each was read once. */
+/** So that each row is read once. */
 async function readRows(
   database: DatabaseTables,
   snapshot: TableSnapshot,
@@ -85,7 +85,10 @@ async function* faultsOfArtifacts(
   }
 }
 
-/** Null where there is none; what it is where it is no file. Files that an operator links to are theirs to link. */
+/**
+ * Returns the file's hash; null if it is missing, or its kind if it is not a file. Follows an operator's links to
+ * files.
+ */
 async function hashOf(
   path: string,
 ): Promise<{ readonly sha256: string; readonly bytes: number } | string | null> {
@@ -102,7 +105,7 @@ async function hashOf(
   }
 }
 
-/** What went from the database meanwhile had its files removed behind that. */
+/** Files of artifacts that left the database meanwhile were removed after that, so they are no faults. */
 async function* stillNamed(
   { tables }: VerifiedServer,
   faults: readonly Fault[],

@@ -1,4 +1,4 @@
-// The page's frame: where one can go, who is signed in, and the view of the address.
+// Frame of the page: navigation, sign-out, and the view at the address.
 import type { ComponentChildren } from "preact";
 import { Annotate } from "./annotating/annotate.tsx";
 import { Queues } from "./annotating/queues.tsx";
@@ -21,7 +21,7 @@ import { Trajectories } from "./views/trajectories.tsx";
 import { TrajectoryModels } from "./views/trajectory-models.tsx";
 import { TrajectoryView } from "./views/trajectory.tsx";
 
-/** What the head links to, each with its view's name in the address. */
+/** Links of the header, each with its view's name in the address. */
 const sections = [
   ["", "Overview"],
   ["models", "Models"],
@@ -116,7 +116,7 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
   }
 }
 
-/** The address stays the view's own. */
+/** Focuses the content without a change of the address, which names the view. */
 function skipToMain(event: Event): void {
   event.preventDefault();
   document.getElementById("main")?.focus();

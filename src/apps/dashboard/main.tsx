@@ -1,4 +1,4 @@
-// Where the page begins.
+// Entry point of the page.
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { followAddress } from "./router.ts";

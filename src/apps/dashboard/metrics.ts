@@ -1,4 +1,4 @@
-// The server's metrics as numbers, from Prometheus' text form.
+// Parses the server's metrics from Prometheus' text format.
 
 export interface Sample {
   readonly name: string;
@@ -14,12 +14,12 @@ export function readMetrics(text: string): readonly Sample[] {
     const [, name, labels = "", value] = line.exec(row) ?? [];
     if (name === undefined || row.startsWith("#")) return [];
     const pairs = [...labels.matchAll(label)].map(([, key = "", given = ""]) => [key, unescaped(given)]);
-    // "+Inf" is not how JavaScript says it.
+    // JavaScript spells "+Inf" differently.
     return [{ name, labels: Object.fromEntries(pairs), value: Number(value?.replace("Inf", "Infinity")) }];
   });
 }
 
-/** The value of a metric, summed over what is not asked for; null where there is none. */
+/** Returns the value of a metric, summed over labels that are not given; null if there is none. */
 export function valueOf(
   samples: readonly Sample[],
   name: string,

@@ -4,14 +4,14 @@ import { test } from "node:test";
 Object.assign(globalThis, { location: { hash: "" } });
 const { addressOf, placeOf } = await import("./router.ts");
 
-test("an address leads to the place that it was made of", () => {
+test("parses the addresses that it makes", () => {
   const address = addressOf("models", ["a/b", "ü ?#"], { after: "x&y", order: "" });
   const { view, parts, query } = placeOf(address);
   assert.deepEqual([view, parts, [...query]], ["models", ["a/b", "ü ?#"], [["after", "x&y"]]]);
   assert.equal(addressOf(""), "#/");
 });
 
-test("an address that somebody typed is read as far as it goes", () => {
+test("parses a typed address as far as possible", () => {
   assert.deepEqual(placeOf("#models//%E0%A4%A").parts, ["%E0%A4%A"]);
   assert.equal(placeOf("").view, "");
 });

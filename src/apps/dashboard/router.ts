@@ -1,24 +1,24 @@
-// Where one is: the part of the address behind `#`, so that links, back and forward work and the server has one page.
+// The current place: the part of the address after `#`, so that links and history work and the server serves one page.
 import { signal } from "@preact/signals";
 
 export interface Place {
-  /** `models`, or empty for the overview. */
+  /** Such as `models`; empty for the overview. */
   readonly view: string;
-  /** What comes behind the view, each part decoded. */
+  /** Parts after the view, decoded. */
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
 }
 
 export const place = signal<Place>(placeOf(location.hash));
 
-/** Reads an address such as `#/models/m-1?after=2`. */
+/** Parses an address such as `#/models/m-1?after=2`. */
 export function placeOf(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [view = "", ...parts] = path.split("/").filter((part) => part !== "");
   return { view, parts: parts.map(decoded), query: new URLSearchParams(query) };
 }
 
-/** The address of a view, to be a link's. */
+/** Returns the address of a view, for links. */
 export function addressOf(
   view: string,
   parts: readonly string[] = [],

@@ -1,6 +1,6 @@
-// Whether anybody looks: a tab behind others asks nothing of the server.
+// Tracks the page's visibility: a hidden tab sends no requests.
 
-/** Resolves once the page is seen, or the signal aborts. */
+/** Resolves once the page is visible, or the signal aborts. */
 export function untilSeen(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -14,7 +14,7 @@ export function untilSeen(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Aborts once the page is seen no more, or the signal aborts. */
+/** Aborts once the page is hidden, or the signal aborts. */
 export function whileSeen(signal: AbortSignal): AbortSignal {
   const looking = new AbortController();
   const stop = (): void => {

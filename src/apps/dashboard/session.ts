@@ -1,26 +1,26 @@
-// Who is signed in: the key is kept for this tab alone, and goes with it. Where the server asks for none, there is none.
+// The signed-in session. The key is stored only for this tab; a server without authentication needs none.
 import { signal } from "@preact/signals";
 import { Hone } from "../client/hone.ts";
 import { HoneError } from "../client/hone-error.ts";
 
 export interface Session {
   readonly hone: Hone;
-  /** Whether a key was needed, which can be forgotten. */
+  /** True if a key was needed, which sign-out removes. */
   readonly hasKey: boolean;
 }
 
 const keyName = "hone-key";
 
-/** Null before anybody is signed in; `undefined` before that is known. */
+/** Null if nobody is signed in; `undefined` while that is unknown. */
 export const session = signal<Session | null | undefined>(undefined);
 
-/** Goes on with the key of this tab, or without one where none is asked for. @throws HoneError where nobody answers */
+/** Resumes with this tab's key, or without one if none is needed. @throws HoneError if the server does not answer */
 export async function resumeSession(): Promise<void> {
   const kept = sessionStorage.getItem(keyName);
   session.value = (await open(kept)) ?? (kept === null ? null : await open(null));
 }
 
-/** @returns whether the key is one of this server's */
+/** @returns true if the server accepts the key */
 export async function signIn(key: string): Promise<boolean> {
   const opened = await open(key);
   if (opened === null) return false;
@@ -34,7 +34,7 @@ export function signOut(): void {
   session.value = null;
 }
 
-/** Null where the server does not take the key. */
+/** Null if the server rejects the key. */
 async function open(key: string | null): Promise<Session | null> {
   const hone = new Hone({ baseUrl: location.origin, apiKey: key });
   try {

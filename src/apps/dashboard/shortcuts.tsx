@@ -1,10 +1,10 @@
-// Keys: those of every view here, those of a view where it registers them; `?` lists all that are in force.
+// Keyboard shortcuts: common ones, and those that a view registers; `?` lists all active ones.
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { addressOf, go } from "./router.ts";
 
 export interface Shortcut {
-  /** As `KeyboardEvent.key` has it; two, pressed one after the other, with a blank between. */
+  /** As in `KeyboardEvent.key`; a sequence of two keys has a space between them. */
   readonly keys: string;
   readonly does: string;
   readonly run: () => void;
@@ -13,7 +13,7 @@ export interface Shortcut {
 const isHelpOpen = signal(false);
 const ofViews = signal<readonly Shortcut[]>([]);
 let firstKey = "";
-/** Milliseconds in which the second key of two is to come. */
+/** Maximum time between two keys of a sequence, in milliseconds. */
 const patienceMs = 1500;
 
 const ofAll: readonly Shortcut[] = [
@@ -26,9 +26,9 @@ const ofAll: readonly Shortcut[] = [
   { keys: "k", does: "previous row", run: () => moveRow(-1) },
 ];
 
-/** Adds keys while a view is open. */
+/** Registers shortcuts while a view is open. */
 export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unknown[] = []): void {
-  // Before anybody can press a key on what is shown by then.
+  // A layout effect, so that no key press comes before it.
   useLayoutEffect(() => {
     ofViews.value = [...ofViews.value, ...shortcuts];
     return () => {
@@ -40,7 +40,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unk
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    // What is behind the list of keys is not meant by them. It says only a little later that Escape has closed it.
+    // An open dialog keeps its keys. Its close event after Escape arrives only later.
     if (isHelpOpen.value && document.querySelector("dialog[open]") !== null) return;
     const pressed = firstKey === "" ? event.key : `${firstKey} ${event.key}`;
     firstKey = "";
@@ -56,7 +56,7 @@ export function followKeys(): void {
   });
 }
 
-/** Moves the focus among the rows of the view; the row's link is what Enter opens. */
+/** Moves the focus between the rows of the view; Enter opens the row's link. */
 function moveRow(by: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLAnchorElement>("[data-row]")];
   const index = links.findIndex((link) => link === document.activeElement);

@@ -1,4 +1,4 @@
-// Dark or light: as the system has it, until somebody chooses; the choice is kept in this browser.
+// Dark or light theme: the system's, until the user chooses; the browser stores the choice.
 import { signal } from "@preact/signals";
 
 export type Theme = "dark" | "light";

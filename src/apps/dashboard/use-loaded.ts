@@ -1,22 +1,22 @@
-// What a view shows of the server: loaded when it opens, again every few seconds while the page is seen, and let go when
-// the view closes.
+// Hook that loads data when a view opens, reloads it periodically while the page is visible, and stops when the view
+// closes.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
 import { untilSeen } from "./seen.ts";
 import { signOut } from "./session.ts";
 
 export interface Loaded<Value> {
-  /** As it was loaded last; null before. */
+  /** Last loaded value; null before the first. */
   readonly value: Value | null;
-  /** Why the last try failed, in words; null where it did not. */
+  /** Message of the last failed attempt; null after a success. */
   readonly failure: string | null;
   readonly isLoading: boolean;
   readonly reload: () => void;
 }
 
 /**
- * @param load called anew whenever one of `given` changes
- * @param everyMs how long after an answer it is asked again; null asks once
+ * @param load called again whenever one of `given` changes
+ * @param everyMs interval of reloads after an answer; null loads once
  */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -55,12 +55,12 @@ export function useLoaded<Value>(
     };
     void repeat();
     return () => leaving.abort();
-    // What `load` closes over is what the caller gives.
+    // The caller lists the captured values in `given`.
   }, [...given, turn, everyMs]);
   return { ...state, reload };
 }
 
-/** An error as people read it. */
+/** Returns an error's message for people. */
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

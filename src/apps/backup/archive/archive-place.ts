@@ -1,29 +1,29 @@
-// Where an archive lies: a folder, or a bucket (`bucket-place`). Paths are relative, with forward slashes.
+// Storage of an archive: a folder, or a bucket (`bucket-archive-place`). Paths are relative, with forward slashes.
 
 export interface ArchivePlace {
-  /** For people: what a path is put behind. */
+  /** Name for people, as a prefix of paths. */
   readonly name: string;
-  /** Makes it where it is not there. */
+  /** Creates the place if it does not exist. */
   make(): Promise<void>;
   isEmpty(): Promise<boolean>;
   has(path: string): Promise<boolean>;
-  /** The paths of all files. */
+  /** Returns the paths of all files. */
   files(): Promise<readonly string[]>;
-  /** The bytes of a file. @throws ServiceError `not_found` where there is none */
+  /** Yields the bytes of a file. @throws ServiceError `not_found` if it does not exist */
   read(path: string): AsyncIterable<Uint8Array>;
-  /** Begins a file that is not there yet; it is there, whole, once it is closed. */
+  /** Starts a new file, which appears only once it is closed. */
   create(path: string): Promise<ArchiveFile>;
-  /** Puts a small file there, whole, in place of what is there. */
+  /** Writes a small file atomically, replacing an existing one. */
   write(path: string, text: string): Promise<void>;
-  /** Removes a file, or all below a path; that there is none is no error. */
+  /** Removes a file, or everything below a path; does nothing if there is none. */
   remove(path: string): Promise<void>;
-  /** What is there and what is gone stays so from here on, also where the power fails. */
+  /** Makes all changes so far durable, even on a power failure. */
   flush(): Promise<void>;
 }
 
 export interface ArchiveFile {
   write(bytes: Uint8Array): Promise<void>;
   close(): Promise<void>;
-  /** Instead of `close`: it takes no more room. */
+  /** Discards the file and frees its space; called instead of `close`. */
   abandon(): Promise<void>;
 }

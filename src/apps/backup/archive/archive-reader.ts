@@ -1,4 +1,5 @@
-// Reads an archive: its manifest, which files it is to have, and the rows of its tables. What is read is compared with its hash.
+// Reads an archive: its manifest, the list of its files, and the rows of its tables. Compares everything with its
+// hash.
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -16,26 +17,26 @@ export interface ArchiveReader {
   readonly place: ArchivePlace;
   readonly manifest: Manifest;
   /**
-   * The files beside manifest and sums, those of an artifact together.
+   * Yields the files other than manifest and sums, with those of an artifact together.
    *
-   * @throws ServiceError `invalid` for paths that lead elsewhere
+   * @throws ServiceError `invalid` for paths that lead outside
    */
   files(): AsyncIterable<ArchivedFile>;
   /**
-   * The bytes of a file, compared with its hash at the end.
+   * Yields the bytes of a file, and compares them with its hash at the end.
    *
-   * @throws ServiceError `invalid` where it is not there, or another one: then behind the bytes
+   * @throws ServiceError `invalid` if it is missing, or (after the bytes) if it differs
    */
   read(file: ArchivedFile): AsyncIterable<Uint8Array>;
 }
 
-/** A manifest names at most some hundred tables and faults. */
+/** A manifest lists at most some hundred tables and faults. */
 const manifestBytesMax = 1 << 26;
 
 /**
- * Opens an archive, of which the manifest and the list of its files are read.
+ * Opens an archive, and reads its manifest and the list of its files.
  *
- * @throws ServiceError `not_found` where there is none, `invalid` for one that was changed, `unsupported` for a newer one
+ * @throws ServiceError `not_found` if there is none, `invalid` if it was changed, `unsupported` if it is newer
  */
 export async function openArchive(place: ArchivePlace): Promise<ArchiveReader> {
   const manifest = readManifest(await manifestOf(place), `${place.name}/${manifestName}`);
@@ -104,7 +105,7 @@ function isNotThere(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "not_found";
 }
 
-/** What an archive lacks, or has in another form. */
+/** Returns the error for a missing or malformed part of an archive. */
 export function damaged(path: string, why: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "invalid",

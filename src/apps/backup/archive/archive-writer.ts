@@ -1,11 +1,11 @@
-// Writes an archive into a place: its files, each with its hash, and the manifest when all else is there to stay.
+// Writes an archive: its files with their hashes, and the manifest once everything else is durable.
 import { createHash, type Hash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArchiveFile, ArchivePlace } from "./archive-place.ts";
 import { archiveFolders, manifestName, requirePath, sumsName, unfinishedName } from "./layout.ts";
 import { type Manifest, manifestText, type ManifestContent, readManifest } from "./manifest.ts";
 
-/** What a manifest has beside what the writer knows itself. */
+/** Content of a manifest that the writer does not compute. */
 export type ArchiveContent = Omit<ManifestContent, "files" | "bytes" | "sumsSha256">;
 
 export class ArchiveWriter {
@@ -21,9 +21,9 @@ export class ArchiveWriter {
   }
 
   /**
-   * Begins one in a place that is empty, or not there, or holds one that was ended, which goes.
+   * Starts an archive in a place that is empty, missing, or holds an unfinished archive, which is removed.
    *
-   * @throws ServiceError `conflict` where something else is in it
+   * @throws ServiceError `conflict` if the place holds anything else
    */
   static async begin(place: ArchivePlace): Promise<ArchiveWriter> {
     await place.make();
@@ -51,7 +51,7 @@ export class ArchiveWriter {
     }
     await file.close();
     const sha256 = hash.digest("hex");
-    // As sha256sum writes and reads it.
+    // The format of sha256sum.
     const line = `${sha256}  ${path}\n`;
     this.#sumsHash.update(line);
     this.#files += 1;
@@ -59,7 +59,7 @@ export class ArchiveWriter {
     return sha256;
   }
 
-  /** From now on the place has an archive. */
+  /** Writes the manifest, which makes the archive valid. */
   async finish(content: ArchiveContent): Promise<Manifest> {
     await this.#sums.close();
     await this.#place.flush();
@@ -75,14 +75,17 @@ export class ArchiveWriter {
     return readManifest(text, `${this.#place.name}/${manifestName}`);
   }
 
-  /** Removes what was written, so that it takes no room. */
+  /** Removes everything written, to free its space. */
   async abandon(): Promise<void> {
     await this.#sums.abandon().catch(() => undefined);
     await removeAll(this.#place);
   }
 }
 
-/** What a writer writes; what says so last, so that one who dies at it goes on. */
+/**
+ * Removes the writer's files, with the marker of an unfinished archive last, so that an interrupted removal can be
+ * resumed.
+ */
 async function removeAll(place: ArchivePlace): Promise<void> {
   for (const name of [...archiveFolders, sumsName, manifestName, `${manifestName}.partial`, unfinishedName])
     await place.remove(name);

@@ -1,13 +1,13 @@
-// A bucket of an S3-compatible store with an archive, or for one: each file is an object, as a tool of one's own reads it.
+// An archive in a bucket of an S3-compatible store. Each file is a plain object that other tools can read.
 import { BucketClient } from "../../../store/artifacts/s3/bucket-client.ts";
 import type { BucketPlace } from "../../../store/artifacts/s3/bucket-place.ts";
 import { BucketUpload } from "../../../store/artifacts/s3/bucket-upload.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive-place.ts";
 
-/** Of an object, what is in memory at once. */
+/** Size of a part in memory. */
 const partBytes = 1 << 24;
-/** What one request lists; not every store lists a part of it well. */
+/** Maximum keys per list request; some stores paginate badly. */
 const listedMax = 1000;
 
 export function bucketArchivePlace(place: BucketPlace): ArchivePlace {

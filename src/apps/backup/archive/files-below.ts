@@ -1,17 +1,17 @@
-// The files in a folder and the folders below it, in the order of their paths. Follows no symbolic links.
+// Lists the files below a folder in the order of their paths. Follows no symbolic links.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.ts";
 
 export interface FoundFile {
-  /** Relative, with forward slashes; empty where the path is a file itself. */
+  /** Relative, with forward slashes; empty if the path itself is a file. */
   readonly name: string;
   readonly bytes: number;
-  /** The kind of what cannot be read as a file, for people; null for a plain file. */
+  /** Kind of an entry that is not a plain file, for people; null for a plain file. */
   readonly other: string | null;
 }
 
-/** @throws what the system says where there is nothing */
+/** @throws the system's error if the path does not exist */
 export async function filesBelow(path: string): Promise<readonly FoundFile[]> {
   const found = await lstat(path);
   if (!found.isDirectory()) return [{ name: "", bytes: found.size, other: otherThanFile(found) }];

@@ -1,4 +1,4 @@
-// A folder with an archive, or for one.
+// An archive in a folder.
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -42,7 +42,7 @@ export function folderPlace(folder: string): ArchivePlace {
   };
 }
 
-/** Everything that is no folder, in the order of its path: symbolic links are not followed. */
+/** Returns the paths of all entries but folders, in order; does not follow symbolic links. */
 async function pathsBelow(folder: string): Promise<readonly string[]> {
   const paths: string[] = [];
   const entries = await readdir(folder, { withFileTypes: true });
@@ -52,7 +52,7 @@ async function pathsBelow(folder: string): Promise<readonly string[]> {
   return paths;
 }
 
-/** Which files there are in a folder, and in those below it. */
+/** Flushes the entries of a folder and the folders below it. */
 async function flushFolders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }))
     if (entry.isDirectory()) await flushFolders(join(folder, entry.name));

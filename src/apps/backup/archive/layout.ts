@@ -1,38 +1,38 @@
-// Where what lies in an archive, and which paths there can be: an archive comes from anywhere, and none leads out of it.
+// Paths in an archive. An archive may come from anywhere, so all paths are checked to stay inside it.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export const manifestName = "manifest.json";
 export const sumsName = "SHA256SUMS";
-/** It lies there until the archive is whole, so that what was ended is known from what is somebody else's. */
+/** Marker file of an unfinished archive, which distinguishes it from foreign files. */
 export const unfinishedName = ".unfinished-archive";
 
 const databaseFolder = "database";
-/** By the first part of an artifact's key: of how many parts it is. */
+/** Number of parts in an artifact's key, by its first part. */
 const partsOfKey: Readonly<Record<string, number>> = { adapters: 3, files: 2, traces: 2 };
 
-/** The keys that artifacts of every kind begin with. */
+/** First parts of artifact keys. */
 export const artifactRoots: readonly string[] = Object.keys(partsOfKey);
 
-/** The folders that an archive has. */
+/** Top-level folders of an archive. */
 export const archiveFolders: readonly string[] = [databaseFolder, ...artifactRoots];
 
-/** The path of a table's rows. */
+/** Returns the path of a table's rows. */
 export function tablePath(table: string): string {
   return `${databaseFolder}/${table}.jsonl.gz`;
 }
 
-/** Whether a path is one of the database's. */
+/** True if a path belongs to the database. */
 export function isOfDatabase(path: string): boolean {
   return path.startsWith(`${databaseFolder}/`);
 }
 
-/** The key of the artifact that a file of the archive belongs to. */
+/** Returns the key of the artifact that a file belongs to. */
 export function keyOf(path: string): string {
   const parts = path.split("/");
   return parts.slice(0, partsOfKey[parts[0]] ?? parts.length).join("/");
 }
 
-/** @throws ServiceError `invalid` for a path that is none of an archive's */
+/** @throws ServiceError `invalid` for a path that no archive has */
 export function requirePath(path: string): void {
   const parts = path.split("/");
   const isPlain = parts.every((part) => !["", ".", ".."].includes(part) && !/[\\\0\r\n]/.test(part));

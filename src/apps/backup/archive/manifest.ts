@@ -1,5 +1,5 @@
-// What an archive says of itself, in `manifest.json`: where it is from, which tables it has, and what was wrong when it was made.
-// It comes last: a folder without one is none.
+// The manifest of an archive, `manifest.json`: its source, its tables, and faults found when it was made. It is
+// written last: a folder without one is not an archive.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
@@ -12,11 +12,11 @@ export interface ArchivedTable extends TableColumns {
 export interface Manifest {
   readonly format: typeof format;
   readonly formatVersion: number;
-  /** A database alone, or with all that it names. */
+  /** Only the database, or the database with its artifacts. */
   readonly content: "database" | "everything";
-  /** The moment that is in it, as ISO 8601. */
+  /** Time of the snapshot, ISO 8601. */
   readonly createdAt: string;
-  /** The version of the program that made it. */
+  /** Version of the program that made it. */
   readonly program: string;
   readonly database: {
     readonly kind: string;
@@ -24,7 +24,7 @@ export interface Manifest {
     /** Parents before their children. */
     readonly tables: readonly ArchivedTable[];
   };
-  /** How many files `SHA256SUMS` names, and how many bytes they have. */
+  /** Number of files in `SHA256SUMS`, and their total size in bytes. */
   readonly files: number;
   readonly bytes: number;
   /** Hex SHA-256 of `SHA256SUMS`. */
@@ -32,23 +32,23 @@ export interface Manifest {
   readonly faults: readonly Fault[];
 }
 
-/** What a manifest is made of. */
+/** A manifest without its format. */
 export type ManifestContent = Omit<Manifest, "format" | "formatVersion">;
 
 const format = "hone-archive";
-/** Of what this program writes; it reads no other. */
+/** The only version that this program reads and writes. */
 const formatVersion = 1;
 
-/** A manifest as text, with its own hash at the end. */
+/** Returns a manifest as text, with its hash at the end. */
 export function manifestText(content: ManifestContent): string {
   const manifest = { format, formatVersion, ...content };
   return `${JSON.stringify({ ...manifest, sha256: hashOf(manifest) }, null, 2)}\n`;
 }
 
 /**
- * Reads one.
+ * Parses a manifest.
  *
- * @throws ServiceError `invalid` for what is none, or was changed; `unsupported` for one of a newer program
+ * @throws ServiceError `invalid` for an invalid or changed manifest; `unsupported` for one of a newer program
  */
 export function readManifest(text: string, path: string): Manifest {
   const { sha256, ...manifest } = parsed(text, path);
@@ -63,7 +63,7 @@ export function readManifest(text: string, path: string): Manifest {
   return manifest;
 }
 
-/** The hash does not protect a manifest: anyone who edits it can write a new hash. */
+/** Checks the types: the hash is no protection, since anyone who edits a manifest can update it. */
 function isManifest(found: Readonly<Record<string, unknown>>): found is typeof found & Manifest {
   const { content, createdAt, program, database, files, bytes, sumsSha256, faults } = found;
   return (
@@ -101,7 +101,7 @@ function parsed(text: string, path: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return { ...value };
   } catch {
-    // As of any other text that is no manifest.
+    // Reported below like any other invalid text.
   }
   throw invalid(path, "it is not as it was written");
 }

@@ -1,5 +1,5 @@
-// Reads files of a folder that may come from anywhere. A named pipe blocks its reader until somebody writes, a device may have
-// no end, and a symbolic link leads out of the folder: only plain files are opened.
+// Reads plain files of an untrusted folder. A named pipe blocks its reader, a device may be endless, and a symbolic
+// link may lead outside, so nothing else is opened.
 import { constants, type Stats } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.
 import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * The bytes of a file in a folder. The folder itself may be a symbolic link, nothing below it may.
+ * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but nothing below it.
  *
  * @param path relative, with forward slashes
- * @throws ServiceError `not_found` where there is none, `invalid` where it, or a folder that it is in, is something else
+ * @throws ServiceError `not_found` if it does not exist, `invalid` if it or a parent folder is anything else
  */
 export async function* readPlainFile(folder: string, path: string): AsyncGenerator<Uint8Array, void> {
   const parts = path.split("/");
@@ -29,7 +29,8 @@ export async function* readPlainFile(folder: string, path: string): AsyncGenerat
 
 async function* readIfPlain(path: string): AsyncGenerator<Uint8Array, void> {
   requirePlain(path, await lstat(path));
-  // It may have been replaced since; opening must neither follow it nor wait. Windows has neither flag.
+  // The file may have been replaced since the check, so opening must neither follow links nor block. Windows has
+  // neither flag.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {

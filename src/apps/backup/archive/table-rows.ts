@@ -1,26 +1,26 @@
-// The rows of a table as a file: gzipped lines of JSON, each a list of the values in the order of the columns.
+// The file of a table's rows: gzipped JSON Lines, each an array of the values in the order of the columns.
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Cell } from "../../../base/domain/backup/tables.ts";
 import { damaged } from "./archive-reader.ts";
 
-/** Rows are texts of JSON, which get small quickly; more takes the processor from the server that runs beside. */
+/** JSON rows compress well at a low level; higher levels would take CPU time from a running server. */
 const level = 3;
-/** A row has some megabytes at most; what unzips to more is none. */
+/** A row has a few megabytes at most; a longer line is invalid. */
 const lineBytesMax = 1 << 28;
-/** Rows that are handed on together, unless they have a megabyte before. */
+/** Maximum rows per page, and bytes after which a page is full. */
 const [rowsMax, bytesMax] = [1000, 1 << 20];
 
 export type Rows = readonly (readonly Cell[])[];
 
-/** The file of rows; `count` is told how many each page had. */
+/** Yields the compressed bytes of rows; calls `count` with the number of rows per page. */
 export async function* packedRows(
   pages: AsyncIterable<Rows>,
   count: (rows: number) => void,
 ): AsyncGenerator<Uint8Array, void> {
   const gzip = createGzip({ level });
   const done = pipeline(linesOf(pages, count), gzip);
-  // What fails is thrown where the bytes are read, or below.
+  // Errors are thrown while the bytes are read, or below.
   done.catch(() => undefined);
   yield* gzip as AsyncIterable<Buffer>;
   await done;
@@ -37,12 +37,12 @@ async function* linesOf(
 }
 
 /**
- * The rows of a file, in pages of about a megabyte.
+ * Yields the rows of a file in pages of about a megabyte.
  *
- * @param bytes of the file, whose end is read
- * @param path for messages
- * @param columnCount how many values each has
- * @throws ServiceError `invalid` for what is none; what reading throws
+ * @param bytes compressed bytes, read to the end
+ * @param path path for messages
+ * @param columnCount number of values per row
+ * @throws ServiceError `invalid` for invalid rows; errors of reading
  */
 export async function* unpackedRows(
   bytes: AsyncIterable<Uint8Array>,
@@ -75,7 +75,7 @@ async function* unzipped(bytes: AsyncIterable<Uint8Array>, path: string): AsyncG
   done.catch(() => undefined);
   try {
     yield* gunzip as AsyncIterable<Buffer>;
-    // What follows the end of what is zipped is read too.
+    // Also reads bytes after the end of the compressed data.
     await done;
   } catch (error) {
     throw failure ?? damaged(path, "it cannot be unzipped", error);

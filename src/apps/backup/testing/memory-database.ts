@@ -1,4 +1,4 @@
-// For tests: a database of rows in memory, as copies see one, with a moment at which something may happen.
+// For tests: a database of rows in memory, with a hook after each snapshot.
 import type { Cell, DatabaseTables, TableColumns } from "../../../base/domain/backup/tables.ts";
 
 type Content = Readonly<Record<string, readonly (readonly Cell[])[]>>;
@@ -13,9 +13,9 @@ export class MemoryDatabase implements DatabaseTables {
   readonly name = "memory";
   readonly kind = "memory";
   readonly newestVersion = 1;
-  /** By table. */
+  /** Rows by table. */
   content: Content = {};
-  /** Called behind each snapshot. */
+  /** Called after each snapshot. */
   afterSnapshot: () => void = () => undefined;
   openSnapshots = 0;
   faults: readonly string[] = [];

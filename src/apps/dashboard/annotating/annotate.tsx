@@ -1,4 +1,4 @@
-// Judging the items of a queue by keyboard: the conversation, one question after the other, and which key answers what.
+// View that judges the items of a queue by keyboard: the conversation, the questions one by one, and their keys.
 import { useRef } from "preact/hooks";
 import { type AnswerKey, answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
 import type {
@@ -16,7 +16,7 @@ import { useSession } from "./use-session.ts";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
 
-/** As `run`, but of what is shown alone: a key pressed twice answers one question, and not the next one unseen. */
+/** Like `run`, but only for the question on screen: a key pressed twice must not answer the next question unseen. */
 function runShown(run: Run, { held, questionIndex }: SessionState): Run {
   return (work) => {
     run(async (session) => {
@@ -263,10 +263,10 @@ function agreementText({ percent_agreement: percent, kappa, statistic, reason }:
   return `${(percent ?? 0).toFixed(0)} %, ${kappa === null ? (reason ?? "") : `${name} kappa ${kappa.toFixed(3)}`}`;
 }
 
-/** Keys of the page alone: a terminal has enter for both. */
+/** Keys of the page only: in a terminal, enter does both. */
 const [writeKey, doneKey] = ["w", "d"];
 
-/** The keys that mean something now. */
+/** Returns the currently active keys. */
 function keysOf({ held, question, canUndo }: SessionState, run: Run): readonly Shortcut[] {
   const answer = (value: unknown) => (): void => run((session) => session.answer(value));
   const undo = {

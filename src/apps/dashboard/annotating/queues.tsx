@@ -1,4 +1,4 @@
-// The annotation queues of a project, with how much of each is done.
+// View of a project's annotation queues and their progress.
 import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortId } from "../parts/short-id.ts";
@@ -7,7 +7,7 @@ import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 const everyMs = 5000;
-/** The page shows no more; the API lists all. */
+/** Maximum number shown; the API lists all. */
 const shownMax = 100;
 
 interface ListedQueue {
@@ -74,7 +74,7 @@ function QueueTable({
 }: {
   readonly queues: readonly ListedQueue[];
   readonly project: string;
-  /** Who annotates; empty for the owner of the key. */
+  /** Name of the annotator; empty for the owner of the key. */
   readonly as: string;
 }) {
   return (
@@ -120,7 +120,7 @@ function textIn(form: FormData, name: string): string {
   return typeof given === "string" ? given.trim() : "";
 }
 
-/** The projects that have models, the first ones first. */
+/** Returns the projects of the first models. */
 async function projectsOf(hone: Hone, signal: AbortSignal): Promise<readonly string[]> {
   const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
   return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];

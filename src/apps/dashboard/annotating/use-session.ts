@@ -1,4 +1,4 @@
-// An annotator's session as a view has it: what it does comes one after the other, and shows once the server has it.
+// Hook for an annotator's session: runs its calls one after another, and shows the state that the server confirmed.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { AnnotationSession, type SessionState } from "../../client/annotating/annotation-session.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
@@ -6,17 +6,17 @@ import type { Hone } from "../../client/hone.ts";
 import { wordsOf } from "../use-loaded.ts";
 
 export interface UsedSession {
-  /** Null before the first item was asked for. */
+  /** Null before the first claim. */
   readonly state: SessionState | null;
-  /** What went wrong last, in words. */
+  /** Message of the last error; null if there is none. */
   readonly failure: string | null;
   readonly run: (work: (session: AnnotationSession) => Promise<void>) => void;
 }
 
 /**
- * Begins when the view opens, and gives back what is held when it closes.
+ * Starts a session when the view opens, and releases the leased item when it closes.
  *
- * @param annotator the owner of the key where it is empty
+ * @param annotator empty for the owner of the key
  */
 export function useSession(hone: Hone, { project_id, queue_id }: QueueName, annotator: string): UsedSession {
   const [state, setState] = useState<SessionState | null>(null);

@@ -1,4 +1,4 @@
-// One side of a comparison: an answer as it comes, how fast it came, and feedback on it.
+// One side of a comparison: a streamed answer, its speed, and feedback on it.
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import type { Subject } from "../feedback/references.ts";
@@ -17,7 +17,7 @@ export function AnswerSide({
   readonly name: string;
   readonly model: string;
   readonly state: SideState;
-  /** What feedback on the answer is on; null while there is none. */
+  /** Subject of feedback on the answer; null while there is none. */
   readonly subject: Subject | null;
 }) {
   return (

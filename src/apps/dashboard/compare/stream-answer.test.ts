@@ -1,4 +1,4 @@
-// An answer as its parts come.
+// Tests of a streamed answer's states.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatCompletionChunk } from "../../client/api.ts";
@@ -21,7 +21,7 @@ async function* stream(
   yield { id: "c", choices: [] };
 }
 
-test("text, thoughts, tokens and times add up part by part", async () => {
+test("accumulates text, thoughts, tokens and times chunk by chunk", async () => {
   let ms = 0;
   const chunks = stream(
     { delta: { role: "assistant" }, logprobs: null, finish_reason: null },
@@ -55,6 +55,6 @@ test("text, thoughts, tokens and times add up part by part", async () => {
   );
 });
 
-test("a stream without choices says nothing", async () => {
+test("yields nothing for a stream without choices", async () => {
   for await (const state of answerStates(stream(), () => 0)) assert.deepEqual(state, noAnswer);
 });

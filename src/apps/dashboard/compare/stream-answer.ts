@@ -1,4 +1,4 @@
-// One answer of a model as it streams: its text, its tokens and how fast they came.
+// State of one streamed answer: its text, its tokens and their timing.
 import type { ChatCompletionChunk } from "../../client/api.ts";
 import { type ShownToken, TokenReader } from "../reading/tokens.ts";
 
@@ -6,12 +6,12 @@ export interface Sampling {
   readonly temperature: number;
   readonly topP: number;
   readonly maxTokens: number;
-  /** The same for both sides, so that what differs is the model. */
+  /** The same for both sides, so that only the models differ. */
   readonly seed: number;
 }
 
 export interface AnswerState {
-  /** Of the completion; null before the first part. */
+  /** Id of the completion; null before the first chunk. */
   readonly id: string | null;
   readonly thoughts: string;
   readonly text: string;
@@ -31,7 +31,7 @@ export const noAnswer: AnswerState = {
   totalMs: null,
 };
 
-/** Alternatives of each token that are asked for. */
+/** Number of alternatives requested per token. */
 const alternativeCount = 4;
 
 export interface Message {
@@ -39,7 +39,7 @@ export interface Message {
   readonly content: string;
 }
 
-/** The body of the request for a side. */
+/** Returns the request body of a side. */
 export function answerBody(model: string, messages: readonly Message[], sampling: Sampling) {
   return {
     model,
@@ -54,9 +54,9 @@ export function answerBody(model: string, messages: readonly Message[], sampling
 }
 
 /**
- * The states of an answer, one after each part that comes.
+ * Yields the state of an answer after each chunk.
  *
- * @param nowMs a clock that only goes forward
+ * @param nowMs a monotonic clock
  */
 export async function* answerStates(
   chunks: AsyncIterable<Pick<ChatCompletionChunk, "id" | "choices">>,

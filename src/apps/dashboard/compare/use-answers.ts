@@ -1,4 +1,4 @@
-// Both sides of a comparison as they are answered at once, and stopped together.
+// Hook for both sides of a comparison, which are requested and stopped together.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { wordsOf } from "../use-loaded.ts";
@@ -41,7 +41,7 @@ export function useAnswers(hone: Hone): Answers {
     ]);
     for (const index of [0, 1] as const) {
       const show = (state: SideState): void => {
-        // A later question has the sides by then.
+        // A later question may already own the sides.
         if (running.current === stopping) put(index, state);
       };
       const body = answerBody(models[index], messages, sampling);
@@ -56,12 +56,12 @@ export function useAnswers(hone: Hone): Answers {
   };
 }
 
-/** The time of the frame that is shown: what is measured by it is as exact as the screen. */
+/** Time of the current frame: measurements are as exact as the screen. */
 function frameMs(): number {
   return Number(document.timeline.currentTime);
 }
 
-/** Shows an answer as it comes, at most once for each frame of the screen. */
+/** Shows an answer as it arrives, updated at most once per frame. */
 async function showAnswer(
   hone: Hone,
   body: ReturnType<typeof answerBody>,

@@ -1,4 +1,4 @@
-// Feedback on one thing: what there is, and giving more by keyboard: a reaction, a note, or whatever else.
+// Panel with the feedback on a subject, and forms and keys to add a reaction, a note, or any other record.
 import { useRef } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -10,12 +10,12 @@ import { isReaction, note as noteOf, noteLengthMax, reaction, saidIn } from "./r
 import type { Subject } from "./references.ts";
 import { useFeedback } from "./use-feedback.ts";
 
-/** By the digit that gives it. */
+/** Indexed by the digit key. */
 const reactions = ["👍", "👎", "🎉", "🤔", "❤️"] as const;
 
 /**
  * @param isElsewhere true for records that another panel shows
- * @param hasKeys whether the keys of the view are this panel's
+ * @param hasKeys true if this panel handles the view's keys
  */
 export function FeedbackPanel({
   hone,
@@ -37,13 +37,13 @@ export function FeedbackPanel({
   const owner = key.value?.owner;
   const isOwn = (record: FeedbackRecord): boolean => record.vendor_user_id === owner;
   const given = (emoji: string) => records.find((record) => isOwn(record) && isReaction(record, emoji));
-  /** Takes one's own reaction back where it was given. */
+  /** Adds the user's reaction, or removes it if it exists. */
   const react = (emoji: string): void => {
     const record = given(emoji);
     if (record === undefined) feedback.give(reaction(emoji));
     else feedback.remove(record.id);
   };
-  // Keys are registered once, and do what the panel does by then.
+  // Keys are registered once; the ref calls the latest function.
   const latest = useRef(react);
   latest.current = react;
   useShortcuts(hasKeys ? keysOf(latest, note) : [], [hasKeys]);

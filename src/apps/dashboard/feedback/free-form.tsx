@@ -1,4 +1,4 @@
-// Feedback of any kind, as a program would send it: a type and an object.
+// Form for feedback of any type with a JSON payload.
 import { useState } from "preact/hooks";
 import { freeRecord, type Given } from "./records.ts";
 

@@ -1,9 +1,9 @@
-// Free feedback as it is typed, and what a record says in a line.
+// Tests of typed feedback, and of the text of a record.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freeRecord, isReaction, note, reaction, saidIn } from "./records.ts";
 
-test("a free record has a type and an object, or it is said what is wrong", () => {
+test("requires a type and an object, and names the fault", () => {
   assert.deepEqual(freeRecord(" score ", '{"value": 0.5}'), {
     feedback_type: "score",
     payload: { value: 0.5 },
@@ -17,7 +17,7 @@ test("a free record has a type and an object, or it is said what is wrong", () =
   for (const json of ["[]", "null", "1"]) assert.match(faultOf("score", json), /must be an object/);
 });
 
-test("a reaction says its emoji, a note its words, and anything else itself", () => {
+test("shows the emoji of a reaction, the text of a note, and the payload of other records", () => {
   assert.equal(saidIn(reaction("👍")), "👍");
   assert.equal(saidIn(note("good")), "good");
   assert.equal(saidIn({ feedback_type: "score", payload: { value: 1 } }), 'score {"value":1}');

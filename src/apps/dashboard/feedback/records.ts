@@ -1,13 +1,13 @@
-// What feedback the page gives, and what a record says in a line.
+// Creates feedback records from input, and formats records as text.
 import type { FeedbackCreateReq, FeedbackRecord } from "../../client/api.ts";
 
-/** Of a record to be created, what is said. */
+/** Type and payload of a new record. */
 export type Given = Pick<FeedbackCreateReq, "feedback_type" | "payload">;
 
 const reactionType = "vendor.reaction.1";
 const noteType = "vendor.note.1";
 
-/** In characters, as the server takes it. */
+/** In characters, as the server's limit. */
 export const noteLengthMax = 1024;
 
 export function reaction(emoji: string): Given {
@@ -26,9 +26,9 @@ export function isReaction(
 }
 
 /**
- * A free record as it was typed.
+ * Parses typed feedback.
  *
- * @returns what is wrong with it, in words, where it is none
+ * @returns a message if it is invalid
  */
 export function freeRecord(type: string, json: string): Given | string {
   const example = '{"value": 0.5}';
@@ -45,7 +45,7 @@ export function freeRecord(type: string, json: string): Given | string {
   return { feedback_type: type.trim(), payload };
 }
 
-/** What a record says, in a line. */
+/** Formats a record as one line. */
 export function saidIn({
   feedback_type: type,
   payload,

@@ -1,9 +1,9 @@
-// References of answers by their models' names.
+// Tests of references to answers by model name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerOf } from "./references.ts";
 
-test("an answer belongs to its model's project, and to one of the base's name where there is none", () => {
+test("assigns an answer to its model's project, or to a project named after the base model", () => {
   const of = (model: string) => answerOf(model, "chatcmpl-1", "acme").reference;
   assert.equal(of("team/games/bot:step3"), "hone:///team/games/call/chatcmpl-1");
   assert.equal(of("wandb-artifact:///team/games/bot"), "hone:///team/games/call/chatcmpl-1");

@@ -1,4 +1,4 @@
-// What feedback on the page is on: a stored trajectory, or an answer that was just given, as a reference of the API.
+// API references of feedback subjects: a stored trajectory, or a fresh answer.
 
 export interface Subject {
   /** `<entity>/<project>`. */
@@ -6,7 +6,7 @@ export interface Subject {
   readonly reference: string;
 }
 
-/** @param id of the row of a stored trajectory, or of a completion */
+/** @param id id of a stored trajectory's row, or of a completion */
 export function callIn(
   { entity, project }: { readonly entity: string; readonly project: string },
   id: string,
@@ -26,9 +26,10 @@ export function isOnChoice(
 }
 
 /**
- * An answer of a model by its name in a chat. What a base model said counts as of a project of its name.
+ * Returns the subject of a model's answer, by its name in a chat. An answer of a base model belongs to a project named
+ * after it.
  *
- * @param entity of whoever asked, where the name has none
+ * @param entity the user's entity, for names without one
  */
 export function answerOf(model: string, id: string, entity: string): Subject {
   const parts = model
@@ -36,6 +37,6 @@ export function answerOf(model: string, id: string, entity: string): Subject {
     .replace(/:[^/:]*$/, "")
     .split("/");
   const [named, project] = parts.length === 3 ? parts : [entity, parts[0] ?? ""];
-  // A project has no blanks, and a reference no more parts.
+  // A project name has no spaces, and a reference no more parts.
   return callIn({ entity: named ?? entity, project: (project ?? "").replaceAll(/[^\w.-]/g, "-") }, id);
 }

@@ -1,4 +1,4 @@
-// The feedback on a subject as it is read, given and taken back; what is done shows once the server has it.
+// Hook that reads, adds and removes feedback on a subject, and shows what the server confirmed.
 import { useCallback, useState } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -7,11 +7,11 @@ import type { Given } from "./records.ts";
 import type { Subject } from "./references.ts";
 
 export interface FeedbackOn {
-  /** The oldest first; the first thousand. */
+  /** Oldest first; at most a thousand. */
   readonly records: readonly FeedbackRecord[];
   readonly hasMore: boolean;
   readonly isLoaded: boolean;
-  /** What went wrong last, in words. */
+  /** Message of the last error; null if there is none. */
   readonly failure: string | null;
   readonly give: (given: Given, onDone?: () => void) => void;
   readonly remove: (id: string) => void;

@@ -1,4 +1,4 @@
-// The keys of the server, the newest first, a page at a time; for administrators.
+// Table of the server's keys, newest first, page by page; for administrators.
 import type { Key } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../parts/paged-table.tsx";

@@ -1,5 +1,4 @@
-// Whose key this is, what was used with it or with all keys, the keys there are for administrators, and what the server has
-// answered since its start.
+// View of the user's key and usage, with all keys for administrators, and the server's counts since its start.
 import type { Hone } from "../../client/hone.ts";
 import { readMetrics, type Sample, valueOf } from "../metrics.ts";
 import { Facts, Shown, View } from "../parts/shown.tsx";

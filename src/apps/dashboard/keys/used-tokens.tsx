@@ -1,4 +1,4 @@
-// What was used by day, key and model, a page at a time: by whoever is signed in, or by everybody for administrators.
+// Table of usage by day, key and model, page by page: the user's own, or everyone's for administrators.
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../parts/paged-table.tsx";
 import { shortId } from "../parts/short-id.ts";
@@ -7,7 +7,7 @@ import { useLoaded } from "../use-loaded.ts";
 
 const limit = 30;
 const everyMs = 30_000;
-/** In the address, of the row that the page begins behind. */
+/** Query parameter with the row before the page. */
 const name = "used_after";
 
 const columns = [
@@ -56,7 +56,7 @@ export function UsedTokens({ hone }: { readonly hone: Hone }) {
   );
 }
 
-/** Users who come without a key have their name in its place. */
+/** Returns a key's short id; for users without a key, their name. */
 function keyText(id: string | null): string {
   if (id === null) return "–";
   return id.startsWith("user:") ? id.slice("user:".length) : shortId(id);

@@ -1,5 +1,5 @@
-// A curve over steps, drawn by uPlot, which says what it is under the pointer; beside it the same numbers as a table, for
-// who does not see it.
+// A curve over steps, drawn by uPlot with the values at the pointer, and the same numbers as a table for screen
+// readers.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../theme.ts";
@@ -13,18 +13,18 @@ export interface Curve {
 }
 
 const height = 180;
-/** Rows of the table: more are read from the API. */
+/** Maximum rows of the table; the API has the rest. */
 const rowsMax = 200;
-/** Of more points each would hide the curve. */
+/** With more points, dots would hide the curve. */
 const dotsMax = 60;
-/** Steps are whole. */
+/** Steps are integers. */
 const stepTicks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000];
 
 export function Chart({ curve: { label, steps, values } }: { readonly curve: Curve }) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const [pointed, setPointed] = useState<number | null>(null);
-  // A canvas takes its colours when it is made.
+  // A canvas takes its colours when it is created.
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
@@ -73,7 +73,7 @@ export function Chart({ curve: { label, steps, values } }: { readonly curve: Cur
   );
 }
 
-/** @param onPoint called with the index of the point that is nearest to the pointer; null where there is none */
+/** @param onPoint called with the index of the point nearest to the pointer; null if there is none */
 function optionsFor(element: HTMLElement, onPoint: (index: number | null) => void): uPlot.Options {
   const style = getComputedStyle(element);
   const line = { stroke: style.getPropertyValue("--line"), width: 1 };

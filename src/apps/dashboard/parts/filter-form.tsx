@@ -1,4 +1,4 @@
-// The form above a list that filters it. What is typed counts once it is sent; a choice counts at once.
+// Form that filters the list below it. Typed values apply on submit, choices immediately.
 import type { ComponentChildren } from "preact";
 
 export function FilterForm({
@@ -17,7 +17,7 @@ export function FilterForm({
     <form
       class="filters"
       aria-label="Filters"
-      // Made anew where the address changes by other means than the form.
+      // Re-created if the address changes by other means than the form.
       key={JSON.stringify(filters)}
       onSubmit={(event) => {
         event.preventDefault();
@@ -44,7 +44,7 @@ export function FilterChoice({
   readonly name: string;
   readonly label: string;
   readonly value: string | undefined;
-  /** Values and what they are called; the one without a value lets all through. */
+  /** Values and their labels; the empty value matches everything. */
   readonly choices: readonly (readonly [value: string, title: string])[];
 }) {
   return (
@@ -80,7 +80,7 @@ export function FilterText({ name, label, value = "" }: FieldProperties) {
   );
 }
 
-/** A number or a time. */
+/** Field for a number or a time. */
 export function FilterField({
   name,
   label,

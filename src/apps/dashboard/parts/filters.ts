@@ -1,6 +1,6 @@
-// Filters of a list as its address has them, and the page that they are asked for.
+// Filters of a list in its address, and the page of results.
 
-/** Those of `names` that an address has; empty ones are none. */
+/** Returns the filters in an address whose names are in `names`, without empty ones. */
 export function filtersNamed<Name extends string>(
   names: readonly Name[],
   query: URLSearchParams,
@@ -9,11 +9,11 @@ export function filtersNamed<Name extends string>(
     const value = query.get(name) ?? "";
     return value === "" ? [] : [[name, value] as const];
   });
-  // Each is the value of one of the names.
+  // Safe cast: each key is one of the names.
   return Object.fromEntries(given) as { readonly [N in Name]?: string };
 }
 
-/** Returns the filled-in fields of a form, without blanks around them. */
+/** Returns the non-empty fields of a form, trimmed. */
 export function filledIn(form: HTMLFormElement): URLSearchParams {
   const given = new URLSearchParams();
   for (const [name, value] of new FormData(form))
@@ -21,10 +21,10 @@ export function filledIn(form: HTMLFormElement): URLSearchParams {
   return given;
 }
 
-/** Pages that found nothing are gone on from so often: the server has looked at many for each. */
+/** Maximum number of empty pages to read; the server has searched many rows for each. */
 const emptyPagesMax = 20;
 
-/** The first page that found anything, or else the last that was looked at; null where there is none. */
+/** Returns the first page with results, or else the last page read; null if there is none. */
 export async function firstFound<
   Listed extends { readonly data: readonly unknown[]; readonly has_more: boolean },
 >(pages: AsyncIterable<Listed>): Promise<Listed | null> {

@@ -1,20 +1,20 @@
-// Numbers in few characters.
+// Formats numbers in few characters.
 
-/** Four digits that count. */
+/** Formats a number with four significant digits. */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e7)) return value.toExponential(2);
   return Number(value.toPrecision(4)).toLocaleString("en");
 }
 
-/** Bytes in the largest unit of which there is one. */
+/** Formats bytes in the largest unit with a value ≥ 1. */
 export function byteText(bytes: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];
   const power = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log(bytes) / Math.log(1000)));
   return `${Number((bytes / 1000 ** power).toPrecision(3)).toLocaleString("en")} ${units[power]}`;
 }
 
-/** Seconds as people say them. */
+/** Formats a duration for people. */
 export function durationText(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;

@@ -1,4 +1,4 @@
-// A list as a table, a page at a time.
+// Table of a list, page by page.
 import type { ComponentChildren } from "preact";
 import type { Loaded } from "../use-loaded.ts";
 import { Pager, Shown, WideTable } from "./shown.tsx";
@@ -6,14 +6,14 @@ import { Pager, Shown, WideTable } from "./shown.tsx";
 /** A page of a list. */
 export interface ListedPage<Row> {
   readonly rows: readonly Row[];
-  /** Behind which row the next page begins; null where there is none. */
+  /** Id of the row before the next page; null on the last page. */
   readonly last: string | null;
 }
 
-/** The name of a column, which may be one of numbers; `title` explains it. */
+/** Heading of a column, optionally of numbers; `title` explains it. */
 export type Column = string | { readonly number: string; readonly title?: string };
 
-/** A page as the server answers with it; null where it has none. */
+/** Converts the server's answer to a page; null if there is none. */
 export function listed<Row>(
   page: { readonly data: readonly Row[]; readonly has_more: boolean; readonly last_id: string | null } | null,
 ): ListedPage<Row> {
@@ -32,17 +32,17 @@ export function PagedTable<Row>({
   children,
 }: {
   readonly loaded: Loaded<ListedPage<Row>>;
-  /** Of the table, for whoever does not see it. */
+  /** Label of the table for screen readers. */
   readonly label: string;
-  /** The columns, or a function that chooses them for the rows of a page. */
+  /** Columns, or a function of a page's rows. */
   readonly columns: readonly Column[] | ((rows: readonly Row[]) => readonly Column[]);
-  /** The address of the first page; null on it. */
+  /** Address of the first page; null if it is shown. */
   readonly first: string | null;
-  /** The address of the page behind a row. */
+  /** Returns the address of the page after a row. */
   readonly nextOf: (last: string) => string;
-  /** What stands in the place of a table without rows. */
+  /** Content in place of an empty table. */
   readonly none: (page: ListedPage<Row>) => ComponentChildren;
-  /** A row as its `tr`. */
+  /** Returns a row's `tr`. */
   readonly children: (row: Row, index: number, rows: readonly Row[]) => ComponentChildren;
 }) {
   return (

@@ -1,4 +1,4 @@
-// Hands bytes to the browser as a file to keep. They pass through memory: an adapter is some megabytes.
+// Saves bytes as a file through the browser. They pass through memory: an adapter has a few megabytes.
 
 export async function saveFile(bytes: AsyncIterable<Uint8Array>, name: string): Promise<void> {
   const parts: BlobPart[] = [];
@@ -8,6 +8,6 @@ export async function saveFile(bytes: AsyncIterable<Uint8Array>, name: string): 
   link.href = address;
   link.download = name;
   link.click();
-  // The download has its own hold on the bytes.
+  // The download keeps its own reference to the bytes.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -1,4 +1,4 @@
-// An id in few characters. Ids of jobs begin with when they were made, and so begin alike: their ends tell them apart.
+// Shortens an id to its end: ids start with their creation time, so only their ends differ visibly.
 
 export function shortId(id: string): string {
   return id.slice(-8);

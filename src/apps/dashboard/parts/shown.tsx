@@ -1,9 +1,9 @@
-// What every view has: a heading, what went wrong, what is still to come, a way to the next page.
+// Shared elements of views: title, errors, loading state, links between pages, facts, states and times.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../use-loaded.ts";
 
-/** A view with its title, which takes the focus when the view opens: so a screen reader says where one is. */
+/** A view whose title takes the focus when it opens, so that a screen reader announces it. */
 export function View({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -21,7 +21,7 @@ export function View({ title, children }: { readonly title: string; readonly chi
   );
 }
 
-/** What was loaded, or why it was not. What was loaded before stays while a later try fails. */
+/** Shows a loaded value, or the error. A loaded value stays while a later attempt fails. */
 export function Shown<Value>({
   loaded,
   children,
@@ -45,7 +45,7 @@ export function Shown<Value>({
   );
 }
 
-/** A table that may be wider than the screen: whoever has no pointer scrolls it with the arrow keys. */
+/** A table that may be wider than the screen, and can be scrolled with the arrow keys. */
 export function WideTable({
   label,
   children,
@@ -60,7 +60,7 @@ export function WideTable({
   );
 }
 
-/** Links to the first page and the next one. */
+/** Links to the first and the next page. */
 export function Pager({ first, next }: { readonly first: string | null; readonly next: string | null }) {
   if (first === null && next === null) return null;
   return (
@@ -75,7 +75,7 @@ export function Pager({ first, next }: { readonly first: string | null; readonly
   );
 }
 
-/** Names with what they are, side by side. */
+/** A list of names and values. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -89,12 +89,12 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, Compone
   );
 }
 
-/** A state in a word, with a colour beside it. */
+/** A state with its colour. */
 export function State({ of }: { readonly of: string }) {
   return <span class={`state state-${of}`}>{of}</span>;
 }
 
-/** When something was, in the reader's own time. */
+/** A time in the reader's time zone. */
 export function When({ at }: { readonly at: string | null }) {
   if (at === null) return <>–</>;
   return <time dateTime={at}>{new Date(at).toLocaleString()}</time>;

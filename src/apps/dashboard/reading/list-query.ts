@@ -1,9 +1,9 @@
-// Which page of a model's trajectories is shown, as the address says it.
+// Converts the address of a trajectory list to the page that it shows.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import type { OutlineFilter } from "../../client/calls/trajectory-calls.ts";
 import { filtersNamed } from "../parts/filters.ts";
 
-/** The filters of the list, by their names in the address and in the API. */
+/** Filters of the list, named as in the address and in the API. */
 const filterNames = [
   "source",
   "split",
@@ -18,27 +18,27 @@ export type Filters = { readonly [Name in FilterName]?: string };
 
 export const rowsPerPage = 50;
 
-/** The filters that an address has; empty ones are none. */
+/** Returns the filters of an address, without empty ones. */
 export function filtersIn(query: URLSearchParams): Filters {
   return filtersNamed(filterNames, query);
 }
 
-/** Whether the counts say how many trajectories the filters let through. */
+/** True if the counts tell how many trajectories match the filters. */
 export function isCounted(filters: Filters): boolean {
   return Object.keys(filters).every((name) => name === "source" || name === "split" || name === "step");
 }
 
-/** What a list is asked for. */
+/** Query of a page. */
 export interface AskedPage {
   readonly filter: OutlineFilter;
-  /** Whether it was read from its end: the oldest come first then. */
+  /** True if the page is read backwards: oldest first. */
   readonly isReversed: boolean;
 }
 
 /**
- * What the API is asked for. The newest come first; a page that is gone back to is read from its end.
+ * Returns the API query of a page. Lists are newest first; a previous page is read backwards.
  *
- * @param query of the address: the filters, and `after` or `before` with the number of a trajectory
+ * @param query of the address: the filters, and `after` or `before` with a trajectory's number
  */
 export function askedPage(query: URLSearchParams): AskedPage {
   const filters = filtersIn(query);
@@ -50,11 +50,11 @@ export function askedPage(query: URLSearchParams): AskedPage {
   const filter = { ...filters, ...Object.fromEntries(numbers), limit: rowsPerPage };
   const isReversed = before !== null;
   const place = isReversed ? { order: "asc", after: before } : after === null ? {} : { after };
-  // The server checks what stands in an address, and says what is wrong with it.
+  // Safe cast: the server validates the filters, and reports errors.
   return { filter: { ...filter, ...place } as OutlineFilter, isReversed };
 }
 
-/** Numbers beside the reward that the rows are shown with: the commonest of the page. */
+/** Returns the most frequent metrics on the page, as columns next to the reward. */
 export function metricColumns(
   rows: readonly Pick<TrajectoryOutline, "metrics">[],
   countMax: number,

@@ -1,7 +1,7 @@
-// A metric of a trajectory in few characters.
+// Formats a trajectory's metric in few characters.
 import { shortNumber } from "../parts/numbers.ts";
 
-/** True and false are marks; nothing where there is none. */
+/** Booleans become marks, a missing value an empty text. */
 export function metricText(value: number | boolean | undefined): string {
   if (value === undefined) return "";
   return typeof value === "boolean" ? (value ? "✓" : "✗") : shortNumber(value);

@@ -1,4 +1,4 @@
-// A value as JSON, to read or to take along.
+// Shows a value as JSON, with a button to copy it.
 import { useState } from "preact/hooks";
 
 export function RawJson({ value }: { readonly value: unknown }) {
@@ -9,7 +9,7 @@ export function RawJson({ value }: { readonly value: unknown }) {
       await navigator.clipboard.writeText(JSON.stringify(value, null, 2));
       setCopied("Copied.");
     } catch {
-      // Browsers give no clipboard to pages that come over plain HTTP from another machine.
+      // Browsers block the clipboard on pages served over plain HTTP by another machine.
       setCopied("The browser does not allow copying here; select the text and copy it.");
       setIsOpen(true);
     }

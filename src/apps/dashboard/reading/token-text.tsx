@@ -1,9 +1,9 @@
-// An answer as its tokens, each coloured by how probable it was. The numbers of one are shown where the pointer or the
-// arrow keys are: the text is one stop of the tab key, however many tokens it has.
+// Shows an answer's tokens, coloured by probability, with the numbers of the token at the pointer or the arrow keys.
+// The text is a single tab stop for any number of tokens.
 import { useId, useState } from "preact/hooks";
 import { levelBounds, meanLogprob, probabilityText, type ShownToken, visibleText } from "./tokens.ts";
 
-/** Tokens that are drawn at once; the rest is asked for. */
+/** Tokens drawn at first; a button draws the rest. */
 const drawnMax = 4000;
 
 export function TokenText({
@@ -93,7 +93,7 @@ function TokenDetail({
   );
 }
 
-/** What the colours stand for. */
+/** Legend of the colours. */
 export function LevelLegend() {
   const names = [...levelBounds.map((bound) => `${bound * 100} %`), "less"];
   return (
@@ -117,7 +117,7 @@ function indexAt({ target }: Event): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Where a key leads; null for keys that lead nowhere. */
+/** Returns the index that a key moves to; null for other keys. */
 function nextIndex(key: string, index: number, count: number): number | null {
   const within = (next: number): number => Math.max(0, Math.min(count - 1, next));
   if (key === "ArrowRight" || key === "ArrowDown") return within(index + 1);

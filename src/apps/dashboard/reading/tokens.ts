@@ -1,4 +1,4 @@
-// The tokens of an answer as they are shown: their text, and how probable each was.
+// The shown tokens of an answer: their text and probability.
 
 /** A token as the API spells it in `logprobs.content`. */
 export interface TokenBody {
@@ -9,26 +9,26 @@ export interface TokenBody {
 }
 
 export interface ShownToken {
-  /** Empty where the token ends within a character. */
+  /** Empty if the token ends within a character. */
   readonly text: string;
-  /** Natural logarithm; null where it is not known. */
+  /** Natural logarithm; null if unknown. */
   readonly logprob: number | null;
   readonly level: number | null;
-  /** What else could have come, the most probable first. */
+  /** Alternatives, most probable first. */
   readonly alternatives: readonly { readonly text: string; readonly logprob: number | null }[];
 }
 
-/** From which probability on a token has each level; below the last it has one more. */
+/** Lower bounds of the probability levels; the last level is below all of them. */
 export const levelBounds = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01] as const;
 
-/** 0 for what was nearly certain to 7 for what was hardly expected. */
+/** Returns the level: 0 for a nearly certain token, up to 7 for an unexpected one. */
 export function levelOf(logprob: number): number {
   const probability = Math.exp(logprob);
   const level = levelBounds.findIndex((bound) => probability >= bound);
   return level === -1 ? levelBounds.length : level;
 }
 
-/** Turns tokens into what is shown, one after the other: a character may lie in several. */
+/** Decodes tokens one after another: a character may span several. */
 export class TokenReader {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -45,7 +45,7 @@ export class TokenReader {
   }
 }
 
-/** The tokens of a whole answer. */
+/** Decodes the tokens of a whole answer. */
 export function shownTokens(content: readonly TokenBody[]): readonly ShownToken[] {
   const reader = new TokenReader();
   return content.map((body) => reader.read(body));
@@ -58,13 +58,13 @@ function alternativeOf(body: TokenBody): ShownToken["alternatives"][number] {
   return { text, logprob: typeof body.logprob === "number" ? body.logprob : null };
 }
 
-/** Clients that ask for token ids get them in the text's place. */
+/** With `return_tokens_as_token_ids`, ids replace the texts. */
 function textWithoutBytes(token: string): string {
   const id = /^token_id:(\d+)$/.exec(token);
   return id === null ? token : `⟨${id[1]}⟩`;
 }
 
-/** A token's text on one line: blanks that would not be seen are signs. */
+/** Shows whitespace in a token as visible signs, on one line. */
 export function visibleText(text: string): string {
   return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "␣");
 }
@@ -81,7 +81,7 @@ function signed(logprob: number): string {
   return logprob.toFixed(3).replaceAll("-", "−");
 }
 
-/** The mean of the logarithms that are known; null where none is. */
+/** Returns the mean of the known logarithms; null if there are none. */
 export function meanLogprob(tokens: readonly Pick<ShownToken, "logprob">[]): number | null {
   const known = tokens.flatMap(({ logprob }) => logprob ?? []);
   return known.length === 0 ? null : known.reduce((sum, logprob) => sum + logprob, 0) / known.length;

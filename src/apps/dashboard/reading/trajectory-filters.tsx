@@ -1,4 +1,4 @@
-// The filters of a list of trajectories.
+// Filters of a trajectory list.
 import type { TrajectoryCount } from "../../client/api.ts";
 import { FilterChoice, FilterField, FilterForm } from "../parts/filter-form.tsx";
 import { type Filters, filtersIn } from "./list-query.ts";
@@ -68,7 +68,7 @@ function filtersOf(form: HTMLFormElement): Filters {
   return filtersIn(given);
 }
 
-/** As a field has a time: in the reader's zone, to the minute. */
+/** Formats a time as a field needs it: in the reader's time zone, to the minute. */
 function localTime(iso: string | undefined): string | undefined {
   const time = new Date(iso ?? NaN);
   if (Number.isNaN(time.getTime())) return undefined;

@@ -1,4 +1,4 @@
-// Stored trajectories as rows: what was asked and answered, the reward, and the metrics that most of them have.
+// Table of stored trajectories: prompt, answer, reward, and the most frequent metrics.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import { When, WideTable } from "../parts/shown.tsx";
 import { metricColumns } from "./list-query.ts";

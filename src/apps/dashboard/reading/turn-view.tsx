@@ -1,11 +1,11 @@
-// A turn of a conversation: who speaks, what is said, which tools are called and with what.
+// Shows a turn of a conversation: its role, its text, and its tool calls.
 import type { Branch, ToolCall, Turn } from "./turns.ts";
 import { TokenText } from "./token-text.tsx";
 
-/** A text is cut here until the rest is asked for. */
+/** Length in characters at which a text is cut until the user asks for the rest. */
 const textLengthMax = 20_000;
 
-/** The turns of a conversation, and which tools it had. */
+/** Shows the turns of a conversation, and the names of its tools. */
 export function TurnList({ turns, toolNames }: Pick<Branch, "turns" | "toolNames">) {
   return (
     <>

@@ -1,11 +1,11 @@
-// A stored trajectory as turns: messages, answers, tool calls and branches.
+// Tests of converting a stored trajectory to turns.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { branchesOf } from "./turns.ts";
 
 const plain = { thoughts: null, toolCalls: [], toolCallId: null, finishReason: null, tokens: null };
 
-test("messages, answers with tokens, calls and results come in order", () => {
+test("lists messages, answers with tokens, calls and results in order", () => {
   const call = { id: "c1", type: "function", function: { name: "find", arguments: '{"city":"Oslo"}' } };
   const [{ turns, toolNames }] = branchesOf({
     tools: [{ type: "function", function: { name: "find" } }],
@@ -36,7 +36,7 @@ test("messages, answers with tokens, calls and results come in order", () => {
   ]);
 });
 
-test("additional histories are branches, and what clients made of a message is no fault", () => {
+test("shows additional histories as branches, and tolerates malformed client messages", () => {
   const branches = branchesOf({
     messages_and_choices: [{ role: "user" }],
     additional_histories: [

@@ -1,28 +1,28 @@
-// A stored trajectory as turns to read: messages as they were sent, and answers with their tokens.
+// Converts a stored trajectory to turns: messages as sent, and answers with their tokens.
 import { type ShownToken, shownTokens, type TokenBody } from "./tokens.ts";
 
-/** A JSON object as parsed. */
+/** A parsed JSON object. */
 type Body = Readonly<Record<string, unknown>>;
 
 export interface ToolCall {
   readonly id: string | null;
   readonly name: string;
-  /** Indented JSON where it is some, else as it stands. */
+  /** Indented if it is JSON, otherwise unchanged. */
   readonly argumentsText: string;
 }
 
 export interface Turn {
   readonly role: string;
-  /** Whether the model gave it, and training sees its tokens. */
+  /** True if the model gave it, so that training sees its tokens. */
   readonly isReply: boolean;
   readonly text: string;
-  /** What the model thought before it answered. */
+  /** Reasoning before the answer. */
   readonly thoughts: string | null;
   readonly toolCalls: readonly ToolCall[];
-  /** Of a tool's result: the call it answers. */
+  /** Id of the call that a tool's result answers. */
   readonly toolCallId: string | null;
   readonly finishReason: string | null;
-  /** Null where the answer carries no log-probabilities. */
+  /** Null if the answer has no log probabilities. */
   readonly tokens: readonly ShownToken[] | null;
 }
 
@@ -33,7 +33,7 @@ export interface Branch {
   readonly toolNames: readonly string[];
 }
 
-/** The conversation, and the additional ones, in order. */
+/** Returns the main conversation, then the additional ones. */
 export function branchesOf(trajectory: Body): readonly Branch[] {
   const others = listOf(trajectory["additional_histories"]).map((history, index) =>
     branchOf(`Branch ${index + 1}`, history),
@@ -61,7 +61,7 @@ function turnOf(item: Body): Turn {
     toolCalls: listOf(message["tool_calls"]).map(callOf),
     toolCallId: textOf(message["tool_call_id"]),
     finishReason: isReply ? textOf(item["finish_reason"]) : null,
-    // Checked by their form when they were stored.
+    // Safe cast: validated when they were stored.
     tokens: logprobs.length === 0 ? null : shownTokens(logprobs as unknown as readonly TokenBody[]),
   };
 }

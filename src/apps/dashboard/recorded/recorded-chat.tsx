@@ -1,4 +1,4 @@
-// One recorded chat, read turn by turn with its tokens, and each of its choices with what is said of it beside.
+// View of one recorded chat: its turns with tokens, and each choice with its feedback.
 import type { RecordedCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";

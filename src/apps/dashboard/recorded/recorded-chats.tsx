@@ -1,4 +1,4 @@
-// Recorded chats: what trained models answered, the newest first, filtered, a page at a time.
+// View of recorded chats, newest first, filtered, page by page.
 import type { StoredChatCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
@@ -9,7 +9,7 @@ import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 
-/** How often the newest page is read again. */
+/** Interval of reloads of the newest page. */
 const everyMs = 10_000;
 
 export function RecordedChats({ hone }: { readonly hone: Hone }) {

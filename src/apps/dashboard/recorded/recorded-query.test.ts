@@ -1,9 +1,9 @@
-// What of an address is asked for.
+// Tests of the API query for an address.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askedPage, filtersIn } from "./recorded-query.ts";
 
-test("the filters and the place of an address are asked for, and nothing else", () => {
+test("requests the filters and the position of an address, and nothing else", () => {
   const query = new URLSearchParams("model=p/a&feedback=&after=17&x=1");
   assert.deepEqual(filtersIn(query), { model: "p/a" });
   assert.deepEqual(askedPage(query), { model: "p/a", limit: 50, after: "17" });

@@ -1,11 +1,11 @@
-// The list of jobs as its address describes it, and texts of its cells. Pure.
+// Filters of the job list in its address, and texts of its cells. Pure.
 import type { TrainingJob } from "../../client/api.ts";
 import { filtersNamed } from "../parts/filters.ts";
 import { durationText, shortNumber } from "../parts/numbers.ts";
 import { type RewardName, rewardNames } from "./version-curves.ts";
 
 export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-/** Kinds of jobs with their names in full. */
+/** Kinds of jobs with their full names. */
 export const jobKinds = [
   ["rl", "reinforcement"],
   ["sft", "supervised"],
@@ -19,7 +19,7 @@ export type JobFilters = {
   readonly state?: TrainingJob["state"];
 };
 
-/** Returns the filters of an address; a kind or a state that does not exist is left out. */
+/** Returns the filters of an address, without unknown kinds and states. */
 export function jobFilters(query: URLSearchParams): JobFilters {
   const { model, kind: asked, state: wanted } = filtersNamed(["model", "kind", "state"], query);
   const kind = jobKinds.find(([name]) => name === asked)?.[0];
@@ -31,12 +31,12 @@ export function jobFilters(query: URLSearchParams): JobFilters {
   };
 }
 
-/** Returns how long a job ran, or has been running; a dash if it never started. */
+/** Returns a job's duration so far; a dash if it never started. */
 export function ranFor({ duration_seconds: seconds }: Pick<TrainingJob, "duration_seconds">): string {
   return seconds === null ? "–" : durationText(seconds);
 }
 
-/** Returns the rewards that at least one of the jobs has, a column each. */
+/** Returns the rewards that at least one of the jobs has, as columns. */
 export function jobRewardColumns(jobs: readonly Pick<TrainingJob, "rewards">[]): readonly RewardName[] {
   return rewardNames.filter((name) =>
     jobs.some(({ rewards }) => rewards.some(({ metric }) => metric === name)),

@@ -1,4 +1,4 @@
-// One job as it runs: its state, the curves of its steps as they come, and what did not train, with why.
+// View of a job: its state, the live curves of its steps, and its skipped data.
 import { useState } from "preact/hooks";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -80,7 +80,7 @@ function ModelLink({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   );
 }
 
-/** What somebody may do with a job: end it, or have it tried again. */
+/** Buttons that cancel or retry a job. */
 function Actions({
   hone,
   job,
@@ -148,7 +148,7 @@ function Progress({ job }: { readonly job: TrainingJob }) {
   );
 }
 
-/** What was sent and does not train, by reason, with how much of it. */
+/** Skipped data by reason, with counts. */
 function NotTrained({
   job: { counts, kind, preference_config: preferences, config_not_applied: notApplied },
 }: {
@@ -194,7 +194,7 @@ function inGroups(count: number): string {
   return ` in ${count} ${count === 1 ? "group" : "groups"}`;
 }
 
-/** Of a job that has ended. */
+/** Duration of a finished job. */
 function tookText({ started_at: startedAt, ended_at: endedAt }: TrainingJob): string {
   if (startedAt === null || endedAt === null) return "–";
   return durationText((Date.parse(endedAt) - Date.parse(startedAt)) / 1000);

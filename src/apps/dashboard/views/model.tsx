@@ -1,4 +1,4 @@
-// One model: curves over its versions, and the versions with what each gives.
+// View of a model: curves over its versions, and a table of the versions.
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Chart } from "../parts/chart.tsx";
@@ -11,10 +11,10 @@ import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
 import { useState } from "preact/hooks";
 
 const everyMs = 5000;
-/** The newest; curves and the table are of these. */
+/** Number of newest versions in curves and table. */
 const versionsMax = 500;
 const pageSize = 100;
-/** Curves that are shown at first. */
+/** Number of curves shown at first. */
 const curvesMax = 6;
 
 export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: string }) {
@@ -174,12 +174,12 @@ function Versions({
   );
 }
 
-/** By which a chat asks for its newest version. */
+/** Returns the model's name in chats, for its newest version. */
 export function nameOf({ entity, project, name }: ModelObject): string {
   return `${entity}/${project}/${name}`;
 }
 
-/** The oldest of them first. */
+/** Returns the newest versions, oldest first. */
 async function newestVersions(hone: Hone, id: string, signal: AbortSignal): Promise<readonly Checkpoint[]> {
   const found: Checkpoint[] = [];
   for await (const version of hone.checkpoints.list(id, { order: "desc", limit: pageSize }, { signal })) {

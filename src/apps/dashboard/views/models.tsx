@@ -1,4 +1,4 @@
-// The models that are trained, a page at a time.
+// View of the trained models, page by page.
 import type { Hone } from "../../client/hone.ts";
 import { Pager, Shown, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";

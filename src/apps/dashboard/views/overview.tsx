@@ -1,4 +1,4 @@
-// What runs and how it is: the server, its models, what each engine has to do, and what training has.
+// View of the server's state: its parts, models, engines and training.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { HoneError } from "../../client/hone-error.ts";
@@ -11,17 +11,17 @@ import { useLoaded } from "../use-loaded.ts";
 import { progressText } from "./jobs.tsx";
 
 const everyMs = 3000;
-/** Jobs that are named. */
+/** Maximum number of listed jobs. */
 const jobsMax = 10;
 
 interface Seen {
   readonly version: string;
-  /** What each part of the server says of itself. */
+  /** State of each part of the server. */
   readonly parts: readonly (readonly [string, string])[];
-  /** Base models with whether they are in memory. */
+  /** Base models, and whether they are loaded. */
   readonly bases: readonly (readonly [string, string])[];
   readonly samples: readonly Sample[];
-  /** Those that run, of whom is signed in. */
+  /** Running jobs of the user. */
   readonly jobs: readonly TrainingJob[];
 }
 
@@ -151,7 +151,7 @@ async function look(hone: Hone, signal: AbortSignal): Promise<Seen> {
   };
 }
 
-/** What is not well is told in the same words, as an error. */
+/** Returns the body; an unhealthy server answers with an error that has the same body. */
 async function bodyOf<Body extends object>(asked: Promise<Body>): Promise<Body> {
   try {
     return await asked;

@@ -1,4 +1,4 @@
-// Where a key is asked for.
+// View that asks for a key.
 import { useState } from "preact/hooks";
 import { View } from "../parts/shown.tsx";
 import { signIn } from "../session.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { skipWords } from "./skip-words.ts";
 
-test("every reason of docs/concepts/training.md has its sentence", () => {
+test("has a sentence for every reason in docs/concepts/training.md", () => {
   const [, section = ""] = readFileSync("docs/concepts/training.md", "utf8").split("## What does not\n");
   const [table = ""] = section.split("\n## ");
   const reasons = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = ""]) => reason);

@@ -1,4 +1,4 @@
-// Why something of a job's data does not train, in a sentence for each reason that a job counts.
+// Explains each reason for which a job skips data.
 
 const words: Readonly<Record<string, string>> = {
   zero_variance: "all rewards of the group are equal",
@@ -13,7 +13,7 @@ const words: Readonly<Record<string, string>> = {
   equal_answers: "both answers have the same tokens",
 };
 
-/** A reason that this page does not know is shown by its name. */
+/** Returns the explanation; for an unknown reason, its name. */
 export function skipWords(reason: string): string {
   return words[reason] ?? reason.replaceAll("_", " ");
 }

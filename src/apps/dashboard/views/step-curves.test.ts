@@ -5,7 +5,7 @@ import { stepCurves } from "./step-curves.ts";
 
 const stepOf = (data: TrainingEvent["data"]): TrainingEvent => ({ id: "e", type: "gradient_step", data });
 
-test("a curve is over the steps that have its metric, which are counted as they come", () => {
+test("draws a curve over the steps with its metric, numbered in order of arrival", () => {
   const curves = stepCurves([stepOf({ loss: 2 }), stepOf({ loss: 1, entropy: 0.5 }), stepOf({ other: 7 })]);
   assert.deepEqual(curves, [
     { label: "loss", steps: [1, 2], values: [2, 1] },
@@ -13,7 +13,7 @@ test("a curve is over the steps that have its metric, which are counted as they 
   ]);
 });
 
-test("what preferences came to stands before their loss", () => {
+test("shows preference metrics before the loss", () => {
   const data = { loss: 0.5, "logps/chosen": -9, "rewards/accuracies": 1, "rewards/margins": 0.3 };
   const labels = stepCurves([stepOf(data)]).map(({ label }) => label);
   assert.deepEqual(labels, ["rewards/margins", "rewards/accuracies", "loss"]);

@@ -1,8 +1,8 @@
-// What the gradient steps of a job say in numbers, as curves. Pure.
+// Converts the metrics of a job's gradient steps to curves. Pure.
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Curve } from "../parts/chart.tsx";
 
-/** Metrics with a curve, the first ones first; those that a job lacks are left out. */
+/** Metrics with a curve, in order; missing ones are omitted. */
 const shownMetrics = [
   "reward",
   "rewards/margins",
@@ -19,7 +19,7 @@ const shownMetrics = [
   "tokens_per_second",
 ];
 
-/** Of events of gradient steps, the oldest first. */
+/** Returns the curves of gradient step events, given oldest first. */
 export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
   return shownMetrics.flatMap((label) => {
     const points = events.flatMap(({ data }, index) => {

@@ -1,4 +1,4 @@
-// The stored trajectories of a model: filters and place in the address, the newest first, a page at a time.
+// View of a model's stored trajectories, newest first, page by page, with filters and position in the address.
 import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { firstFound } from "../parts/filters.ts";
@@ -10,7 +10,7 @@ import { TrajectoryTable } from "../reading/trajectory-table.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
-/** How often the newest page is read again. */
+/** Interval of reloads of the newest page. */
 const everyMs = 10_000;
 
 export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
@@ -69,7 +69,7 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
   );
 }
 
-/** How many there are, as far as that is counted. */
+/** Shows the number of trajectories, as far as it is known. */
 function CountLine({
   counts,
   filters,
@@ -92,11 +92,11 @@ function CountLine({
 }
 
 interface ListedPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly rows: readonly TrajectoryOutline[];
-  /** Behind which number older ones follow; null where none do. */
+  /** Number before the older page; null if there is none. */
   readonly older: string | null;
-  /** Before which number newer ones are; null where none are known of. */
+  /** Number after the newer page; null if none is known. */
   readonly newer: string | null;
 }
 

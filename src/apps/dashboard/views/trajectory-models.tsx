@@ -1,4 +1,4 @@
-// Whose trajectories are read: the models, the newest first.
+// View that chooses the model whose trajectories to read, newest first.
 import type { Hone } from "../../client/hone.ts";
 import { Pager, Shown, View } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";

@@ -1,4 +1,4 @@
-// One stored trajectory, read turn by turn, with what it earned and what was said of it beside.
+// View of a stored trajectory: its turns, with its reward and feedback.
 import type { ModelObject, StoredTrajectory } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
@@ -119,7 +119,7 @@ function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
   );
 }
 
-/** With which versions it began and ended, where its client said so. */
+/** Returns the versions at its start and end, if its client reported them. */
 function versionsText(trajectory: StoredTrajectory): string {
   const [first, last] = [trajectory["initial_policy_version"], trajectory["final_policy_version"]].map(
     (version) => (typeof version === "number" ? String(version) : null),

@@ -1,4 +1,4 @@
-// The curves of a job's steps, followed while the page is seen.
+// Hook for the curves of a job's steps, followed while the page is visible.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -7,12 +7,12 @@ import { untilSeen, whileSeen } from "../seen.ts";
 import { wordsOf } from "../use-loaded.ts";
 import { stepCurves } from "./step-curves.ts";
 
-/** Many events at once are one change of the page. */
+/** Events within this time are shown in one update. */
 const gatherMs = 100;
 
 export interface FollowedCurves {
   readonly curves: readonly Curve[];
-  /** Why they cannot be followed, in words; null where they can. */
+  /** Message of the error that ended following; null if there is none. */
   readonly failure: string | null;
 }
 
@@ -43,7 +43,7 @@ export function useStepCurves(hone: Hone, jobId: string): FollowedCurves {
   return { curves: useMemo(() => stepCurves(steps), [steps]), failure };
 }
 
-/** To the job's end; a tab that is behind others holds no connection, and goes on where it was. */
+/** Follows a job to its end; a hidden tab holds no connection, and resumes after the last event. */
 async function followSeen(
   hone: Hone,
   jobId: string,

@@ -15,7 +15,7 @@ const version = (step: number, metrics: Record<string, number>): Checkpoint => (
   adapter_hash: null,
 });
 
-test("a curve is over the versions that have its metric, rewards before all others", () => {
+test("draws a curve over the versions with its metric, rewards first", () => {
   const curves = curvesOf([
     version(0, {}),
     version(1, { "train/entropy": 2, "val/reward": 0.5 }),
@@ -32,7 +32,7 @@ test("a curve is over the versions that have its metric, rewards before all othe
   );
 });
 
-test("each reward has a column of its own, if a version has it", () => {
+test("gives each reward that a version has its own column", () => {
   const columns = (...metrics: readonly Record<string, number>[]) =>
     rewardColumns(metrics.map((each, step) => version(step, each)));
   assert.deepEqual(columns({ "val/reward": 0.75 }, { "data/reward": 0.25 }), ["val/reward", "data/reward"]);

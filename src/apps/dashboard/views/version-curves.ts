@@ -1,8 +1,8 @@
-// What a model's versions say in numbers, as curves. Pure.
+// Converts the metrics of a model's versions to curves. Pure.
 import type { Checkpoint } from "../../client/api.ts";
 import type { Curve } from "../parts/chart.tsx";
 
-/** Metrics that people look for first, by name or by what their names begin with. */
+/** Metrics shown first, by name or prefix. */
 const firstCurves = [
   "val/reward",
   "train/reward",
@@ -12,7 +12,7 @@ const firstCurves = [
   "loss/entropy",
   "loss/",
 ];
-/** Rewards that tables show, each in a column of its own. */
+/** Rewards that tables show, each in its own column. */
 export const rewardNames = ["val/reward", "train/reward", "data/reward"] as const;
 export type RewardName = (typeof rewardNames)[number];
 
@@ -23,7 +23,7 @@ export const rewardTitles: Readonly<Record<RewardName, string>> = {
   "data/reward": "Mean reward of the answers that trained the version, sampled from its predecessor",
 };
 
-/** Of every metric that some version has, those that people look for first in front. */
+/** Returns the curves of all metrics, the most important first. */
 export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
   const names = [...new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)))];
   const rankOf = (name: string): number => {
